@@ -16,9 +16,9 @@ const sorted = (object: object): object =>
  * The SHA-256, in hexadecimal, of a request's body and of its `Idempotency-Key`, if any. The order of members and the
  * case of `agent_wallet` do not count.
  */
-export function requestHashOf(body: object, named: string | null = null): string {
+export function requestHashOf(body: object, idempotencyKey: string | null = null): string {
   const wallet = 'agent_wallet' in body ? body.agent_wallet : undefined;
-  const said = canonicalJson(typeof wallet === 'string' ? { ...body, agent_wallet: wallet.toLowerCase() } : body);
+  const text = canonicalJson(typeof wallet === 'string' ? { ...body, agent_wallet: wallet.toLowerCase() } : body);
   // JSON as it is written here has no line breaks.
-  return hash('sha256', named === null ? said : `${said}\n${named}`);
+  return hash('sha256', idempotencyKey === null ? text : `${text}\n${idempotencyKey}`);
 }

@@ -68,9 +68,9 @@ export class QuoteSeal {
     const dot = extra.terms.indexOf('.');
     const body = extra.terms.slice(0, Math.max(0, dot));
     // Compared as texts: several can decode to the same bytes.
-    const offered = Buffer.from(extra.terms.slice(dot + 1));
+    const presented = Buffer.from(extra.terms.slice(dot + 1));
     const mac = Buffer.from(this.#mac({ ...offer, extra: { ...extra, terms: body } }));
-    if (offered.length !== mac.length || !timingSafeEqual(offered, mac)) return null;
+    if (presented.length !== mac.length || !timingSafeEqual(presented, mac)) return null;
     // The seal proves that `close` wrote all of it.
     const requirements = offer as unknown as VerifiedQuote['requirements'];
     const hidden = JSON.parse(Buffer.from(body, 'base64url').toString()) as SealedTerms;

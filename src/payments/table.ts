@@ -85,9 +85,9 @@ const REMOVE: Statement = { sql: `DELETE FROM payments WHERE id = ? AND state = 
 export function insertPayment(payment: Payment): Write {
   const { id, state, purpose, network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged } = payment;
   const { decision, keyId, quote, requestMark, validBefore, transaction, error, created, updated } = payment;
-  const what: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
-  const whose: SqlValue[] = [charged, decision, keyId, quote, requestMark, validBefore, transaction, error];
-  return { statement: INSERT, params: [...what, ...whose, created, updated] };
+  const transfer: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
+  const request: SqlValue[] = [charged, decision, keyId, quote, requestMark, validBefore, transaction, error];
+  return { statement: INSERT, params: [...transfer, ...request, created, updated] };
 }
 
 /** Only for the commit that has the deposit. Fails that commit if the payment arrived before. */

@@ -28,19 +28,19 @@ describe('the budgets of keys', () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     await command.keys.create(GRANT);
-    let told = 0;
-    const onChange = () => void told++;
+    let reports = 0;
+    const onChange = () => void reports++;
     const server = await open(folder.file, undefined, { onChange });
-    const step = async (deed: Promise<unknown>) => {
-      const before = told;
-      await deed;
+    const step = async (change: Promise<unknown>) => {
+      const before = reports;
+      await change;
       await server.keys.refresh();
-      return told - before;
+      return reports - before;
     };
-    expect(told).toBe(0);
+    expect(reports).toBe(0);
     expect(await step(server.keys.create({ name: 'plain', scopes: ['chat'] }))).toBe(0);
     const own = await server.keys.create(GRANT);
-    expect(told).toBe(1);
+    expect(reports).toBe(1);
     expect(await step(server.keys.rotate(own.info.id, 0))).toBe(0);
     const other = await command.keys.create(GRANT);
     expect(await step(Promise.resolve())).toBe(1);

@@ -157,8 +157,8 @@ const lenient =
   (keys) =>
     wrap(keys, {
       authenticate: (header) => {
-        const told = keys.authenticate(header);
-        return told.caller === null && isLetIn(told.reason, header) ? { caller: SOMEBODY, reason: null } : told;
+        const result = keys.authenticate(header);
+        return result.caller === null && isLetIn(result.reason, header) ? { caller: SOMEBODY, reason: null } : result;
       },
     });
 
@@ -191,9 +191,9 @@ const mutants: Readonly<Record<string, Mutant>> = {
     return lenient((reason, header) => reason === 'unknown' && once.has(header ?? ''))(
       wrap(keys, {
         authenticate: (header) => {
-          const told = keys.authenticate(header);
-          if (told.caller) once.add(header ?? '');
-          return told;
+          const result = keys.authenticate(header);
+          if (result.caller) once.add(header ?? '');
+          return result;
         },
       }),
     );
@@ -213,8 +213,8 @@ const mutants: Readonly<Record<string, Mutant>> = {
   'a wallet that is another caller with each key': (keys) =>
     wrap(keys, {
       authenticate: (header) => {
-        const told = keys.authenticate(header);
-        return told.caller === null ? told : { ...told, caller: { ...told.caller } };
+        const result = keys.authenticate(header);
+        return result.caller === null ? result : { ...result, caller: { ...result.caller } };
       },
     }),
   'a revocation that does nothing': (keys) => wrap(keys, { revoke: async () => true }),

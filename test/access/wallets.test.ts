@@ -154,8 +154,8 @@ describe('the keys of a wallet', () => {
   test('are at most 20 valid ones, however many are requested at once by however many processes', async () => {
     using folder = tempFolder();
     const all = [await open(folder.file), await open(folder.file), await open(folder.file)] as const;
-    const asked = Array.from({ length: 24 }, (_, i) => all[i % 3]!.keys.createForWallet(WALLET, `key ${i}`));
-    const made = await Promise.allSettled(asked);
+    const requests = Array.from({ length: 24 }, (_, i) => all[i % 3]!.keys.createForWallet(WALLET, `key ${i}`));
+    const made = await Promise.allSettled(requests);
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
     const refused = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     for (const error of refused) {

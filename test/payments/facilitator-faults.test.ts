@@ -42,13 +42,13 @@ const through = (changes: Partial<PaymentNetwork> = {}): PaymentNetwork =>
 const hasty = { facilitator: patientFor(300) };
 const open = (network = through(), means: NetworkHost = meansOf(chain)): Promise<NetworkClients> =>
   openNetwork(network, means);
-const offered = async (amount = 1_000n): Promise<Authorization> =>
+const authorized = async (amount = 1_000n): Promise<Authorization> =>
   authorize(await chain.payer(5_000n), networkOn(chain), amount);
 
 describe('a node that', () => {
   test('is down is reported at once, and not as a bad signature', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     await node.down();
     await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
     await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
@@ -63,7 +63,7 @@ describe('a node that', () => {
       const methods = ['eth_getCode', 'eth_call', 'eth_estimateGas', 'eth_getTransactionCount', 'eth_getBalance'];
       for (const method of [...methods, 'eth_getBlockByNumber']) {
         const { facilitator } = await open();
-        const payment = await offered();
+        const payment = await authorized();
         node.fail(fault, method);
         const verified = await facilitator.verify(payment).catch((error) => error);
         if (['eth_getCode', 'eth_call'].includes(method)) expect(verified).toBeInstanceOf(FacilitatorUnavailable);
@@ -79,7 +79,7 @@ describe('a node that', () => {
 
   test('never answers is unavailable within a few seconds', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     node.fail('hang');
     await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
   }, 60_000);
@@ -89,7 +89,7 @@ describe('a node that', () => {
     try {
       other.answer('eth_chainId', '0x1');
       const { facilitator, chain: read } = await open(through({ rpcUrls: [other.url, node.url] }));
-      const payment = await offered();
+      const payment = await authorized();
       expect((await facilitator.settle(payment)).state).toBe('captured');
       expect(other.count()).toBe(other.count('eth_chainId'));
       await expect(read.check()).rejects.toThrow('Node 1 of 2 of the network eip155:84532 serves the chain 1.');
@@ -103,7 +103,7 @@ describe('a node that', () => {
     const { facilitator, chain: read } = await open(through({ rpcUrls: [first.url, node.url] }));
     await first.stop();
     await read.check();
-    const payment = await offered();
+    const payment = await authorized();
     expect(await facilitator.verify(payment)).toEqual({ valid: true });
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
@@ -112,14 +112,14 @@ describe('a node that', () => {
 describe('a transaction', () => {
   test('whose acceptance was not confirmed is found by its hash', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     node.fail('lost', SEND);
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
   test('whose result is unavailable is left to the chain', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
-    const payment = await offered();
+    const payment = await authorized();
     node.fail('cut', 'eth_getTransactionReceipt');
     const settled = await facilitator.settle(payment);
     expect(settled).toMatchObject({ state: 'unknown', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
@@ -131,18 +131,18 @@ describe('a transaction', () => {
   test('that may never have been sent is unknown, and unused', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
     for (const fault of ['cut', 'error', 'status', 'empty'] as const) {
-      const payment = await offered();
+      const payment = await authorized();
       node.fail(fault, SEND);
       expect((await facilitator.settle(payment)).state).toBe('unknown');
       node.fail(null);
       expect(await read.outcome(traceOf(payment))).toEqual({ state: 'unused', expired: false });
     }
-    expect((await facilitator.settle(await offered())).state).toBe('captured');
+    expect((await facilitator.settle(await authorized())).state).toBe('captured');
   });
 
   test('that is not mined is not known in time, and is known later', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
-    const payment = await offered();
+    const payment = await authorized();
     await chain.automine(false);
     const begun = performance.now();
     const settled = await facilitator.settle(payment);
@@ -156,8 +156,8 @@ describe('a transaction', () => {
 
   test('that the node forgets does not block the next', async () => {
     const { facilitator } = await open(through(hasty));
-    const payment = await offered();
-    const next = await offered();
+    const payment = await authorized();
+    const next = await authorized();
     await chain.automine(false);
     expect((await facilitator.settle(payment)).state).toBe('unknown');
     await chain.dropTransactions();
@@ -167,7 +167,7 @@ describe('a transaction', () => {
 
   test('that no node has any more is sent again when the same signature is submitted', async () => {
     const { facilitator } = await open(through(hasty));
-    const payment = await offered();
+    const payment = await authorized();
     await chain.automine(false);
     expect((await facilitator.settle(payment)).state).toBe('unknown');
     await chain.dropTransactions();
@@ -192,7 +192,7 @@ describe('a transaction', () => {
   test('is found after a restart by its note, and not sent twice', async () => {
     const means = meansOf(chain);
     const { facilitator } = await open(through(hasty), means);
-    const payment = await offered();
+    const payment = await authorized();
     await chain.automine(false);
     const first = await facilitator.settle(payment);
     expect(first.state).toBe('unknown');
@@ -213,13 +213,13 @@ describe('a transaction', () => {
     const failing = { ...means.pending, set: () => Promise.reject(new Error('The disk is full.')) };
     const { facilitator } = await open(through(), { ...means, pending: failing });
     const sent = node.count(SEND);
-    await expect(facilitator.settle(await offered())).rejects.toThrow(FacilitatorUnavailable);
+    await expect(facilitator.settle(await authorized())).rejects.toThrow(FacilitatorUnavailable);
     expect(node.count(SEND)).toBe(sent);
   });
 
   test('is not awaited after the facilitator is closed', async () => {
     const { facilitator } = await open(through({ facilitator: patientFor(600_000) }));
-    const payment = await offered();
+    const payment = await authorized();
     await chain.automine(false);
     const settling = facilitator.settle(payment);
     const before = node.count('eth_getTransactionReceipt');
@@ -235,19 +235,19 @@ describe('secrets', () => {
     const means = meansOf(chain);
     const env = (name: string) => (name === 'NODES' ? `${node.url}/v2/a-key-of-the-provider` : means.env(name));
     await chain.client.setBalance({ address: chain.gasAddress, value: 10n ** 14n });
-    const told: unknown[] = [];
+    const reports: unknown[] = [];
     const { facilitator, chain: read } = await open(through({ ...hidden, ...hasty }), { ...means, env });
-    const payment = await offered();
+    const payment = await authorized();
     const signature = String(payment.payload.payload.signature);
     for (const method of ['eth_call', 'eth_estimateGas', SEND, 'eth_getTransactionReceipt', 'eth_getBlockByNumber']) {
       node.fail('error', method);
-      const asked = [facilitator.verify(payment), facilitator.settle(payment), read.outcome(traceOf(payment))];
-      const outcomes = await Promise.allSettled<unknown>(asked);
-      told.push(outcomes.map((one) => Bun.inspect(one)));
+      const calls = [facilitator.verify(payment), facilitator.settle(payment), read.outcome(traceOf(payment))];
+      const outcomes = await Promise.allSettled<unknown>(calls);
+      reports.push(outcomes.map((one) => Bun.inspect(one)));
     }
     node.fail(null);
     await chain.client.setBalance({ address: chain.gasAddress, value: 10n ** 20n });
-    const text = JSON.stringify([told, means.alarms, [...means.notes]]);
+    const text = JSON.stringify([reports, means.alarms, [...means.notes]]);
     expect(means.alarms).toHaveLength(1);
     for (const secret of [chain.gasKey.slice(2), signature.slice(2, 66), 'a-key-of-the-provider', node.url]) {
       expect(text).not.toContain(secret);

@@ -18,7 +18,7 @@ afterAll(() => chain.stop());
 
 const local = async (of = chain, means = meansOf(of)): Promise<Facilitator> =>
   (await openNetwork(networkOn(of), means)).facilitator;
-const offered = (payer: PrivateKeyAccount, amount = 1_000n) => authorize(payer, networkOn(chain), amount);
+const authorized = (payer: PrivateKeyAccount, amount = 1_000n) => authorize(payer, networkOn(chain), amount);
 const statesOf = (all: readonly SettleResult[]) => all.map(({ state }) => state).sort();
 
 describe('a payment', () => {
@@ -26,7 +26,7 @@ describe('a payment', () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
     const before = await chain.balanceOf(chain.payTo);
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     expect(await facilitator.verify(payment)).toEqual({ valid: true });
     expect(await chain.balanceOf(chain.payTo)).toBe(before);
     const settled = await facilitator.settle(payment);
@@ -41,7 +41,7 @@ describe('a payment', () => {
   test('settled several times at once is captured once, and the others are left to the chain', async () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     const all = await Promise.all(Array.from({ length: 4 }, () => facilitator.settle(payment)));
     expect(statesOf(all)).toEqual(['captured', 'unknown', 'unknown', 'unknown']);
     expect(await chain.balanceOf(payer.address)).toBe(4_000n);
@@ -50,7 +50,7 @@ describe('a payment', () => {
   test('settled before is invalid, and is not captured again', async () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     const first = await facilitator.settle(payment);
     expect(first.state).toBe('captured');
     expect(await facilitator.verify(payment)).toEqual({ valid: false, reason: 'invalid_exact_evm_nonce_already_used' });
@@ -62,7 +62,7 @@ describe('a payment', () => {
   test('whose payer has spent the money since is refused, and fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     expect(await facilitator.verify(payment)).toEqual({ valid: true });
     await chain.transfer(payer, chain.gasAddress, 1n);
     const reason = 'invalid_exact_evm_insufficient_balance';
@@ -73,7 +73,7 @@ describe('a payment', () => {
   test('that the token refuses fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     await chain.block(payer.address);
     expect((await facilitator.verify(payment)).valid).toBe(false);
     expect(await facilitator.settle(payment)).toEqual({
@@ -85,7 +85,7 @@ describe('a payment', () => {
   test('that the payer cancelled fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     await chain.cancel(payer, payment.nonce as `0x${string}`);
     expect((await facilitator.verify(payment)).valid).toBe(false);
     expect((await facilitator.settle(payment)).state).toBe('failed');
@@ -100,7 +100,7 @@ describe('many payments of one wallet at once', () => {
   test('cost no gas beyond what the wallet can pay: only those are sent', async () => {
     const payer = await chain.payer(2_500n);
     const facilitator = await local();
-    const payments = await Promise.all(Array.from({ length: 12 }, () => offered(payer)));
+    const payments = await Promise.all(Array.from({ length: 12 }, () => authorized(payer)));
     const before = await sent();
     await chain.automine(false);
     try {
@@ -120,7 +120,7 @@ describe('many payments of one wallet at once', () => {
   test('do not wait for each other when the wallet can pay them all', async () => {
     const payer = await chain.payer(12_000n);
     const facilitator = await local();
-    const payments = await Promise.all(Array.from({ length: 12 }, () => offered(payer)));
+    const payments = await Promise.all(Array.from({ length: 12 }, () => authorized(payer)));
     const before = await sent();
     await chain.automine(false);
     try {
@@ -140,7 +140,7 @@ describe('many payments of one wallet at once', () => {
       { ...network, facilitator: { ...network.facilitator, confirmationTimeoutMs: 300 } as typeof network.facilitator },
       meansOf(chain),
     );
-    const [first, second] = [await offered(payer), await offered(payer)];
+    const [first, second] = [await authorized(payer), await authorized(payer)];
     await chain.automine(false);
     try {
       const settling = facilitator.facilitator.settle(first);
@@ -161,7 +161,7 @@ describe('many payments at once', () => {
   test('are all settled by one key', async () => {
     const payers = await Promise.all(Array.from({ length: 50 }, () => chain.payer(1_000n)));
     const facilitator = await local();
-    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    const payments = await Promise.all(payers.map((payer) => authorized(payer)));
     const before = await chain.balanceOf(chain.payTo);
     const all = await Promise.all(payments.map((payment) => facilitator.settle(payment)));
     expect(statesOf(all)).toEqual(Array(50).fill('captured'));
@@ -171,7 +171,7 @@ describe('many payments at once', () => {
   test('go on when one of them is refused', async () => {
     const payers = await Promise.all(Array.from({ length: 50 }, () => chain.payer(1_000n)));
     const facilitator = await local();
-    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    const payments = await Promise.all(payers.map((payer) => authorized(payer)));
     await chain.block(payers[25]!.address);
     const all = await Promise.all(payments.map((payment) => facilitator.settle(payment)));
     expect(statesOf(all)).toEqual([...Array(49).fill('captured'), 'failed']);
@@ -181,7 +181,7 @@ describe('many payments at once', () => {
   test('by two facilitators with the same key, as during a reload, are all settled', async () => {
     const payers = await Promise.all(Array.from({ length: 20 }, () => chain.payer(1_000n)));
     const pair = [await local(), await local()];
-    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    const payments = await Promise.all(payers.map((payer) => authorized(payer)));
     const all = await Promise.all(payments.map((payment, i) => pair[i % 2]!.settle(payment)));
     expect(statesOf(all)).toEqual(Array(20).fill('captured'));
   });

@@ -42,11 +42,11 @@ const remote = (changes: Partial<FacilitatorPolicy & { mode: 'http' }> = {}): Pa
   });
 const open = (network = remote(), bearer = BEARER): Promise<NetworkClients> =>
   openNetwork(network, meansOf(chain, { env: (name) => (name === 'BEARER' ? bearer : undefined) }));
-const offered = async (): Promise<Authorization> => authorize(await chain.payer(5_000n), networkOn(chain), 1_000n);
+const authorized = async (): Promise<Authorization> => authorize(await chain.payer(5_000n), networkOn(chain), 1_000n);
 
 test('a payment is verified and settled by the service, which gets the token', async () => {
   const { facilitator } = await open();
-  const payment = await offered();
+  const payment = await authorized();
   const before = await chain.balanceOf(chain.payTo);
   expect(await facilitator.verify(payment)).toEqual({ valid: true });
   expect((await facilitator.settle(payment)).state).toBe('captured');
@@ -58,7 +58,7 @@ test('a payment is verified and settled by the service, which gets the token', a
 
 test('a payment that its payer cannot fund is invalid, or fails', async () => {
   const { facilitator } = await open();
-  const payment = await offered();
+  const payment = await authorized();
   await chain.empty(payment.payer as `0x${string}`);
   const reason = 'invalid_exact_evm_insufficient_balance';
   expect(await facilitator.verify(payment)).toEqual({ valid: false, reason });
@@ -71,7 +71,7 @@ describe('a service that', () => {
     'fails with %s at a verification is unavailable',
     async (fault) => {
       const { facilitator } = await open();
-      const payment = await offered();
+      const payment = await authorized();
       service.fail(fault, '/verify');
       await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
     },
@@ -81,7 +81,7 @@ describe('a service that', () => {
     'has settled and fails with %s is unclear, and the chain decides',
     async (fault) => {
       const { facilitator, chain: read } = await open(remote({ timeoutMs: 1_500 }));
-      const payment = await offered();
+      const payment = await authorized();
       // On a connection that was used before.
       expect(await facilitator.verify(payment)).toEqual({ valid: true });
       service.fail(fault, '/settle');
@@ -99,7 +99,7 @@ describe('a service that', () => {
     'fails with %s at a settlement is unclear, though nothing was sent',
     async (fault) => {
       const { facilitator, chain: read } = await open(remote({ timeoutMs: 500 }));
-      const payment = await offered();
+      const payment = await authorized();
       service.fail(fault, '/settle');
       expect((await facilitator.settle(payment)).state).toBe('unknown');
       expect(await read.outcome(traceOf(payment))).toEqual({ state: 'unused', expired: false });
@@ -108,7 +108,7 @@ describe('a service that', () => {
 
   test('cannot be reached, or does not process the payment, was sent nothing', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     service.fail('busy', '/settle');
     await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
     const stranger = (await open(remote(), 'another-token-than-it-knows')).facilitator;
@@ -123,7 +123,7 @@ describe('a service that', () => {
 
   test('redirects is not followed, with the token or without', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     service.fail('redirect');
     const before = service.requests.length;
     await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
@@ -132,7 +132,7 @@ describe('a service that', () => {
 
   test('reports a good signature as bad, as while its node is down, is unavailable', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     await node.down();
     await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
   });
@@ -141,7 +141,7 @@ describe('a service that', () => {
     'refuses for the reason %p may have sent a transaction',
     async (errorReason) => {
       const { facilitator } = await open();
-      const payment = await offered();
+      const payment = await authorized();
       service.answer('/settle', { ...REFUSAL, errorReason });
       expect((await facilitator.settle(payment)).state).toBe('unknown');
     },
@@ -149,7 +149,7 @@ describe('a service that', () => {
 
   test('reports a settlement without a transaction is not believed', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     const transaction = `0x${'ab'.repeat(32)}`;
     for (const wrong of [{}, { transaction, network: 'eip155:8453' }, { transaction, payer: chain.payTo }]) {
       service.answer('/settle', { ...REFUSAL, success: true, ...wrong });
@@ -159,7 +159,7 @@ describe('a service that', () => {
 
   test('reports a settlement in a transaction that the chain does not have is not believed', async () => {
     const { facilitator } = await open(remote({ timeoutMs: 300 }));
-    const payment = await offered();
+    const payment = await authorized();
     const transaction = `0x${'ab'.repeat(32)}`;
     service.answer('/settle', { success: true, transaction, network: 'eip155:84532', payer: payment.payer });
     expect(await facilitator.settle(payment)).toEqual({ state: 'unknown', reason: 'not_on_chain_yet', transaction });
@@ -169,7 +169,7 @@ describe('a service that', () => {
     const own = await startRpcProxy(chain.url);
     const { facilitator } = await open({ ...remote(), rpcUrls: [own.url] });
     await own.stop();
-    const payment = await offered();
+    const payment = await authorized();
     service.answer('/settle', { ...REFUSAL, errorReason: 'invalid_exact_evm_insufficient_balance' });
     expect((await facilitator.settle(payment)).state).toBe('unknown');
   });
@@ -177,7 +177,7 @@ describe('a service that', () => {
 
 test('a service does not get the quote, which would give it the answer', async () => {
   const { facilitator } = await open();
-  const { requirements, payload, ...rest } = await offered();
+  const { requirements, payload, ...rest } = await authorized();
   const extra = {
     ...requirements.extra,
     quote_id: 'quo_1',
@@ -196,14 +196,14 @@ test('a service does not get the quote, which would give it the answer', async (
 
 test('neither token nor signature appears in any error or answer', async () => {
   const { facilitator } = await open();
-  const payment = await offered();
+  const payment = await authorized();
   const signature = String(payment.payload.payload.signature);
   // A service that echoes what it was sent.
   service.answer('/settle', { ...REFUSAL, errorReason: `no: ${BEARER} ${signature}`, transaction: signature });
   service.answer('/verify', { isValid: false, invalidReason: `no: ${BEARER} ${signature}` });
-  const told = await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)]);
+  const results = await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)]);
   await service.down();
-  told.push(...(await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)])));
-  const text = Bun.inspect(told);
+  results.push(...(await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)])));
+  const text = Bun.inspect(results);
   for (const secret of [BEARER, signature.slice(2, 66), service.url]) expect(text).not.toContain(secret);
 });

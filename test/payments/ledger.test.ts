@@ -29,13 +29,13 @@ describe('With the ledger', () => {
     await using shop = workshop();
     const { ledger, options, book } = withLedger();
     const first = await shop.open(options);
-    const offer = await first.signedPayment(newAccount());
-    expect((await first.payments.settle(offer, CONTEXT, book)).state).toBe('captured');
-    expect(ledger().balanceOf(offer.payer)?.free).toBe(5_000_000);
+    const signed = await first.signedPayment(newAccount());
+    expect((await first.payments.settle(signed, CONTEXT, book)).state).toBe('captured');
+    expect(ledger().balanceOf(signed.payer)?.free).toBe(5_000_000);
     expect(await findingsOf(shop.file)).toEqual([]);
     await first.close();
     const second = await shop.open(options);
-    expect(ledger().balanceOf(offer.payer)?.free).toBe(6_000_000);
+    expect(ledger().balanceOf(signed.payer)?.free).toBe(6_000_000);
     expect(await only(second)).toMatchObject({ state: 'settled', paid: 6_000_000, fee: 0 });
     expect(await findingsOf(shop.file)).toEqual([]);
   });
@@ -44,13 +44,13 @@ describe('With the ledger', () => {
     await using shop = workshop();
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
-    const offer = await bench.signedPayment(newAccount(), { purpose: 'topup', isFeeDue: false });
-    await bench.payments.settle(offer, { decision: null, keyId: null }, (payment: Payment, writes) => {
+    const signed = await bench.signedPayment(newAccount(), { purpose: 'topup', isFeeDue: false });
+    await bench.payments.settle(signed, { decision: null, keyId: null }, (payment: Payment, writes) => {
       const also = [...writes, ...bench.payments.settleWrites(payment, 0, 0)];
       return ledger().deposit(payment.payer, { paid: payment.paid, fee: 0, note: idText('pay_', payment.id) }, also);
     });
     expect(await only(bench)).toMatchObject({ state: 'settled', purpose: 'topup', fee: 0, charged: 0 });
-    expect(ledger().balanceOf(offer.payer)?.free).toBe(5_000_000);
+    expect(ledger().balanceOf(signed.payer)?.free).toBe(5_000_000);
     expect(await findingsOf(shop.file)).toEqual([]);
   });
 
@@ -58,18 +58,18 @@ describe('With the ledger', () => {
     await using shop = workshop();
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
-    const offer = await bench.signedPayment(newAccount());
+    const signed = await bench.signedPayment(newAccount());
     bench.chain.behavior = 'lost';
-    expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
-    expect(ledger().balanceOf(offer.payer)).toBeNull();
+    expect((await failure(bench.payments.settle(signed, CONTEXT, never))).code).toBe('payment_unsettled');
+    expect(ledger().balanceOf(signed.payer)).toBeNull();
     const { id } = await only(bench);
-    const asked = [
+    const requests = [
       bench.payments.reconcile(id),
-      bench.payments.settle(offer, CONTEXT, never),
+      bench.payments.settle(signed, CONTEXT, never),
       bench.payments.reconcile(id),
     ];
-    await Promise.allSettled(asked);
-    expect(ledger().balanceOf(offer.payer)?.free).toBe(6_000_000);
+    await Promise.allSettled(requests);
+    expect(ledger().balanceOf(signed.payer)?.free).toBe(6_000_000);
     expect(await only(bench)).toMatchObject({ state: 'settled', fee: 0 });
     expect(await findingsOf(shop.file)).toEqual([]);
   });

@@ -51,9 +51,9 @@ describe('The metrics of payments', () => {
   test('count each payment that has arrived, with its Credits, once, however often it is sent', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.signedPayment(newAccount());
-    await bench.payments.settle(offer, CONTEXT, bench.book);
-    await bench.payments.settle(offer, CONTEXT, bench.book);
+    const signed = await bench.signedPayment(newAccount());
+    await bench.payments.settle(signed, CONTEXT, bench.book);
+    await bench.payments.settle(signed, CONTEXT, bench.book);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
     const proof = await bench.signedPayment(newAccount(), { credit: 5_000_000 });
     await bench.payments.settle(proof, CONTEXT, never);
@@ -103,8 +103,8 @@ describe('The metrics of payments', () => {
       });
     };
     const bench = await shop.open({ wrap: deaf, reconcileEveryMs: 4 });
-    const offer = await bench.signedPayment(newAccount());
-    const settled = bench.payments.settle(offer, CONTEXT, (payment, captured) => {
+    const signed = await bench.signedPayment(newAccount());
+    const settled = bench.payments.settle(signed, CONTEXT, (payment, captured) => {
       isLost = true;
       return bench.book(payment, captured);
     });
@@ -112,7 +112,7 @@ describe('The metrics of payments', () => {
     isLost = false;
     await waitFor(() => figuresFor(bench).unsettled === 0);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
-    await bench.payments.settle(offer, CONTEXT, never);
+    await bench.payments.settle(signed, CONTEXT, never);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
   });
 
@@ -128,10 +128,10 @@ describe('The metrics of payments', () => {
         },
       });
     const bench = await shop.open({ wrap: refusing });
-    const offer = await bench.signedPayment(newAccount());
+    const signed = await bench.signedPayment(newAccount());
     bench.chain.behavior = 'stuck';
-    await rejection(bench.payments.settle(offer, CONTEXT, never));
-    bench.chain.cancel(offer.nonce);
+    await rejection(bench.payments.settle(signed, CONTEXT, never));
+    bench.chain.cancel(signed.nonce);
     const [row] = await bench.payments.list({ state: 'unknown', payer: null, limit: 1, before: null });
     isRefusing = true;
     await bench.payments.reconcile(row!.id);
@@ -168,14 +168,14 @@ describe('The metrics of payments', () => {
       const { facilitator } = await openNetwork(networkOn(chain), meansOf(chain));
       await using shop = workshop();
       const bench = await shop.open({ open: (_, fake) => Object.assign(fake, { facilitator }) });
-      const told = () =>
+      const samples = () =>
         figuresOf(paymentFamilies(bench.payments))[`signalbox_payment_gas_ratio{network="${NETWORK}"}`];
       const { facilitator: terms } = networkOn(chain);
       if (terms.mode !== 'local') throw new Error('somebody else pays the gas');
-      await waitFor(() => told() !== undefined);
+      await waitFor(() => samples() !== undefined);
       await chain.client.setBalance({ address: chain.gasAddress, value: terms.gasAlarmWei / 2n });
       await facilitator.watch?.();
-      expect(told()).toBe(0.5);
+      expect(samples()).toBe(0.5);
     } finally {
       await chain.stop();
     }

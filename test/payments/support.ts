@@ -110,7 +110,7 @@ export interface Bench {
   readonly log: readonly Logged[];
   /** Milliseconds since 1970; tests may move it. */
   readonly clock: { now: number };
-  readonly opened: readonly { readonly policy: PaymentNetwork; readonly means: NetworkHost }[];
+  readonly opened: readonly { readonly policy: PaymentNetwork; readonly host: NetworkHost }[];
   booked(): Promise<BookedEntry[]>;
   /** Books as the gateway does. */
   readonly book: Book<string>;
@@ -167,7 +167,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     (level: Logged['level']) =>
     (message: string, fields: Logged['fields'] = {}) =>
       void log.push({ level, message, fields });
-  const opened: { policy: PaymentNetwork; means: NetworkHost }[] = [];
+  const opened: { policy: PaymentNetwork; host: NetworkHost }[] = [];
   const payments = await openPayments({
     store,
     now: () => clock.now,
@@ -176,8 +176,8 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
     waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
     log: { info: logger('info'), warn: logger('warn'), error: logger('error') },
-    openNetwork: async (network, means) => {
-      opened.push({ policy: network, means });
+    openNetwork: async (network, host) => {
+      opened.push({ policy: network, host });
       return options.open?.(network, chain) ?? chain;
     },
     reconcileEveryMs,

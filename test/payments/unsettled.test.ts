@@ -5,11 +5,11 @@ import type { FakeNetwork } from './fake-network.ts';
 import { CONTEXT, failure, never, newAccount, only, refusal, TOKEN, workshop } from './support.ts';
 
 /** Makes a payment whose settlement ended in this way, and returns its error. */
-async function unsettledBench(shop: ReturnType<typeof workshop>, way: FakeNetwork['behavior']) {
+async function unsettledBench(shop: ReturnType<typeof workshop>, behavior: FakeNetwork['behavior']) {
   const bench = await shop.open();
   const header = await bench.header(newAccount());
   const offer = await bench.read(header);
-  bench.chain.behavior = way;
+  bench.chain.behavior = behavior;
   const error = await failure(bench.payments.settle(offer, CONTEXT, never));
   return { bench, offer, header, error, id: (await only(bench)).id };
 }
@@ -84,8 +84,8 @@ describe('A payment of unknown outcome', () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'pending');
     const { transaction } = await bench.row(id);
-    for (const way of ['refused', 'unavailable', 'stuck', 'broken'] as const) {
-      bench.chain.behavior = way;
+    for (const behavior of ['refused', 'unavailable', 'stuck', 'broken'] as const) {
+      bench.chain.behavior = behavior;
       expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
       expect(await bench.row(id)).toMatchObject({ state: 'unknown', transaction });
     }

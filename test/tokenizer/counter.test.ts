@@ -56,8 +56,8 @@ describe('a count', () => {
   test('is made by another worker when one has ended, and not at all where none can start', async () => {
     const Real = globalThis.Worker;
     const begun: Worker[] = [];
-    const told: string[] = [];
-    const own = createTokenCounter((message) => told.push(message));
+    const errors: string[] = [];
+    const own = createTokenCounter((message) => errors.push(message));
     try {
       globalThis.Worker = class extends Real {
         constructor(...given: ConstructorParameters<typeof Real>) {
@@ -67,7 +67,7 @@ describe('a count', () => {
       };
       expect(await own.count('o200k_base', ['x'])).toBeGreaterThan(0);
       begun[0]!.terminate();
-      await waitFor(async () => told.length > 0);
+      await waitFor(async () => errors.length > 0);
       expect(await own.count('o200k_base', ['x'])).toBeGreaterThan(0);
       expect(begun).toHaveLength(2);
       globalThis.Worker = new Proxy(Real, {
@@ -75,9 +75,9 @@ describe('a count', () => {
           throw new Error('no more threads');
         },
       });
-      const other = createTokenCounter((message) => told.push(message));
+      const other = createTokenCounter((message) => errors.push(message));
       expect(await other.count('o200k_base', ['x'])).toBeNull();
-      expect(told.at(-1)).toContain('no more threads');
+      expect(errors.at(-1)).toContain('no more threads');
     } finally {
       globalThis.Worker = Real;
       begun[1]?.terminate();

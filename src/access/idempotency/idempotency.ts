@@ -170,6 +170,6 @@ function claimOf(row: AnswerRow, seal: AnswerSeal, bodyHash: Uint8Array): Claim 
   if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;
   if (state !== 'kept') return losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };
   const text = answer && seal.open(answer, String(decision));
-  const kept = text && decodeAnswer(text);
-  return kept ? { kind: 'replay', answer: kept, decision } : { kind: 'unavailable', decision };
+  const stored = text && decodeAnswer(text);
+  return stored ? { kind: 'replay', answer: stored, decision } : { kind: 'unavailable', decision };
 }

@@ -28,7 +28,7 @@ const OWN = 'api-key';
 export function limitError(shortage: LimitShortage, limits: readonly RequestLimit[]): SignalboxError {
   const { limit, kind, waitMs, units } = shortage;
   const { name, figures } = limit;
-  const whose = name === null ? 'The rate limit of this API key' : `The rate limit \`${name}\``;
+  const owner = name === null ? 'The rate limit of this API key' : `The rate limit \`${name}\``;
   const [allows, then] = {
     requests: [`${figures.requestsPerMinute} requests a minute`, ''],
     tokens: [
@@ -37,7 +37,7 @@ export function limitError(shortage: LimitShortage, limits: readonly RequestLimi
     ],
     streams: [`${figures.concurrentStreams} streams at once`, ', and so many are open'],
   }[kind];
-  const message = `${whose} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
+  const message = `${owner} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
   return new SignalboxError('rate_limit_exceeded', message, {
     details: { limit: name ?? OWN, kind },
     retryAfterMs: waitMs,

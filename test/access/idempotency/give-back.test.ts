@@ -30,8 +30,8 @@ test('two requests at once give it back once', async () => {
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
   hold.settle(line(500), () => []);
-  const told = await Promise.allSettled([ledger.giveBack(hold.id, ''), ledger.giveBack(hold.id, '')]);
-  expect(told.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
+  const results = await Promise.allSettled([ledger.giveBack(hold.id, ''), ledger.giveBack(hold.id, '')]);
+  expect(results.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
   expect(ledger.standing(caller(), 'auto')?.free).toBe(1_000);
   expect((await journal(store)).filter(({ kind }) => kind === 'correct')).toHaveLength(1);
   await ledger.close();

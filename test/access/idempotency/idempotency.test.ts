@@ -74,9 +74,9 @@ test(
     // Steps are few and named. Shrinking takes minutes, and the seed is printed.
     await fc.assert(law(), { numRuns: runs, seed, endOnFailure: true });
     const kinds = ['run', 'in-flight', 'reused', 'unavailable', 'replay', 'paid', 'refused', 'ended', 'crashes'];
-    const told = kinds.map((what) => `${counts.get(what) ?? 0} ${what}`);
+    const summary = kinds.map((what) => `${counts.get(what) ?? 0} ${what}`);
     proved(
-      `idempotency keys against a reference written apart, in ${runs} runs of up to 60 random steps: ${told.join(', ')}`,
+      `idempotency keys against a reference written apart, in ${runs} runs of up to 60 random steps: ${summary.join(', ')}`,
     );
     // A kind that never occurs proves nothing.
     for (const what of kinds) expect([what, (counts.get(what) ?? 0) > 0]).toEqual([what, true]);

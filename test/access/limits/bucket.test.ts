@@ -95,11 +95,11 @@ const pauses = fc.oneof(
   fc.integer({ min: 2_000, max: 150_000 }),
   fc.integer({ min: -50, max: -1 }),
 );
-const asked = fc.record({ pause: pauses, share: fc.double({ min: 0, max: 1, noNaN: true }) });
-const histories = fc.record({ perMinute: limits, asked: fc.array(asked, { minLength: 1, maxLength: 60 }) });
+const requests = fc.record({ pause: pauses, share: fc.double({ min: 0, max: 1, noNaN: true }) });
+const histories = fc.record({ perMinute: limits, requests: fc.array(requests, { minLength: 1, maxLength: 60 }) });
 type History = typeof histories extends fc.Arbitrary<infer Value> ? Value : never;
 
-function agrees(subject: Subject, { perMinute, asked: list }: History): boolean {
+function agrees(subject: Subject, { perMinute, requests: list }: History): boolean {
   const one = subject(perMinute);
   const other = reference(perMinute);
   let now = 0;

@@ -26,9 +26,9 @@ test(
   'whatever the chain, the disk and kill -9 do: every arrival is booked once, and nobody pays twice',
   async () => {
     const counts = await law(seed, runs);
-    const told = namesOf(counts).map((name) => `${counts[name]} ${name}`);
+    const summary = namesOf(counts).map((name) => `${counts[name]} ${name}`);
     proved(
-      `payments on a scripted chain, ${runs * STEPS} random steps with kills at commits and calls (each run with the next seed): ${told.join(', ')}; each run ends with the ledger, the chain and every client agreeing`,
+      `payments on a scripted chain, ${runs * STEPS} random steps with kills at commits and calls (each run with the next seed): ${summary.join(', ')}; each run ends with the ledger, the chain and every client agreeing`,
     );
     for (const name of ['runs', 'refused', 'unsettled', 'restarted'] as const) {
       expect({ name, many: (counts[name] ?? 0) > 0 }).toEqual({ name, many: true });

@@ -51,8 +51,8 @@ const forgetful = (row: object): object =>
 export const MUTANTS: Readonly<Record<string, Fault>> = {
   'the reconciler takes an authorization that was cancelled for one that has paid': {
     network: withChain((chain) => ({
-      async outcome(trace) {
-        const outcome = await chain.outcome(trace);
+      async outcome(query) {
+        const outcome = await chain.outcome(query);
         return outcome.state === 'cancelled' ? { state: 'used', transaction: `0x${'1'.repeat(64)}` } : outcome;
       },
     })),
@@ -97,8 +97,8 @@ export const MUTANTS: Readonly<Record<string, Fault>> = {
   },
   'the chain is believed to have let go too early': {
     network: withChain((chain) => ({
-      async outcome(trace) {
-        const outcome = await chain.outcome(trace);
+      async outcome(query) {
+        const outcome = await chain.outcome(query);
         return outcome.state === 'unused' ? { state: 'unused', expired: true } : outcome;
       },
     })),

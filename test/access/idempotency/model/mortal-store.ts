@@ -1,7 +1,7 @@
 import type { SqlValue, Statement, Store, Write } from '../../../../src/store/store.ts';
 
 /** The part of a commit that is on the disk when the process dies in it: nothing, earlier appends, or all. */
-export type Left = 'nothing' | 'appends' | 'all';
+export type DiskRemains = 'nothing' | 'appends' | 'all';
 
 /** A dead process never answers. */
 const never = <T>(): Promise<T> => new Promise<T>(() => {});
@@ -12,14 +12,14 @@ export class MortalStore implements Store {
   readonly #inner: Store;
   #appended: (readonly Write[])[] = [];
   #isDead = false;
-  #death: { commits: number; readonly left: Left } | null = null;
+  #death: { commits: number; readonly left: DiskRemains } | null = null;
 
   constructor(inner: Store) {
     this.#inner = inner;
   }
 
   /** Dies in a commit, after so many. */
-  dieAt(commits: number, left: Left): void {
+  dieAt(commits: number, left: DiskRemains): void {
     this.#death = { commits, left };
   }
 

@@ -20,19 +20,19 @@ export interface State {
   readonly total: number;
 }
 
-export interface Asked {
+export interface Submission {
   readonly body: string;
   readonly secret: string;
 }
 
-export type Told =
+export type CallerAnswer =
   | { readonly kind: 'run' | 'in-flight' | 'reused' | 'unavailable' }
   | { readonly kind: 'replay'; readonly answer: string }
   | { readonly kind: 'paid' | 'refused'; readonly givenBack: number }
   | { readonly kind: 'ended' };
 
 export interface Next {
-  readonly told: Told;
+  readonly answer: CallerAnswer;
   readonly state: State;
 }
 
@@ -53,27 +53,27 @@ function presentOf(state: State, now: number): State {
   return isTerminal && state.time <= now - DAY_MS ? { ...NONE, total: state.total } : state;
 }
 
-export function claimed(before: State, { body, secret }: Asked, now: number): Next {
+export function claimed(before: State, { body, secret }: Submission, now: number): Next {
   const state = presentOf(before, now);
-  const tell = (kind: 'in-flight' | 'reused' | 'unavailable'): Next => ({ told: { kind }, state });
+  const tell = (kind: 'in-flight' | 'reused' | 'unavailable'): Next => ({ answer: { kind }, state });
   if (state.kind === 'running') return tell(body === state.body ? 'in-flight' : 'reused');
   if (state.kind !== 'none') {
     if (secret !== state.secret) return tell('unavailable');
     if (body !== state.body) return tell('reused');
-    if (state.kind === 'kept') return { told: { kind: 'replay', answer: state.answer }, state };
+    if (state.kind === 'kept') return { answer: { kind: 'replay', answer: state.answer }, state };
     if (state.losses >= LOSSES_MAX) return tell('unavailable');
   }
   const run: State = { ...state, kind: 'running', body, secret, time: now, answer: '' };
   const given = state.kind === 'orphan' ? sum(state.owed) : 0;
   const owed = state.kind === 'lost' ? state.owed : [];
-  return { told: { kind: 'run' }, state: { ...run, owed, total: state.total - given } };
+  return { answer: { kind: 'run' }, state: { ...run, owed, total: state.total - given } };
 }
 
 /** Reserves the money, or fails to. `before` is the state when the request came. */
 export function reserved(state: State, before: State, isPaid: boolean, now: number): Next {
   const given = before.kind === 'orphan' && presentOf(before, now).kind === 'orphan' ? sum(before.owed) : 0;
-  if (isPaid) return { told: { kind: 'paid', givenBack: given }, state };
-  return { told: { kind: 'refused', givenBack: given }, state: dropped(state, now) };
+  if (isPaid) return { answer: { kind: 'paid', givenBack: given }, state };
+  return { answer: { kind: 'refused', givenBack: given }, state: dropped(state, now) };
 }
 
 function dropped(state: State, now: number): State {
@@ -82,16 +82,16 @@ function dropped(state: State, now: number): State {
 }
 
 export function ended(state: State, ending: Ending, now: number): Next {
-  const told: Told = { kind: 'ended' };
-  if (ending.how === 'free') return { told, state: dropped(state, now) };
+  const answer: CallerAnswer = { kind: 'ended' };
+  if (ending.how === 'free') return { answer: answer, state: dropped(state, now) };
   const charged = {
     ...state,
     time: now,
     owed: [ending.cost],
     total: state.total + ending.cost - givenFor(state, ending.cost),
   };
-  if (ending.how === 'loss') return { told, state: { ...charged, kind: 'lost', losses: state.losses + 1 } };
-  return { told, state: { ...charged, kind: 'kept', answer: ending.answer } };
+  if (ending.how === 'loss') return { answer: answer, state: { ...charged, kind: 'lost', losses: state.losses + 1 } };
+  return { answer: answer, state: { ...charged, kind: 'kept', answer: ending.answer } };
 }
 
 /** Never more than the repeat is charged: the lost answer may have been read. */
@@ -104,10 +104,10 @@ export function crashed(state: State, byRule: number): State {
 }
 
 /** The possible states after a death while a request came in. */
-export function crashedAsking(before: State, asked: Asked, byRule: number, now: number): State[] {
+export function crashedAsking(before: State, submission: Submission, byRule: number, now: number): State[] {
   const was = presentOf(before, now);
-  const { told, state: run } = claimed(was, asked, now);
-  if (told.kind !== 'run') return [crashed(was, byRule)];
+  const { answer, state: run } = claimed(was, submission, now);
+  if (answer.kind !== 'run') return [crashed(was, byRule)];
   const all: State[] = [was];
   // Some of the orphans' charges may be given back already.
   if (was.kind === 'orphan') {

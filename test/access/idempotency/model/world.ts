@@ -16,7 +16,7 @@ import { isShortage } from '../../../../src/ledger/standing.ts';
 import { openReader, openSqlite } from '../../../../src/store/sqlite.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
-import { type Left, MortalStore } from './mortal-store.ts';
+import { type DiskRemains, MortalStore } from './mortal-store.ts';
 import * as reference from './reference.ts';
 
 export type Step =
@@ -35,7 +35,7 @@ export type Step =
       readonly cost: number;
     }
   | { readonly do: 'crash' }
-  | { readonly do: 'arm'; readonly commits: number; readonly left: Left }
+  | { readonly do: 'arm'; readonly commits: number; readonly left: DiskRemains }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'prune' };
 
@@ -54,7 +54,7 @@ const USERS = ['ada', 'bob'];
 
 interface Running {
   readonly name: string;
-  readonly turn: IdempotentRun;
+  readonly run: IdempotentRun;
   readonly hold: Hold;
 }
 
@@ -127,9 +127,9 @@ export class World {
         );
       case 'ask': {
         const name = `${USERS[step.user]} ${step.key}`;
-        const asked = { body: `body ${step.body}`, secret: `secret ${step.user} ${step.secret}` };
-        const may = (state: reference.State) => reference.crashedAsking(state, asked, this.#byRule, this.#now);
-        return this.#alive(name, may, () => this.#ask(name, asked, step));
+        const submission = { body: `body ${step.body}`, secret: `secret ${step.user} ${step.secret}` };
+        const may = (state: reference.State) => reference.crashedAsking(state, submission, this.#byRule, this.#now);
+        return this.#alive(name, may, () => this.#ask(name, submission, step));
       }
       case 'end': {
         const [running] = this.#running.splice(step.which % Math.max(1, this.#running.length), 1);
@@ -197,7 +197,7 @@ export class World {
 
   async #ask(
     name: string,
-    { body, secret }: reference.Asked,
+    { body, secret }: reference.Submission,
     { user, key, times }: Step & { do: 'ask' },
   ): Promise<void> {
     const claim = this.#mutant.claim?.(this.#idempotency) ?? ((ask) => this.#idempotency.claim(ask));
@@ -210,48 +210,50 @@ export class World {
       this.#observe(name, (state) => reference.claimed(state, { body, secret }, this.#now), toldBy(one));
     const [first] = claims;
     if (first?.kind !== 'run') return;
-    const { run: turn } = first;
+    const { run } = first;
     const id = this.#nextId();
     this.#decisionsOf(name).push(id);
-    const begun = turn.begin(id);
+    const begun = run.begin(id);
     const reserved = await this.#ledger.reserve(order(RESERVED, { id, caller: caller(USERS[user]) }));
     await begun;
     const isPaid = !isShortage(reserved);
     if (isPaid) {
-      this.#running.push({ name, turn, hold: reserved });
-    } else await turn.drop();
-    const told: reference.Told = { kind: isPaid ? 'paid' : 'refused', givenBack: turn.givenBack };
+      this.#running.push({ name, run, hold: reserved });
+    } else await run.drop();
+    const answer: reference.CallerAnswer = { kind: isPaid ? 'paid' : 'refused', givenBack: run.givenBack };
     const next = before.flatMap((was) => {
-      const { told: due, state: run } = reference.claimed(was, { body, secret }, this.#now);
+      const { answer: due, state: run } = reference.claimed(was, { body, secret }, this.#now);
       return due.kind === 'run' ? [reference.reserved(run, was, isPaid, this.#now)] : [];
     });
-    this.#settle(name, next, told);
+    this.#settle(name, next, answer);
   }
 
   async #end(
-    { name, turn, hold }: Running,
+    { name, run, hold }: Running,
     how: (Step & { do: 'end' })['how'],
     cost: number,
     answer: string,
     ending: reference.Ending,
   ): Promise<void> {
     hold.settle(how === 'free' ? null : line(cost), () => []);
-    if (how === 'free') await turn.drop();
-    else if (how === 'cut') await turn.lose();
-    else await turn.keep({ status: 200, headers: {}, frame: '', body: how === 'large' ? TOO_LARGE : answer });
+    if (how === 'free') await run.drop();
+    else if (how === 'cut') await run.lose();
+    else await run.keep({ status: 200, headers: {}, frame: '', body: how === 'large' ? TOO_LARGE : answer });
     this.#observe(name, (state) => reference.ended(state, ending, this.#now), { kind: 'ended' });
   }
 
-  #observe(name: string, due: (state: reference.State) => reference.Next, told: reference.Told): void {
-    this.#settle(name, this.#statesOf(name).map(due), told);
+  #observe(name: string, due: (state: reference.State) => reference.Next, answer: reference.CallerAnswer): void {
+    this.#settle(name, this.#statesOf(name).map(due), answer);
   }
 
   /** Keeps only the states that allow this answer. */
-  #settle(name: string, next: readonly reference.Next[], told: reference.Told): void {
-    this.#count(told.kind);
-    const fitting = next.filter((one) => Bun.deepEquals(one.told, told)).map(({ state }) => state);
+  #settle(name: string, next: readonly reference.Next[], answer: reference.CallerAnswer): void {
+    this.#count(answer.kind);
+    const fitting = next.filter((one) => Bun.deepEquals(one.answer, answer)).map(({ state }) => state);
     if (fitting.length === 0) {
-      throw new Error(`${name} was told ${JSON.stringify(told)}, not ${JSON.stringify(next.map((one) => one.told))}`);
+      throw new Error(
+        `${name} was answer ${JSON.stringify(answer)}, not ${JSON.stringify(next.map((one) => one.answer))}`,
+      );
     }
     this.#states.set(name, fitting);
   }
@@ -293,6 +295,6 @@ export class World {
   }
 }
 
-function toldBy(claim: Claim): reference.Told {
+function toldBy(claim: Claim): reference.CallerAnswer {
   return claim.kind === 'replay' ? { kind: 'replay', answer: claim.answer.body } : { kind: claim.kind };
 }
