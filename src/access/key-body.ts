@@ -57,10 +57,7 @@ export interface BalanceUse {
 export const visibleBalance = ({ wallet }: KeyInfo, balance: BalanceUse | null): BalanceUse | null =>
   balance ?? (wallet === null ? null : { granted: 0, spent: 0 });
 
-/**
- * A key with its spending.
- * @param balance null for a key without grants.
- */
+/** A key with its spending; `balance` is null for a key without grants. */
 export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null) {
   return {
     ...keyBody(info, now),

@@ -257,11 +257,7 @@ export class StoredKeys implements Keys {
     for (const entry of used) entry.writtenAt = entry.usedAt;
   }
 
-  /**
-   * @param wallet the wallet of the key; null for none.
-   * @param first writes for the same commit.
-   * @throws KeyTermsError.
-   */
+  /** `wallet`: of the key; null for none. `first`: writes for the same commit. Throws KeyTermsError. */
   async #insert(
     key: string,
     grant: KeyGrant,

@@ -97,10 +97,7 @@ export const tooManyKeys = () =>
 
 const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 
-/**
- * Checks a text that is shown on terminals and kept forever: it must not contain an API key or terminal control
- * characters. Throws KeyTermsError.
- */
+/** Checks a text to be shown and kept: no API key, no terminal control characters. Throws KeyTermsError. */
 export function checkText(param: string, text: string): void {
   atMost(param, param, text.length, NAME_MAX, 'characters');
   if (KEY.test(text)) refuse(param, `${param} must not hold an API key: it is shown and kept.`);

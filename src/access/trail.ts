@@ -107,10 +107,7 @@ export function trailIfValid(event: KeyEvent, validAt: number): Write {
   return { statement: INSERT_IF_VALID, params: [...actorParams(event), event.keyId, validAt, ...detailParams(event)] };
 }
 
-/**
- * The same for a new key of a wallet: fails unless it has fewer than `most` unrevoked keys, and `aDay` made in 24
- * hours.
- */
+/** The same for a new key of a wallet with fewer than `most` unrevoked keys, and `aDay` made in 24 hours. */
 export function trailIfRoom(event: KeyEvent, wallet: string, most: number, aDay: number): Write {
   const room: SqlValue[] = [wallet, most, wallet, event.time - DAY_MS, aDay];
   return { statement: INSERT_IF_ROOM, params: [...actorParams(event), event.keyId, ...room, ...detailParams(event)] };

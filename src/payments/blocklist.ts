@@ -28,10 +28,7 @@ export class Blocklist {
     return this.#blocked.has(wallet);
   }
 
-  /**
-   * @param also written in the same commit.
-   * @throws StoreError and changes nothing.
-   */
+  /** Commits together with `also`. Throws StoreError, and then changes nothing. */
   async add(wallet: string, note: string, also: readonly Write[]): Promise<void> {
     await this.#store.commit([{ statement: PUT, params: [wallet, note, this.#now()] }, ...also]);
     this.#blocked.add(wallet);

@@ -1,10 +1,7 @@
 import { hash } from 'node:crypto';
 import { isObject } from '../core/object.ts';
 
-/**
- * Returns one text for equal values: the members of objects are sorted. Takes JSON values, nested no deeper than the
- * edge admits.
- */
+/** Returns one text for equal JSON values, by sorting members. They nest no deeper than the edge admits. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (isObject(inner) ? sorted(inner) : inner));
 }

@@ -84,10 +84,7 @@ export interface Payments {
   read(submission: PaymentSubmission): Promise<SignedPayment>;
   /** Returns the stored payment of this authorization; null if there is none. */
   find(signed: SignedPayment): Promise<Payment | null>;
-  /**
-   * Returns an unsettled payment of this wallet for the same request, or null. While there is one, the wallet must not
-   * be asked to pay again.
-   */
+  /** An unsettled payment of this wallet for the same request, or null. With one, do not ask for another. */
   unsettled(wallet: string, requestHash: string): Payment | null;
   /**
    * Settles a payment after a last check of quote expiry, remaining validity and the chain's view. A payment submitted
@@ -99,10 +96,7 @@ export interface Payments {
   settleWrites(payment: Payment, charged: Microcredits, fee: Microcredits): readonly Write[];
   get(id: number): Promise<Payment | null>;
   list(query: PaymentQuery): Promise<readonly Payment[]>;
-  /**
-   * Asks the chain for the outcome of a payment now. Returns null for an unknown ID.
-   * @throws SignalboxError `payment_unavailable`.
-   */
+  /** Asks the chain about a payment now. Null for an unknown ID. Throws SignalboxError `payment_unavailable`. */
   reconcile(id: number): Promise<Payment | null>;
   isBlocked(wallet: string): boolean;
   /** Commits together with `also`. Throws StoreError and changes nothing. */

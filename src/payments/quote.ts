@@ -4,10 +4,7 @@ import type { Microcredits } from '../core/credits.ts';
 /** The purpose of a payment. A quote for one purpose cannot pay for another. */
 export type Purpose = 'chat' | 'topup' | 'keys';
 
-/**
- * The terms of a quote. They travel sealed with the quote and come back with the payment, so no quote is ever stored.
- * Amounts are microcredits.
- */
+/** The terms of a quote, in microcredits. They travel sealed with quote and payment: quotes are not stored. */
 export interface QuoteTerms {
   /** Such as `quo_0a4x1wm3zk0`. */
   readonly id: string;

@@ -35,17 +35,10 @@ const TRANSFER = {
   ],
 } as const;
 
-/**
- * The clock skew allowed to a payer, s. An authorization that is valid for longer could not be declared failed for as
- * long.
- */
+/** The clock skew allowed to a payer, s. A longer validity would delay the verdict that it failed. */
 const CLOCK_AHEAD_S = 86_400;
 
-/**
- * Checks a payment, cheapest checks first, without network access.
- * @param now ms since 1970.
- * @throws as `Payments.read`.
- */
+/** Checks a payment at `now` (ms), cheapest checks first, without network access. Throws as `Payments.read`. */
 export async function readPayment(
   { header, purpose, requestHash, wallet }: PaymentSubmission,
   seal: QuoteSeal,
@@ -115,10 +108,7 @@ function checkLowS(signature: string): void {
   throw new PaymentRefused('unsupported_signature', message);
 }
 
-/**
- * Brings a payload into one form, in lower case and without other fields: some services refuse capitals that are not a
- * checksum.
- */
+/** Normalizes a payload, without other fields: some services refuse capitals that are not a checksum. */
 function normalize({ signature, authorization }: Eip3009Payload): Eip3009Payload {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   return {

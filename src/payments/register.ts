@@ -70,9 +70,7 @@ export class PaymentRegister {
     this.#unsettled.set(payment.id, payment);
   }
 
-  /**
-   * Marks a payment unknown: it may have arrived, or may yet. Resolves once written, or refused by the disk for now.
-   */
+  /** Marks a payment unknown: it may still have arrived. Resolves once written, or refused by the disk. */
   doubt(payment: Payment): Promise<void> {
     this.#unsettled.set(payment.id, payment);
     return this.#write(doubtPayment(payment));

@@ -105,10 +105,7 @@ export class Settlements {
     return null;
   }
 
-  /**
-   * Asks the chain about a payment. Returns its current state, or null while it is locked.
-   * @throws as `OutcomeResolver.resolve`.
-   */
+  /** Asks the chain about a payment; null while it is locked. Throws as `OutcomeResolver.resolve`. */
   async reconcile(payment: Payment, connection: NetworkConnection): Promise<Payment | null> {
     const key = keyOf(payment);
     if (this.#locks.has(key)) return null;

@@ -17,9 +17,7 @@ export function readRanks(text: string): Ranks {
   return ranks;
 }
 
-/**
- * Longer pieces are merged in parts of this many bytes, because the time grows with the square. Words are far shorter.
- */
+/** Longer pieces are merged in parts of this many bytes: the time grows with the square. Words are shorter. */
 const PIECE_MAX = 512;
 /** The most tokens that joining two texts may add: twice the highest number ever found. */
 const SEAM = 8;

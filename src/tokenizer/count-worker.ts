@@ -33,10 +33,7 @@ const TABLES: Readonly<Record<Tokenizer, { readonly file: string; readonly piece
 
 const vocabularies = new Map<Tokenizer, Promise<TokenVocabulary>>();
 
-/**
- * The time slice of one job, ms. Smaller jobs go first: short prompts need not wait for long ones, nor equals for each
- * other.
- */
+/** The time slice of a job, ms. Smaller jobs go first, and equal ones take turns. */
 const SLICE_MS = 5;
 
 interface Job extends CountRequest {

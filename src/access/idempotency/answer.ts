@@ -20,10 +20,7 @@ export interface StoredAnswer extends Readonly<AnswerHead> {
   readonly body: string;
 }
 
-/**
- * Replaces the frame in a stream's body: the ID, time and model that every event repeats. JSON has this character only
- * in escapes.
- */
+/** Replaces the frame in a stream: the ID, time and model of every event. JSON has this character only in escapes. */
 export const FRAME_MARK = '\u001e';
 
 /** The head is the first line, the body the rest. */

@@ -16,9 +16,7 @@ const VERIFIER_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/**
- * The name that a request is stored under. It does not reveal the idempotency key, and no other API key leads to it.
- */
+/** The name that a request is stored under. It reveals no key, and no other API key leads to it. */
 export function requestNameOf(keyId: string, idempotencyKey: string): Uint8Array {
   // IDs of keys have no zero byte, so no two pairs are written alike.
   return createHash('sha256').update(`${PURPOSE}\0${keyId}\0${idempotencyKey}`).digest();
@@ -50,10 +48,7 @@ export class AnswerSeal {
     return createHmac('sha256', this.#bodyKey).update(hash).digest();
   }
 
-  /**
-   * AES-256-GCM: nonce, ciphertext, tag.
-   * @param bound must be the same for opening, so that no row can replace another.
-   */
+  /** AES-256-GCM: nonce, ciphertext, tag. `bound` must be the same for opening: no row can replace another. */
   seal(text: string, bound: string): Uint8Array {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#cipherKey, nonce).setAAD(Buffer.from(bound));

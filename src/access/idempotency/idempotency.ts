@@ -8,10 +8,7 @@ import { type AnswerRow, COUNT_OLD, deleteOld, SELECT_ROW } from './table.ts';
 
 /** How long answers and losses are stored, ms. */
 const RETENTION_MS = 86_400_000;
-/**
- * After this many losses without a crash, the last charge stands. Otherwise one key could get any number of too large
- * answers for the price of one.
- */
+/** After so many losses without a crash the last charge stands: too large answers must not be free. */
 export const LOSSES_MAX = 3;
 /** Rows deleted in one transaction. Each may have a mebibyte. */
 const PRUNE_BATCH = 100;
@@ -22,10 +19,7 @@ export interface IdempotencyOptions {
   readonly store: Store;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /**
-   * Gives back the rest of a decision's charge, at most the charge of `instead`. Durable when it resolves; a second
-   * call gives nothing.
-   */
+  /** Durably gives back the rest of a charge, at most the charge of `instead`. A second call gives nothing. */
   giveBack(decision: number, note: string, instead?: number): Promise<Microcredits>;
 }
 
@@ -38,10 +32,7 @@ export interface KeyedRequest {
   readonly body: Uint8Array;
 }
 
-/**
- * The reason why a request neither runs nor gets a stored answer. `unavailable`: it was charged, and its answer is lost
- * or sealed with another secret.
- */
+/** Why a request neither runs nor gets an answer. `unavailable`: it was charged, and its answer cannot be read. */
 export type ClaimRefusal =
   | { readonly kind: 'in-flight' }
   | { readonly kind: 'reused' }

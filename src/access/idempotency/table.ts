@@ -25,10 +25,7 @@ export const idempotencyMigrations: Migrations = {
   ],
 };
 
-/**
- * `running`: in progress, or lost with its process. `kept`: the answer can be repeated. `lost`: the answer was charged
- * and cannot be repeated.
- */
+/** `running`: in progress, or lost with its process. `kept`: can be repeated. `lost`: charged, cannot be repeated. */
 export type AnswerState = 'running' | 'kept' | 'lost';
 
 export interface AnswerRow {

@@ -49,10 +49,7 @@ function scaled(left: number, to: number, from: number): number {
   return Number(product < 0n && whole * BigInt(from) !== product ? whole - 1n : whole);
 }
 
-/**
- * Milliseconds until the units may be taken; 0 for now. More than a bucket holds may be taken once it is full:
- * otherwise it never could.
- */
+/** Milliseconds until the units may be taken; 0 for now. A full bucket gives more than it holds. */
 export function waitMs({ left, perMinute }: Bucket, units: number): number {
   const needed = Math.min(units, perMinute) * MINUTE_MS;
   return left >= needed ? 0 : Math.ceil((needed - left) / perMinute);

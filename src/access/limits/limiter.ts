@@ -19,10 +19,7 @@ interface CallerLimit {
 /** Events counted by address alone. */
 export type Offence = 'failed-auth' | 'keyless';
 
-/**
- * Enforces rate limits, in memory: a restart starts anew. Accounts survive a new policy, by the name of their limit and
- * the subject.
- */
+/** Enforces rate limits, in memory. Accounts survive a new policy, by the name of their limit and the subject. */
 export class Limiter {
   readonly #now: () => number;
   readonly #accounts: LimitAccounts;

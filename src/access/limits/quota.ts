@@ -18,10 +18,7 @@ export class Quota {
     this.#now = now;
   }
 
-  /**
-   * Takes the expected tokens, and a stream if it is one, from all limits or from none.
-   * @throws SignalboxError `rate_limit_exceeded`.
-   */
+  /** Takes the expected tokens and stream from all limits or none. Throws SignalboxError `rate_limit_exceeded`. */
   begin(stream: boolean, tokens: number): void {
     if (this.#taken || !this.#isOpen) throw new Error('a quota is begun once');
     const short = this.#shortage(stream, tokens);

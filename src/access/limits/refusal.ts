@@ -45,9 +45,7 @@ export function limitError(shortage: LimitShortage, limits: readonly RequestLimi
   });
 }
 
-/**
- * The `x-ratelimit-…` headers in OpenAI's form: for each kind the limit with the least left. Needs refilled buckets.
- */
+/** The `x-ratelimit-…` headers as OpenAI has them: for each kind the limit with the least left. Refill first. */
 export function limitHeaders(limits: readonly RequestLimit[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const kind of ['requests', 'tokens'] as const) {
@@ -77,10 +75,7 @@ function leastLeft(limits: readonly RequestLimit[], kind: 'requests' | 'tokens')
 
 const SECOND_MS = 1_000;
 
-/**
- * A duration as Go and OpenAI write it: `12ms`, `1.5s`, `6m0s`, `1h2m3s`.
- * @param ms whole milliseconds.
- */
+/** Whole milliseconds as Go and OpenAI write them: `12ms`, `1.5s`, `6m0s`, `1h2m3s`. */
 export function durationText(ms: number): string {
   if (ms < SECOND_MS) return `${ms}ms`;
   const seconds = Math.floor(ms / SECOND_MS);

@@ -74,10 +74,7 @@ async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: Tip):
   return null;
 }
 
-/**
- * Finds a block that is at least as old as `time`, or the first of the chain: backwards in growing steps, then by
- * bisection.
- */
+/** Finds a block not younger than `time`, or the first: backwards in growing steps, then by bisection. */
 async function blockBefore(client: Nodes['client'], time: bigint, tip: Tip): Promise<Tip> {
   let late = tip;
   let early = tip;

@@ -78,10 +78,7 @@ export class ChainAttempt {
     };
   }
 
-  /**
-   * Whether a node may have a transaction. A lost one is not waited for: an authorization pays at most once, however
-   * often it is sent.
-   */
+  /** Whether a node may have a transaction. A lost one is not waited for: sent again, it cannot pay twice. */
   async #isThere(hash: Hex): Promise<boolean> {
     try {
       await this.#options.nodes.client.getTransaction({ hash });

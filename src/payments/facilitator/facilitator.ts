@@ -38,9 +38,7 @@ export interface Facilitator {
   settle(authorization: Authorization): Promise<SettleResult>;
   /** Alarms the operator early if the gas key is low. Never rejects. */
   watch?(): Promise<void>;
-  /**
-   * The last seen gas balance as a multiple of the alarm threshold. Null before the first look, and without an alarm.
-   */
+  /** The last seen gas balance as a multiple of the alarm threshold. Null before, and without an alarm. */
   readonly gasRatio?: number | null;
   close(): void;
 }

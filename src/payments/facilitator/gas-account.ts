@@ -5,10 +5,7 @@ import { walletOf } from '../../core/wallet.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
 import type { NetworkHost } from './facilitator.ts';
 
-/**
- * The public accounts of development chains, derived from the phrase that ends in `junk`. Whatever they own on other
- * chains is stolen at once.
- */
+/** The public accounts of development chains, of the phrase ending in `junk`: what they own elsewhere is stolen. */
 const WELL_KNOWN = new Set([
   '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
   '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',

@@ -34,10 +34,7 @@ interface Fees {
   readonly maxPriorityFeePerGas: bigint;
 }
 
-/**
- * Orders the nonces of one key on one chain. Shared by all its senders: after a reload the key is open twice while the
- * first still settles.
- */
+/** Orders the nonces of a key on a chain for all its senders: during a reload the key is open twice. */
 interface Queue {
   tail: Promise<unknown>;
   /** The last nonce that a node accepted, and when. */

@@ -122,10 +122,7 @@ export class RemoteFacilitator implements Facilitator {
     return { state: 'failed', reason };
   }
 
-  /**
-   * Waits until the chain shows the transfer: the service's word alone credits nothing. A node may see it later than
-   * the service.
-   */
+  /** Waits for the chain to show the transfer: nobody is credited by a service's word. Nodes may lag behind it. */
   async #confirm(authorization: Authorization, transaction: string): Promise<SettleResult> {
     const { chain, host, timeoutMs } = this.#options;
     const query = queryOf(authorization, host.now());
