@@ -5,25 +5,25 @@ import type { BodyHold } from './body.ts';
 
 type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
 
-/** When those who were sent away may come back: spread over a second, so that they do not all come at once. */
+/** The delay that a refused request is told, spread over a second, so that not all return at once. */
 const RETRY_MS = 1_000;
 const RETRY_SPREAD_MS = 1_000;
-/** A body that comes more slowly, on average and after its first second, gives way to others. */
+/** A body below this rate, on average after its first second, is slow and gives way to others. */
 const SLOW_BYTES_PER_SECOND = 65_536;
 const SLOW_AFTER_MS = 1_000;
 
 /**
- * Bounds how many requests are worked on at once, and the bytes of their bodies. Who finds no place waits in line, first
- * in, first out, and not for long: a request that is answered after its caller gave up was worked on for nobody. Where
- * room is short, bodies that come slowly are cut first.
+ * Bounds the requests that are worked on at once, and the bytes of their bodies. Requests without a place wait in line,
+ * first in, first out, and not for long: an answer after its caller gave up is of no use. Where places or room are short,
+ * slow bodies are cut first.
  */
 export class Gate {
   #inside = 0;
-  /** Of the bodies of all that hold a place or wait for one. */
+  /** Of the bodies of all requests, waiting ones included. */
   readonly #room = new ByteRoom();
-  /** In the order of their coming. */
+  /** In the order of their arrival. */
   readonly #line = new Set<Place>();
-  /** Those whose body is being read. */
+  /** Places whose body is being read. */
   readonly #reading = new Set<Place>();
   #bounds: Bounds | null = null;
 
@@ -43,8 +43,9 @@ export class Gate {
   }
 
   /**
-   * Throws SignalboxError `overloaded` when a caller finds neither a place nor room in the line, or no room for `bytes`
-   * of a body, and nobody gives way. Changes nothing.
+   * Checks whether `enter` would succeed. Changes nothing.
+   * @throws SignalboxError `overloaded` without a place, or without room for `bytes` of a body, where no slow body
+   * could be cut.
    */
   check(bounds: Bounds, caller: string, bytes: number): void {
     const hasRoom = this.#room.fits(caller, bytes, bounds.bodiesBytesMax) || this.#slowest(caller) !== null;
@@ -53,8 +54,8 @@ export class Gate {
   }
 
   /**
-   * Takes a place, or one in the line, with room for `bytes` of a caller's body. To be left in any case. Throws as `check`
-   * does.
+   * Takes a place, or one in the line, with room for `bytes` of a caller's body. Leave it in any case.
+   * @throws SignalboxError `overloaded`, as `check` does.
    */
   enter(bounds: Bounds, caller: string, bytes: number): Place {
     this.#bounds = bounds;
@@ -76,7 +77,10 @@ export class Gate {
     return place;
   }
 
-  /** For places: more bytes of a body have come. Throws SignalboxError `overloaded`. */
+  /**
+   * For places: takes room for more bytes of a body.
+   * @throws SignalboxError `overloaded`
+   */
   grow({ caller, room }: Place, bytes: number): void {
     const bounds = this.#bounds!;
     if (!this.#makeRoom(caller, bytes, bounds, room.bytes)) throw overloaded(true);
@@ -89,7 +93,7 @@ export class Gate {
     else this.#reading.delete(place);
   }
 
-  /** For places: one is given back. */
+  /** For places: frees one. */
   left(place: Place): void {
     place.room.leave();
     this.#reading.delete(place);
@@ -102,7 +106,7 @@ export class Gate {
     return this.#line.size === 0 && this.#inside < concurrencyMax;
   }
 
-  /** Whether there is room for more bytes of a caller, after slow bodies have given way. `own`: what the asking one has. */
+  /** Returns whether a caller has room for more bytes, after cutting slow bodies. `own`: bytes of the asking body. */
   #makeRoom(caller: string, bytes: number, { bodiesBytesMax }: Bounds, own = 0): boolean {
     while (!this.#room.fits(caller, bytes, bodiesBytesMax, own)) {
       if (!this.#cut(this.#slowest(caller))) return false;
@@ -111,8 +115,8 @@ export class Gate {
   }
 
   /**
-   * The slowest of the slow bodies, null where none is slow. With a caller only those whose end gives it room: nobody gives
-   * way to a caller who holds more.
+   * Returns the slowest of the slow bodies; null where none is slow. With a caller, only bodies whose end gives it room, of
+   * callers who hold no less than it does.
    */
   #slowest(caller: string | null = null): Place | null {
     const now = performance.now();
@@ -144,7 +148,7 @@ export class Gate {
   }
 }
 
-/** A place among those who are worked on, or in the line for one, and the room that its request's body takes. */
+/** A place among the requests that are worked on, or in the line, with the room of the request's body. */
 export class Place implements BodyHold {
   readonly caller: string;
   /** The bytes of its body. For the gate. */
@@ -163,12 +167,12 @@ export class Place implements BodyHold {
     this.room = room;
   }
 
-  /** Null once it is there; else resolves when it is, or rejects with SignalboxError `overloaded`. */
+  /** Null once the request may go on; else resolves when it may, or rejects with SignalboxError `overloaded`. */
   get turn(): Promise<void> | null {
     return this.#turn?.promise ?? null;
   }
 
-  /** Gives it back. Harmless when that was done. */
+  /** Frees the place. Later calls do nothing. */
   leave(): void {
     if (this.#isLeft) return;
     this.#isLeft = true;
@@ -192,13 +196,13 @@ export class Place implements BodyHold {
     this.#gate.reads(this, false);
   }
 
-  /** For the gate. How fast its body comes; infinite in its first second. */
+  /** For the gate. The rate of its body; infinite in its first second. */
   bytesPerSecond(now: number): number {
     const ms = now - this.#readSince;
     return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.#came * 1_000) / ms;
   }
 
-  /** For the gate. Its body is not waited for any longer. */
+  /** For the gate. Stops waiting for its body. */
   cut(): void {
     this.leave();
     this.#onCut();
@@ -212,7 +216,7 @@ export class Place implements BodyHold {
   /** For the gate. */
   wait(ms: number): void {
     this.#turn = Promise.withResolvers<void>();
-    // Whoever waits for it hears of it; nobody may be waiting yet.
+    // A rejection is for those who wait, and there may be none yet.
     this.#turn.promise.catch(() => {});
     this.#timer = setTimeout(() => this.leave(), ms);
   }

@@ -10,7 +10,8 @@ import { idempotencyMigrations } from '../../../../src/access/idempotency/table.
 import { createIds } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
 import type { Hold } from '../../../../src/ledger/hold.ts';
-import { type Ledger, openLedger } from '../../../../src/ledger/ledger.ts';
+import type { Ledger } from '../../../../src/ledger/ledger.ts';
+import { openLedger } from '../../../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../../../src/ledger/schema.ts';
 import { isShortage } from '../../../../src/ledger/standing.ts';
 import { openReader, openSqlite } from '../../../../src/store/sqlite.ts';
