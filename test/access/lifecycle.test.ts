@@ -183,9 +183,9 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
 });
 
 const mutants: Readonly<Record<string, Mutant>> = {
-  'an expiry that is not looked at': lenient((reason) => reason === 'expired'),
+  'an expiry that is ignored': lenient((reason) => reason === 'expired'),
   'an overlap that never ends': lenient((reason) => reason === 'rotated'),
-  'a revocation that is not looked at': lenient((reason) => reason === 'revoked'),
+  'a revocation that is ignored': lenient((reason) => reason === 'revoked'),
   'a second rotation that keeps the oldest secret': (keys) => {
     const once = new Set<string>();
     return lenient((reason, header) => reason === 'unknown' && once.has(header ?? ''))(
@@ -201,8 +201,8 @@ const mutants: Readonly<Record<string, Mutant>> = {
   'an overlap that is a millisecond too long': (keys) =>
     wrap(keys, { rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs + 1, by) }),
   'an overlap that is forgotten': (keys) => wrap(keys, { rotate: (id, _, by) => keys.rotate(id, 0, by) }),
-  'a refresh that takes nothing over': (keys) => wrap(keys, { refresh: async () => {} }),
-  'a revocation of the others that spares none': (keys) =>
+  'a refresh that loads nothing': (keys) => wrap(keys, { refresh: async () => {} }),
+  'a revocation of the others that spares no key': (keys) =>
     wrap(keys, {
       revokeOfWallet: async (wallet, exceptId) => {
         const others = (await keys.ofWallet(wallet)).filter(({ id }) => id !== exceptId);

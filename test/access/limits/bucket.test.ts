@@ -54,7 +54,7 @@ const MUTANTS: Readonly<Record<string, (bucket: Bucket, perMinute: number, now: 
     bucket.left = Math.min(2 * perMinute * MINUTE_MS, bucket.left + Math.max(0, now - bucket.at) * perMinute);
     bucket.at = Math.max(bucket.at, now);
   },
-  'begins anew with each minute': (bucket, perMinute, now) => {
+  'starts anew each minute': (bucket, perMinute, now) => {
     if (Math.floor(now / MINUTE_MS) > Math.floor(bucket.at / MINUTE_MS)) bucket.left = perMinute * MINUTE_MS;
     bucket.at = now;
   },

@@ -49,7 +49,7 @@ const forgetful = (row: object): object =>
   'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'unknown' } : row;
 
 export const MUTANTS: Readonly<Record<string, Fault>> = {
-  'the reconciler takes an authorization that was cancelled for one that has paid': {
+  'the reconciler treats a cancelled authorization as paid': {
     network: withChain((chain) => ({
       async outcome(query) {
         const outcome = await chain.outcome(query);
@@ -57,17 +57,17 @@ export const MUTANTS: Readonly<Record<string, Fault>> = {
       },
     })),
   },
-  'a deposit is booked once more for a payment that has arrived, by a restart or a repeat': {
+  'a restart or a repeat books the deposit of an arrived payment again': {
     store: (store) => misreading(store, forgetful),
     sql: 'DROP TRIGGER IF EXISTS payments_arrive_once',
   },
-  'a restart does not see that a request of a payment was cut': {
+  'a restart misses that a paid request was cut': {
     store: (store) =>
       misreading(store, (row) =>
         'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'settled' } : row,
       ),
   },
-  'what is not known is quoted for anew': {
+  'an unsettled payment is quoted again': {
     payments: (payments) =>
       new Proxy(payments, {
         get(target, name) {
@@ -77,7 +77,7 @@ export const MUTANTS: Readonly<Record<string, Fault>> = {
         },
       }),
   },
-  'a settlement that is not known is told as failed': {
+  'an unknown settlement is reported as failed': {
     network: withFacilitator((facilitator) => ({
       async settle(authorization) {
         const settlement = await facilitator.settle(authorization);
@@ -85,7 +85,7 @@ export const MUTANTS: Readonly<Record<string, Fault>> = {
       },
     })),
   },
-  'a payment is sent before it is written down': {
+  'a payment is sent before it is stored': {
     store: (store) => rewriting(store, ({ statement }) => !statement.sql.startsWith('INSERT INTO payments')),
   },
   'a fee is kept for nothing': {
@@ -95,7 +95,7 @@ export const MUTANTS: Readonly<Record<string, Fault>> = {
         return !(isFee && params.some((value) => typeof value === 'number' && value === 1_000_000));
       }),
   },
-  'the chain is believed to have let go too early': {
+  'an authorization counts as expired too early': {
     network: withChain((chain) => ({
       async outcome(query) {
         const outcome = await chain.outcome(query);

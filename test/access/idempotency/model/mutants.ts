@@ -57,7 +57,7 @@ const givingBack = (giveBack: (options: IdempotencyOptions) => IdempotencyOption
 
 export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'a crash’s charge is not given back, so that one request is charged twice': givingBack(() => async () => 0),
-  'what was given back is not told': givingBack((options) => async (id, note) => {
+  'a refund is not reported': givingBack((options) => async (id, note) => {
     await options.giveBack(id, note);
     return 0;
   }),
@@ -68,13 +68,13 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'bodies are not compared': {
     claim: (idempotency) => (ask) => idempotency.claim({ ...ask, body: Buffer.from('any') }),
   },
-  'what is kept can be had with another secret': {
+  'a stored answer opens with another secret': {
     claim: (idempotency) => (ask) => idempotency.claim({ ...ask, secret: 'any' }),
   },
   'the mark of a body is always the same': {
     infect: () => patch(AnswerSeal.prototype, 'bodyMark', () => () => new Uint8Array(32)),
   },
-  'nothing says that a request runs before its money is set aside': {
+  'a request is not marked as running before its reservation': {
     wrap: writing((write) => (cellOf(write, 'state') === 'running' ? null : write)),
   },
   'an answer is not written': { wrap: writing((write) => (cellOf(write, 'state') === 'kept' ? null : write)) },
@@ -87,16 +87,16 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         },
       }),
   },
-  'a run that is repeated forgets the loss before it': { wrap: setting('earlier', null) },
+  'a repeated run forgets the earlier loss': { wrap: setting('earlier', null) },
   'losses are not counted': { wrap: setting('losses', 0) },
   'a loss is given back before its repeat is paid for': {
     wrap: reading(({ state, losses }) => (state === 'lost' && losses < LOSSES_MAX ? { state: 'running' } : {})),
   },
-  'what a crash has lost is given back only when its repeat is paid for': {
+  'a crashed charge is given back only when its repeat is paid for': {
     wrap: reading(({ state }) => (state === 'running' ? { state: 'lost' } : {})),
   },
-  'answers are kept for ever': { wrap: reading(() => ({ time: Number.MAX_SAFE_INTEGER })) },
-  'answers are kept for an hour less': { wrap: reading(({ time }) => ({ time: time - 3_600_000 })) },
+  'answers are stored forever': { wrap: reading(() => ({ time: Number.MAX_SAFE_INTEGER })) },
+  'answers are stored for an hour less': { wrap: reading(({ time }) => ({ time: time - 3_600_000 })) },
   'pruning takes an hour too much': {
     wrap: (store) =>
       passing(store, {
