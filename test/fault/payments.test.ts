@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { balanceIn, bookProblems } from '../payments/model/books.ts';
-import type { Paid } from '../payments/model/signed.ts';
+import type { ClientPayment } from '../payments/model/signed.ts';
 import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 import { waitFor } from '../support/answers.ts';
 
@@ -39,7 +39,7 @@ async function expectKeysServed(): Promise<void> {
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"choices"')]);
 }
 
-async function expectUnsettled(body: unknown, { header }: Paid, wallet = payer.address): Promise<void> {
+async function expectUnsettled(body: unknown, { header }: ClientPayment, wallet = payer.address): Promise<void> {
   expect(await shortOf(await stand.send(body, header))).toMatchObject(UNSETTLED);
   await expectHeldBack(body, wallet);
 }

@@ -71,20 +71,20 @@ const { runs, seed, proved } = effort('idempotency', 30, 3_000);
 test(
   'the same key gives the same answer and one charge, whatever runs at once, fails, crashes or is pruned between',
   async () => {
-    // Steps are few and named; making them fewer takes minutes, and their seed is told.
+    // Steps are few and named. Shrinking takes minutes, and the seed is printed.
     await fc.assert(law(), { numRuns: runs, seed, endOnFailure: true });
     const kinds = ['run', 'in-flight', 'reused', 'unavailable', 'replay', 'paid', 'refused', 'ended', 'crashes'];
-    const told = kinds.map((what) => `${counts.get(what) ?? 0} ${what}`);
+    const summary = kinds.map((what) => `${counts.get(what) ?? 0} ${what}`);
     proved(
-      `idempotency keys against a reference written apart, in ${runs} runs of up to 60 random steps: ${told.join(', ')}`,
+      `idempotency keys against a reference written apart, in ${runs} runs of up to 60 random steps: ${summary.join(', ')}`,
     );
-    // What never comes proves nothing.
+    // A kind that never occurs proves nothing.
     for (const what of kinds) expect([what, (counts.get(what) ?? 0) > 0]).toEqual([what, true]);
   },
   isDeep ? 3_600_000 : 120_000,
 );
 
-test('a charge of a day that is over is given back to that day, and the audit finds it right', async () => {
+test('a charge of an earlier day is given back to that day, and the audit agrees', async () => {
   using folder = tempFolder();
   const world = await World.open(folder.file, 'charge', {});
   const ask = (key: number): Step => ({ do: 'ask', user: 1, key, body: 0, secret: 0, times: 1 });

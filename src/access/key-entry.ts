@@ -1,38 +1,37 @@
 import { type Caller, walletCaller } from '../core/caller.ts';
-import { type KeyInfo, type KeyRow, keyInfo } from './tables.ts';
+import { type KeyInfo, type KeyRow, keyInfo } from './key-table.ts';
 
-/** Why a request is not let in. For the log: callers are told only that the key is not valid. */
+/** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated';
 
 export type Authentication =
   | { readonly caller: Caller; readonly reason: null }
   | { readonly caller: null; readonly reason: DenialReason };
 
-/** A key as it is held in memory. */
-export interface Known {
+export interface KeyEntry {
   readonly row: KeyRow;
   readonly info: KeyInfo;
   readonly hash: Uint8Array;
   /** Of the secret before the last rotation, which works until `previousUntil` (ms since 1970). */
   readonly previousHash: Uint8Array;
   readonly previousUntil: number;
-  readonly granted: Authentication & { readonly caller: Caller };
-  /** When it was last used, and what of that is written already; ms since 1970, 0 for never. */
+  readonly authentication: Authentication & { readonly caller: Caller };
+  /** The last use, and the last use written to the store; ms since 1970, 0 for never. */
   usedAt: number;
   writtenAt: number;
 }
 
-/** What lets in the keys of each wallet: they all are one caller. */
-export type WalletGrants = Map<string, Known['granted']>;
+/** One authentication for each wallet: all its keys are one caller. */
+export type WalletGrants = Map<string, KeyEntry['authentication']>;
 
-/** Compared with where there is no secret, so that this takes as long. No key has this hash. */
+/** Compared where there is no secret, to take the same time. No key has this hash. */
 export const NO_HASH = new Uint8Array(32);
 
 /**
- * What a row says. A key that is as it was stays the same object, and one that was only rotated keeps its caller:
- * whoever counts something for a caller goes on counting. `wallets` gets what it has not of the row's wallet.
+ * Makes the entry of a row. An unchanged key keeps its entry, and a rotated one its caller, so that counts by caller go
+ * on. Adds the row's wallet to `wallets`.
  */
-export function knownOf(row: KeyRow, before: Known | undefined, wallets: WalletGrants): Known {
+export function keyEntryOf(row: KeyRow, before: KeyEntry | undefined, wallets: WalletGrants): KeyEntry {
   const lastUsedAt = row.lastUsedAt ?? 0;
   if (before && isSame(row, before.row)) {
     before.usedAt = Math.max(before.usedAt, lastUsedAt);
@@ -46,19 +45,21 @@ export function knownOf(row: KeyRow, before: Known | undefined, wallets: WalletG
     hash: row.hash,
     previousHash: row.previousHash ?? NO_HASH,
     previousUntil: row.overlapEndsAt ?? 0,
-    granted:
-      before && TERMS.every((name) => row[name] === before.row[name]) ? before.granted : grantedTo(info, wallets),
+    authentication:
+      before && TERMS.every((name) => row[name] === before.row[name])
+        ? before.authentication
+        : authenticationOf(info, wallets),
     usedAt: Math.max(before?.usedAt ?? 0, lastUsedAt),
     writtenAt: lastUsedAt,
   };
 }
 
-function grantedTo(info: KeyInfo, wallets: WalletGrants): Known['granted'] {
+function authenticationOf(info: KeyInfo, wallets: WalletGrants): KeyEntry['authentication'] {
   const { wallet } = info;
   if (wallet === null) return { caller: callerOf(info), reason: null };
-  const granted = wallets.get(wallet) ?? { caller: walletCaller(wallet), reason: null };
-  wallets.set(wallet, granted);
-  return granted;
+  const authentication = wallets.get(wallet) ?? { caller: walletCaller(wallet), reason: null };
+  wallets.set(wallet, authentication);
+  return authentication;
 }
 
 function callerOf(info: KeyInfo): Caller {
@@ -73,7 +74,7 @@ function callerOf(info: KeyInfo): Caller {
   };
 }
 
-/** What a caller is made from. */
+/** The columns that a caller is made from. */
 const TERMS = ['scopes', 'labels', 'models', 'limits', 'budgets', 'wallets', 'wallet'] as const;
 const REST = ['name', 'createdAt', 'expiresAt', 'revokedAt', 'rotatedAt', 'overlapEndsAt'] as const;
 
@@ -91,12 +92,12 @@ function isSameHash(one: Uint8Array | null, other: Uint8Array | null): boolean {
   return one.length === other.length && one.every((byte, i) => byte === other[i]);
 }
 
-/** What is known of a key, with its last use as far as this process knows it. */
-export const infoOf = ({ info, usedAt }: Known): KeyInfo => ({ ...info, lastUsedAt: usedAt === 0 ? null : usedAt });
+/** Adds the last use that this process knows of. */
+export const infoOf = ({ info, usedAt }: KeyEntry): KeyInfo => ({ ...info, lastUsedAt: usedAt === 0 ? null : usedAt });
 
 export type KeyState = 'valid' | 'expired' | 'revoked';
 
-export function stateOf({ revokedAt, expiresAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
+export function keyStateOf({ revokedAt, expiresAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid';
 }

@@ -1,20 +1,20 @@
 import type { BudgetUse } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { stateOf } from './known.ts';
-import type { KeyInfo } from './tables.ts';
+import { keyStateOf } from './key-entry.ts';
+import type { KeyInfo } from './key-table.ts';
 import { budgetBody, limitsBody } from './terms.ts';
 import type { TrailEntry } from './trail.ts';
 
 const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 
-/** A key as it is shown, by `--json` of the commands and by `/admin/keys` alike. Nothing in it is secret. */
+/** A key as the commands' `--json` and `/admin/keys` show it. Contains no secret. */
 export function keyBody(info: KeyInfo, now: number) {
   const { overlapEndsAt } = info;
   return {
     id: info.id,
     name: info.name,
-    state: stateOf(info, now),
+    state: keyStateOf(info, now),
     scopes: info.scopes,
     labels: info.labels,
     models: info.models,
@@ -27,12 +27,12 @@ export function keyBody(info: KeyInfo, now: number) {
     revoked_at: isoOrNull(info.revokedAt),
     last_used_at: isoOrNull(info.lastUsedAt),
     rotated_at: isoOrNull(info.rotatedAt),
-    // Once it is over, one secret works, as if there had never been another.
+    // After the overlap only one secret works.
     overlap_ends_at: overlapEndsAt !== null && overlapEndsAt > now ? iso(overlapEndsAt) : null,
   };
 }
 
-/** What a key was made with, for the trail. */
+/** The terms of a new key, for the trail. */
 export function termsBody({ name, scopes, labels, models, limits, budgets, wallets, wallet, expiresAt }: KeyInfo) {
   return {
     name,
@@ -53,11 +53,11 @@ export interface BalanceUse {
   readonly spent: Microcredits;
 }
 
-/** What a key is shown to have left of its balance. A wallet is never paid for afterwards: without a balance it has nothing. */
-export const balanceShown = ({ wallet }: KeyInfo, balance: BalanceUse | null): BalanceUse | null =>
+/** The balance shown for a key. A wallet without a balance has 0: it is never billed afterwards. */
+export const visibleBalance = ({ wallet }: KeyInfo, balance: BalanceUse | null): BalanceUse | null =>
   balance ?? (wallet === null ? null : { granted: 0, spent: 0 });
 
-/** The same with its money; `balance` is null for a key that nothing was ever granted to. */
+/** A key with its spending; `balance` is null for a key without grants. */
 export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null) {
   return {
     ...keyBody(info, now),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { getAddress } from 'viem/utils';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { atomicOf, worthOf } from '../../src/core/payment-policy.ts';
-import { priceOf } from '../../src/payments/quoting.ts';
+import { priceOf } from '../../src/payments/make-quote.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {
   ask,
@@ -29,7 +29,7 @@ const terms = fc.record({
 });
 type Terms = typeof terms extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the operator is promised of every price. */
+/** The rules for every price. */
 function checkAmount({ bound, credit, isFeeDue, chargeMin, settleFee, rate }: Terms, amountOf: typeof atomicOf): void {
   const { price, fee } = priceOf({ bound, credit, isFeeDue }, { chargeMin, settleFee });
   const amount = amountOf(rate, price);
@@ -44,11 +44,11 @@ function checkAmount({ bound, credit, isFeeDue, chargeMin, settleFee, rate }: Te
 }
 
 describe('A price', () => {
-  test('is the least amount that brings what is due and the fee, and at least what is worth a settlement', () => {
+  test('is the least amount that covers what is due and the fee, and at least the minimum charge', () => {
     fc.assert(fc.property(terms, (given) => checkAmount(given, atomicOf)));
   });
 
-  test('would not stand the test if it were rounded down, or up by one more', () => {
+  test('would fail the check if it were rounded down, or up by one more', () => {
     const down: typeof atomicOf = ({ microcredits, atomic }, amount) => (BigInt(amount) * atomic) / microcredits;
     const more: typeof atomicOf = (rate, amount) => atomicOf(rate, amount) + 1n;
     for (const mutant of [down, more]) {
@@ -58,7 +58,7 @@ describe('A price', () => {
 });
 
 describe('A quote', () => {
-  test('offers every ready network in the order of the policy, with addresses in their checksums', async () => {
+  test('lists every ready network in the order of the policy, with checksum addresses', async () => {
     await using shop = workshop();
     const other = network({ id: 'eip155:31337', chainId: 31_337, asset: { ...network().asset, name: 'Test' } });
     const { payments, clock } = await shop.open({ policy: policy({ networks: [other, network()] }) });
@@ -87,7 +87,7 @@ describe('A quote', () => {
     expect(getAddress(TOKEN)).not.toBe(TOKEN as never);
   });
 
-  test('is signed by a stock client, and comes back as it was promised, restarts and other processes notwithstanding', async () => {
+  test('is signed by a stock client, and comes back unchanged after restarts and from other processes', async () => {
     await using shop = workshop();
     const first = await shop.open();
     const account = newAccount();
@@ -109,7 +109,7 @@ describe('A quote', () => {
     expect(header.length).toBeLessThan(3_000);
   });
 
-  test('of what the balance covers asks for a mere signature, which a stock client gives', async () => {
+  test('covered by the balance needs only a signature, which a stock client gives', async () => {
     await using shop = workshop();
     const { payments, read } = await shop.open();
     const { required, price } = payments.quote(ask({ credit: 5_000_000 }));
@@ -119,14 +119,14 @@ describe('A quote', () => {
     expect({ amount: offer.amount, fee: offer.terms.fee }).toEqual({ amount: 0n, fee: 0 });
   });
 
-  test('asks for no fee where none is due, and for what is worth a settlement at least', async () => {
+  test('adds no fee where none is due, and is at least the minimum charge', async () => {
     await using shop = workshop();
     const { payments } = await shop.open();
     expect(payments.quote(ask({ isFeeDue: false })).price).toBe(5_000_000);
     expect(payments.quote(ask({ bound: 10, isFeeDue: false })).price).toBe(1_000_000);
   });
 
-  test('cannot be had while no network is ready, nor while payments are off', async () => {
+  test('is refused while no network is ready or payments are off', async () => {
     const clock = { now: Date.now() };
     const chain = new FakeNetwork(clock);
     chain.isUp = false;

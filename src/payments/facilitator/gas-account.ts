@@ -3,12 +3,9 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
-import type { NetworkMeans } from './facilitator.ts';
+import type { NetworkHost } from './facilitator.ts';
 
-/**
- * Accounts that development chains are started with: everybody has their keys, and what they own on other chains is
- * taken at once. Those of the phrase that ends in `junk`.
- */
+/** The public accounts of development chains, of the phrase ending in `junk`: what they own elsewhere is stolen. */
 const WELL_KNOWN = new Set([
   '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
   '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',
@@ -32,23 +29,21 @@ const WELL_KNOWN = new Set([
   '0x8626f6940e2eb28930efb4cef49b2d1f2c9c1199',
 ]);
 
-/** What a variable holds. Throws an Error of one sentence when it is not set. */
-export function variable(name: string, what: string, { env }: Pick<NetworkMeans, 'env'>): string {
+/** Reads a variable. Throws an Error of one sentence when it is not set. */
+export function variable(name: string, what: string, { env }: Pick<NetworkHost, 'env'>): string {
   const value = env(name)?.trim() ?? '';
   if (value === '') throw new Error(`The variable ${name}, which has to hold ${what}, is not set.`);
   return value;
 }
 
-/**
- * The account that pays for transactions. Throws an Error of one sentence, which never shows what the variable holds.
- */
+/** Returns the account that pays for transactions. Throws an Error of one sentence, without the variable's value. */
 export function gasAccount(
   { id }: PaymentNetwork,
   name: string,
   urls: readonly string[],
-  means: Pick<NetworkMeans, 'env'>,
+  host: Pick<NetworkHost, 'env'>,
 ): PrivateKeyAccount {
-  const key = variable(name, `the gas key of the network ${id}`, means);
+  const key = variable(name, `the gas key of the network ${id}`, host);
   registerSecrets([key, key.replace(/^0x/i, '')]);
   const account = accountOf(key);
   if (account === null) {
@@ -77,9 +72,7 @@ function isLoopback(url: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
-/**
- * Throws an Error of one sentence for letters in both cases that are not the address's checksum: a digit may be wrong.
- */
+/** Throws an Error of one sentence for mixed case that is not the address's checksum: a digit may be wrong. */
 export function checkAddress(address: string, what: string): void {
   if (walletOf(address) !== null) return;
   throw new Error(`The address ${address} of ${what} is mistyped: the case of its letters is not its checksum.`);

@@ -6,8 +6,7 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import { PaymentRefused } from '../../src/payments/payments.ts';
 import { ask, type Bench, HASH, headerOf, newAccount, rejection, stockPayload, workshop } from './support.ts';
 
-/** A payment as a hostile client may change it. */
-interface Signed {
+interface ClientPayload {
   signature: string;
   authorization: Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>;
 }
@@ -15,8 +14,7 @@ interface Signed {
 const payloadOf = ({ payments }: Bench, account: PrivateKeyAccount, over: Parameters<typeof ask>[0] = {}) =>
   stockPayload(account, payments.quote(ask(over)).required);
 
-/** A stock client's payload has this form. */
-const signedOf = ({ payload }: PaymentPayload): Signed => payload as unknown as Signed;
+const signedOf = ({ payload }: PaymentPayload): ClientPayload => payload as unknown as ClientPayload;
 
 async function reasonOf(promise: Promise<unknown>): Promise<string> {
   const cause = await rejection(promise);
@@ -25,8 +23,11 @@ async function reasonOf(promise: Promise<unknown>): Promise<string> {
   throw cause;
 }
 
-/** Signs other terms than those that were offered. */
-async function signAs(account: PrivateKeyAccount, payload: PaymentPayload, over: Partial<Signed['authorization']>) {
+async function signAs(
+  account: PrivateKeyAccount,
+  payload: PaymentPayload,
+  over: Partial<ClientPayload['authorization']>,
+) {
   const { accepted } = payload;
   const authorization = { ...signedOf(payload).authorization, ...over };
   const { value, validAfter, validBefore } = authorization;
@@ -60,7 +61,7 @@ async function signAs(account: PrivateKeyAccount, payload: PaymentPayload, over:
 }
 
 describe('A payment is read', () => {
-  test('in whichever case its addresses and its signature are written, and handed on in one form', async () => {
+  test('in any case of its addresses and signature, and passed on in one form', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const account = newAccount();
@@ -89,7 +90,7 @@ describe('A payment is read', () => {
     expect(bench.chain.calls).toEqual(['check']);
   });
 
-  test('even when its quote has expired: whoever paid in time may come back', async () => {
+  test('even when its quote has expired: a payer in time may come back', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const header = await bench.header(newAccount());
@@ -99,7 +100,7 @@ describe('A payment is read', () => {
 });
 
 describe('A payment is refused', () => {
-  test('for another purpose or another request than it was quoted for', async () => {
+  test('for another purpose or another request than those of its quote', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const header = await bench.header(newAccount());
@@ -107,7 +108,7 @@ describe('A payment is refused', () => {
     expect(await reasonOf(bench.read(header, { requestHash: HASH.replace('a', 'c') }))).toBe('other_request');
   });
 
-  test('of another wallet than `agent_wallet` names with 403, before any signature is looked at', async () => {
+  test('by 403 before its signature is checked, if `agent_wallet` names another wallet', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const payload = await payloadOf(bench, newAccount());
@@ -117,7 +118,7 @@ describe('A payment is refused', () => {
     expect(await reasonOf(bench.read(header))).toBe('invalid_signature');
   });
 
-  test('whose authorization has other terms than were offered, though they are signed', async () => {
+  test('if its authorization has other terms than the quote, though they are signed', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const account = newAccount();
@@ -141,7 +142,7 @@ describe('A payment is refused', () => {
     expect((await bench.read(headerOf(await signAs(account, payload, {})))).payer).toBe(account.address.toLowerCase());
   });
 
-  test('whose authorization was changed after it was signed', async () => {
+  test('if its authorization was changed after signing', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const payload = await payloadOf(bench, newAccount());
@@ -154,7 +155,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by anything but an EIP-3009 authorization with a signature of 65 bytes', async () => {
+  test('for anything but an EIP-3009 authorization with a signature of 65 bytes', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const payload = await payloadOf(bench, newAccount());
@@ -174,7 +175,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by 400 when it is of another version of x402', async () => {
+  test('by 400 for another version of x402', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const payload = await payloadOf(bench, newAccount());
@@ -189,7 +190,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by 400 when it is not of the form', async () => {
+  test('by 400 if it is malformed', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -202,7 +203,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('whatever stands in the header: by 400 or 402, and nobody is asked', async () => {
+  test('by 400 or 402 for any header, without network calls', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const good = await bench.header(newAccount());
@@ -226,21 +227,21 @@ describe('A payment is refused', () => {
   });
 });
 
-/** The places of a value, each as the names that lead to it. */
+/** The paths of a value, each as a list of names. */
 function placesOf(value: unknown, path: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [[...path]];
   return Object.entries(value).flatMap(([name, inner]) => placesOf(inner, [...path, name]));
 }
 
-/** A copy with one place changed; `undefined` takes it away. */
+/** A copy with one path changed; `undefined` removes it. */
 function changedAt(value: object, [name = '', ...rest]: readonly string[], to: unknown): object {
   const inner: unknown = Reflect.get(value, name);
   const next = rest.length === 0 ? to : changedAt(inner as object, rest, to);
   return { ...value, [name]: next };
 }
 
-describe('An offer', () => {
-  test('that was changed anywhere, at any depth, is refused, and nobody is asked', async () => {
+describe('A quote’s payment requirements', () => {
+  test('are refused if changed anywhere, at any depth, without network calls', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const account = newAccount();
@@ -255,7 +256,7 @@ describe('An offer', () => {
       fc.asyncProperty(tampering, async ([path, to]) => {
         const accepted = changedAt(payload.accepted, path, to);
         fc.pre(JSON.stringify(accepted) !== JSON.stringify(payload.accepted));
-        // Signed for what the changed offer says, as a hostile client would.
+        // Signed for the changed amount and payee, as a hostile client would.
         const { amount, payTo } = { ...payload.accepted, ...accepted };
         const value = typeof amount === 'string' && /^\d+$/.test(amount) ? amount : '6000';
         const over = { value, to: payTo };
@@ -274,7 +275,7 @@ describe('An offer', () => {
     expect(bench.chain.calls).toEqual(['check']);
   });
 
-  test('of another gateway is refused, and one whose members stand in another order is not', async () => {
+  test('of another gateway are refused, and those with members in another order are not', async () => {
     await using shop = workshop();
     await using other = workshop();
     const [here, there] = [await shop.open(), await other.open()];

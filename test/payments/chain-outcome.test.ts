@@ -22,7 +22,7 @@ const reader = async (changes: Partial<PaymentNetwork> = {}): Promise<Chain> =>
   (await openNetwork(networkOn(chain, changes), meansOf(chain))).chain;
 const authorized = ({ payload }: Authorization) => payload.payload as { authorization: Authorized; signature: Hex };
 
-/** The call that carries out an authorization, which anybody may make. */
+/** The call that carries out an authorization. Anybody may send it. */
 function callOf(payment: Authorization): Hex {
   const { authorization: a, signature } = authorized(payment);
   return encodeFunctionData({
@@ -33,39 +33,39 @@ function callOf(payment: Authorization): Hex {
 }
 
 describe('an authorization', () => {
-  test('that nobody used is unused, until the chain’s time is beyond its end', async () => {
+  test('that nobody used is unused, and expires by the chain’s time', async () => {
     const own = await startChain();
     try {
       const read = (await openNetwork(networkOn(own), meansOf(own))).chain;
       const payment = await authorize(await own.payer(1_000n), networkOn(own), 1_000n);
       const trace = traceOf(payment);
-      expect(await read.fate(trace)).toEqual({ state: 'unused', expired: false });
+      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: false });
       const before = await own.client.getBlock();
       await own.client.setNextBlockTimestamp({ timestamp: BigInt(trace.validBefore) - 1n });
       await own.mine();
-      expect(await read.fate(trace)).toEqual({ state: 'unused', expired: false });
+      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: false });
       await own.client.setNextBlockTimestamp({ timestamp: BigInt(trace.validBefore) });
       await own.mine();
-      expect(await read.fate(trace)).toEqual({ state: 'unused', expired: true });
+      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: true });
       expect((await own.client.getBlock()).number).toBe(before.number + 2n);
     } finally {
       await own.stop();
     }
   });
 
-  test('that anybody has had carried out is used, in that transaction', async () => {
+  test('that anybody carried out is used, in that transaction', async () => {
     const payer = await chain.payer(1_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     const { hash } = await chain.send(payer, { to: chain.token, data: callOf(payment) });
-    expect(await (await reader()).fate(traceOf(payment))).toEqual({ state: 'used', transaction: hash });
+    expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'used', transaction: hash });
   });
 
-  test('that the payer cancelled is cancelled, also beside a transfer of as much', async () => {
+  test('that the payer cancelled is cancelled, even beside a transfer of the same amount', async () => {
     const payer = await chain.payer(2_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     await chain.cancel(payer, authorized(payment).authorization.nonce);
     await chain.transfer(payer, chain.payTo, 1_000n);
-    expect(await (await reader()).fate(traceOf(payment))).toEqual({ state: 'cancelled' });
+    expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'cancelled' });
   });
 
   test.each([
@@ -77,10 +77,10 @@ describe('an authorization', () => {
     const { nonce } = authorized(payment).authorization;
     const other = await authorize(payer, networkOn(chain), 1_000n, { authorization: { ...changes, nonce } });
     await chain.send(payer, { to: chain.token, data: callOf(other) });
-    expect(await (await reader()).fate(traceOf(payment))).toEqual({ state: 'cancelled' });
+    expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'cancelled' });
   });
 
-  test('is not paid by a transfer beside it, which could stand for several', async () => {
+  test('is not paid by a transfer beside it, which could be counted for several', async () => {
     const payer = await chain.payer(10_000n);
     const { created } = await chain.send(payer, { data: contract('Trickster')?.bytecode ?? '0x' });
     if (created === null) throw new Error('The contract was not created.');
@@ -105,13 +105,13 @@ describe('an authorization', () => {
     const data = encodeFunctionData({ abi: RUN, functionName: 'run', args: [calls.map(() => chain.token), calls] });
     await chain.send(payer, { to: created, data });
     const read = await reader();
-    expect(await Promise.all(payments.map((payment) => read.fate(traceOf(payment))))).toEqual([
+    expect(await Promise.all(payments.map((payment) => read.outcome(traceOf(payment))))).toEqual([
       { state: 'cancelled' },
       { state: 'cancelled' },
     ]);
   });
 
-  test('of which several are carried out in one transaction has each its own transfer', async () => {
+  test('gets its own transfer when several are carried out in one transaction', async () => {
     const payer = await chain.payer(10_000n);
     const { created } = await chain.send(payer, { data: contract('Trickster')?.bytecode ?? '0x' });
     if (created === null) throw new Error('The contract was not created.');
@@ -124,11 +124,11 @@ describe('an authorization', () => {
     const { hash: transaction } = await chain.send(payer, { to: created, data });
     const read = await reader();
     for (const payment of payments) {
-      expect(await read.fate(traceOf(payment))).toEqual({ state: 'used', transaction });
+      expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
     }
   });
 
-  test('that was used long ago is found by a few looks, and in pages as small as the node asks for', async () => {
+  test('used long ago is found in a few queries, with pages as small as the node demands', async () => {
     const own = await startChain();
     const node = await startRpcProxy(own.url);
     try {
@@ -145,18 +145,18 @@ describe('an authorization', () => {
       const { hash } = await own.send(payer, { to: own.token, data: callOf(payment) });
       await own.client.mine({ blocks: 600, interval: 6 });
       const trace = { ...traceOf(payment), since: seconds * 1000 };
-      expect(await read.fate(trace)).toEqual({ state: 'used', transaction: hash });
+      expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
       expect(node.count('eth_getLogs')).toBe(1);
       expect(node.count('eth_getBlockByNumber')).toBeLessThan(30);
       node.limitLogs(20);
-      expect(await read.fate(trace)).toEqual({ state: 'used', transaction: hash });
+      expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
     } finally {
       await node.stop();
       await own.stop();
     }
   });
 
-  test('that a node calls used and shows no use of is not judged', async () => {
+  test('that a node reports as used without showing the use stays undecided', async () => {
     const node = await startRpcProxy(chain.url);
     try {
       const read = await reader({ rpcUrls: [node.url] });
@@ -164,21 +164,21 @@ describe('an authorization', () => {
       const payment = await authorize(payer, networkOn(chain), 1_000n);
       await chain.send(payer, { to: chain.token, data: callOf(payment) });
       node.answer('eth_getLogs', []);
-      await expect(read.fate(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
+      await expect(read.outcome(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
       node.answer('eth_getLogs', undefined);
-      expect((await read.fate(traceOf(payment))).state).toBe('used');
+      expect((await read.outcome(traceOf(payment))).state).toBe('used');
       await node.down();
-      await expect(read.fate(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
+      await expect(read.outcome(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
     } finally {
       await node.stop();
     }
   });
 });
 
-describe('a look at the chain', () => {
+describe('checking the chain', () => {
   const asset = (changes: Partial<PaymentAsset>) => ({ asset: { ...networkOn(chain).asset, ...changes } });
 
-  test('finds all as the policy says, and remembers it', async () => {
+  test('passes when it matches the policy, and happens once', async () => {
     const node = await startRpcProxy(chain.url);
     try {
       const read = await reader({ rpcUrls: [node.url] });
@@ -191,7 +191,7 @@ describe('a look at the chain', () => {
     }
   });
 
-  test('tells what differs', async () => {
+  test('reports each mismatch', async () => {
     const checked = async (changes: Partial<PaymentNetwork>) => (await reader(changes)).check();
     await expect(checked({ id: 'eip155:8453', chainId: 8453 })).rejects.toThrow(
       'The node of the network eip155:8453 serves the chain 84532.',

@@ -8,41 +8,41 @@ import {
 } from 'viem';
 import { FacilitatorUnavailable, type PendingSettlements } from './facilitator.ts';
 import type { GasKey } from './gas-key.ts';
-import { isRevert, type Nodes, unanswered } from './nodes.ts';
+import { isRevert, type Nodes, noAnswerError } from './nodes.ts';
 
-/** Pauses between looks for a receipt, ms. */
+/** Pauses between checks for a receipt, ms. */
 const LOOK_FIRST_MS = 25;
 const LOOK_MAX_MS = 400;
 
-export interface AttemptOptions {
+export interface ChainAttemptOptions {
   readonly nodes: Nodes;
   readonly gasKey: GasKey;
   readonly pending: PendingSettlements;
-  /** Where the transaction is noted. */
+  /** The key of its entry in `pending`. */
   readonly key: string;
   readonly confirmationTimeoutMs: number;
-  /** Ends the wait. */
+  /** Ends the wait for a receipt. */
   readonly signal: AbortSignal;
 }
 
 /**
- * One verification or settlement: what the library does with the chain for it, and what is known of that for certain.
- * The library itself tells only words, and the same one for a bad signature and a node that is down.
+ * One verification or settlement: it gives the library access to the chain and keeps the facts. The library reports the
+ * same code for a bad signature and for a node that is down.
  */
-export class Attempt {
-  readonly #options: AttemptOptions;
+export class ChainAttempt {
+  readonly #options: ChainAttemptOptions;
   readonly #codes = new Map<string, Promise<Hex | undefined>>();
-  /** Why it could not be judged; null while it can. */
+  /** Set when a node could not be asked. */
   unavailable: FacilitatorUnavailable | null = null;
   /** The transaction that was sent, or may have been. */
   transaction: Hex | null = null;
   receipt: TransactionReceipt | null = null;
 
-  constructor(options: AttemptOptions) {
+  constructor(options: ChainAttemptOptions) {
     this.#options = options;
   }
 
-  /** What the library asks of a chain. */
+  /** The chain access that the library needs. */
   signer(): FacilitatorEvmSigner {
     const refuse = () => Promise.reject(new Error('Only wallets with a key of their own pay.'));
     return {
@@ -57,8 +57,8 @@ export class Attempt {
   }
 
   /**
-   * The library notes a transaction when it has waited in vain, and takes the note away before it waits. Here it is
-   * noted before it is sent, until it has ended.
+   * Replaces the library's own notes: a transaction is noted before it is sent, until it has ended. The library would
+   * note it only after waiting in vain.
    */
   notes(): PendingSettlements {
     return {
@@ -67,7 +67,7 @@ export class Attempt {
           this.unavailable = new FacilitatorUnavailable('The notes of transactions cannot be read.');
           throw this.unavailable;
         });
-        // Nobody but this file writes them.
+        // Only this file writes them.
         const hash = noted as Hex | undefined;
         if (hash === undefined || !(await this.#isThere(hash))) return undefined;
         this.transaction = hash;
@@ -78,10 +78,7 @@ export class Attempt {
     };
   }
 
-  /**
-   * Whether a node may have a transaction. One that was lost on its way is not waited for: the authorization pays once
-   * at most, however many carry it out.
-   */
+  /** Whether a node may have a transaction. A lost one is not waited for: sent again, it cannot pay twice. */
   async #isThere(hash: Hex): Promise<boolean> {
     try {
       await this.#options.nodes.client.getTransaction({ hash });
@@ -92,11 +89,11 @@ export class Attempt {
   }
 
   async forget(): Promise<void> {
-    // A note that is left is of no harm: the chain is asked for what it names.
+    // A note that stays does no harm: the chain is asked about its transaction.
     await this.#options.pending.delete(this.#options.key).catch(() => {});
   }
 
-  /** Never rejects: the library starts one of these that it may not look at again. */
+  /** Never rejects: the library may not await it. */
   #code(address: Hex): Promise<Hex | undefined> {
     const known = this.#codes.get(address);
     if (known) return known;
@@ -141,7 +138,7 @@ export class Attempt {
     return this.transaction;
   }
 
-  /** Looks for the receipt until there is one or the time is over, whatever the nodes answer meanwhile. */
+  /** Polls for the receipt until the timeout, and ignores errors of the nodes. */
   async #wait(hash: Hex): Promise<TransactionReceipt> {
     const { nodes, confirmationTimeoutMs, signal } = this.#options;
     const end = performance.now() + confirmationTimeoutMs;
@@ -155,20 +152,20 @@ export class Attempt {
     throw new Error('The transaction has no receipt yet.');
   }
 
-  /** An answer of the nodes. After the first that they did not give, none is asked for. */
+  /** Asks the nodes. After the first call without an answer, no other is made. */
   async #ask<T>(call: () => Promise<T>): Promise<T> {
     if (this.unavailable) throw this.unavailable;
     try {
       return await call();
     } catch (cause) {
       if (isRevert(cause)) throw cause;
-      this.unavailable ??= unanswered(this.#options.nodes.id);
+      this.unavailable ??= noAnswerError(this.#options.nodes.id);
       throw this.unavailable;
     }
   }
 }
 
-/** What is answered by then; null for nothing or a failure. */
+/** Returns the answer if it arrives in time; null for a timeout or a failure. */
 async function within<T>(end: number, answer: Promise<T>): Promise<T | null> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), Math.max(0, end - performance.now()));

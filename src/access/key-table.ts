@@ -4,9 +4,9 @@ import { limitsBody } from './terms.ts';
 import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
 
 /**
- * Times are milliseconds since 1970; `hash` is the SHA-256 of the whole key, `previous_hash` of the one before the
- * last rotation, which works until `previous_until`. The key itself is nowhere. `wallets`: those that requests with the
- * key may name; `wallet`: the one that the key shows.
+ * Times are milliseconds since 1970. `hash` is the SHA-256 of the whole key, `previous_hash` that of the one before the
+ * last rotation, valid until `previous_until`. The key itself is not stored. `wallets`: those that requests with the
+ * key may name. `wallet`: the key's own.
  */
 export const accessMigrations: Migrations = {
   room: 'access',
@@ -58,7 +58,7 @@ export const SELECT_KEYS: Statement = {
     previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`,
 };
 
-/** What is known of a key. Times are milliseconds since 1970. */
+/** The data of a key without its hashes. Times are milliseconds since 1970. */
 export interface KeyInfo {
   readonly id: string;
   readonly name: string;
@@ -70,20 +70,20 @@ export interface KeyInfo {
   readonly budgets: readonly KeyBudget[];
   /** Addresses that requests with it may name as `agent_wallet`; null for all. */
   readonly wallets: readonly string[] | null;
-  /** Address of the wallet that it shows: what it spends is that one's balance. Null for a key of its own. */
+  /** Address of the wallet whose balance it spends; null for a key with its own. */
   readonly wallet: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
-  /** Null for never. What another process knows comes up to a minute late. */
+  /** Null for never. Uses in another process appear up to a minute late. */
   readonly lastUsedAt: number | null;
   /** Null for never. */
   readonly rotatedAt: number | null;
-  /** Until when the secret before the last rotation works, or worked; null for a key that was never rotated. */
+  /** The end of the old secret's validity after the last rotation; null if never rotated. */
   readonly overlapEndsAt: number | null;
 }
 
-/** A row as the database gives it; lists are JSON. */
+/** A row as the database returns it; lists are JSON. */
 export interface KeyRow {
   readonly id: string;
   readonly name: string;
@@ -104,7 +104,7 @@ export interface KeyRow {
   readonly overlapEndsAt: number | null;
 }
 
-/** Whose balance it spends, as the ledger names its holder. */
+/** The holder of the balance that the key spends, as the ledger names it. */
 export const holderOf = ({ id, wallet }: KeyInfo): string => wallet ?? id;
 
 export function insertKey(key: KeyInfo, hash: Uint8Array): Write {
@@ -120,22 +120,22 @@ export function revokeKey(id: string, time: number): Write {
   return { statement: REVOKE, params: [time, id] };
 }
 
-/** Revokes all keys of a wallet but one; null for all. */
+/** Revokes all keys of a wallet except one; null for none. */
 export function revokeKeysOf(wallet: string, exceptId: string | null, time: number): Write {
   return { statement: REVOKE_OF_WALLET, params: [time, wallet, exceptId] };
 }
 
-/** Gives a key another secret; the present one works until `overlapEndsAt`, the one before it no longer. */
+/** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
 export function rotateKey(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write {
   return { statement: ROTATE, params: [overlapEndsAt, hash, time, id] };
 }
 
-/** Notes when keys were last used, by ID; what is later already stays. */
+/** Writes last uses by key ID. Later uses already stored stay. */
 export function putUses(uses: Readonly<Record<string, number>>): Write {
   return { statement: PUT_USES, params: [JSON.stringify(uses)] };
 }
 
-/** Reads a row. A scope that this version does not know is left out: it opens nothing. */
+/** Parses a row. A scope unknown to this version is dropped: it opens nothing. */
 export function keyInfo(row: KeyRow): KeyInfo {
   const { hash: _, previousHash: __, scopes, labels, models, limits, budgets, wallets, ...rest } = row;
   const granted: unknown[] = JSON.parse(scopes);
@@ -158,7 +158,7 @@ function limitsOf(stored: ReturnType<typeof limitsBody>): KeyLimits {
   };
 }
 
-/** In microcredits, for a row is read by programs alone. */
+/** In microcredits: only programs read a row. */
 interface StoredBudget {
   readonly limit: number;
   readonly window: KeyBudget['window'];

@@ -2,15 +2,15 @@ import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { SignalboxError } from '../core/errors.ts';
 import { decodePayment } from './codec.ts';
-import type { Offer } from './payment.ts';
-import { type Offered, PaymentRefused } from './payments.ts';
-import type { Seal, Unsealed } from './seal.ts';
+import type { SignedPayment } from './payment.ts';
+import { PaymentRefused, type PaymentSubmission } from './payments.ts';
+import type { QuoteSeal, VerifiedQuote } from './seal.ts';
 
 const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' });
 const Uint = Type.String({ pattern: '^[0-9]{1,78}$' });
 
-/** What is taken of a payment: an authorization by EIP-3009, signed with the key of the wallet. */
-const Signed = Type.Object({
+/** The one accepted payload: an EIP-3009 authorization, signed with the wallet's own key. */
+const Eip3009Payload = Type.Object({
   signature: Type.String({ pattern: '^0x[0-9a-fA-F]{130}$' }),
   authorization: Type.Object({
     from: Address,
@@ -21,8 +21,8 @@ const Signed = Type.Object({
     nonce: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
   }),
 });
-type Signed = Static<typeof Signed>;
-const signed = TypeCompiler.Compile(Signed);
+type Eip3009Payload = Static<typeof Eip3009Payload>;
+const payloadForm = TypeCompiler.Compile(Eip3009Payload);
 
 const TRANSFER = {
   TransferWithAuthorization: [
@@ -35,43 +35,38 @@ const TRANSFER = {
   ],
 } as const;
 
-/**
- * Seconds that the clock of a payer may be ahead. What is valid for longer could not be told to have failed for as
- * long.
- */
+/** The clock skew allowed to a payer, s. A longer validity would delay the verdict that it failed. */
 const CLOCK_AHEAD_S = 86_400;
 
-/** Reads a payment, the cheap looks first. `now`: ms since 1970. Asks nobody. Rejects as `Payments.read` does. */
-export async function readOffer(
-  { header, purpose, requestHash, wallet }: Offered,
-  seal: Seal,
+/** Checks a payment at `now` (ms), cheapest checks first, without network access. Throws as `Payments.read`. */
+export async function readPayment(
+  { header, purpose, requestHash, wallet }: PaymentSubmission,
+  seal: QuoteSeal,
   now: number,
-): Promise<Offer> {
+): Promise<SignedPayment> {
   const { accepted, payload } = decodePayment(header);
-  const unsealed = seal.open(accepted);
-  if (!unsealed)
-    throw new PaymentRefused('unknown_quote', 'The payment is for an offer that this gateway did not make.');
-  const { terms, requirements } = unsealed;
+  const quote = seal.open(accepted);
+  if (!quote) throw new PaymentRefused('unknown_quote', 'The payment is for an offer that this gateway did not make.');
+  const { terms, requirements } = quote;
   if (terms.purpose !== purpose || terms.requestHash !== requestHash) {
     throw new PaymentRefused('other_request', 'The payment is for another request than this one.');
   }
-  if (!signed.Check(payload)) {
+  if (!payloadForm.Check(payload)) {
     const message = 'Only an EIP-3009 authorization is taken, with a signature of 65 bytes by the key of the wallet.';
     throw new PaymentRefused('unsupported_signature', message);
   }
-  checkForm(payload.signature);
-  const { authorization, signature } = plain(payload);
+  checkLowS(payload.signature);
+  const { authorization, signature } = normalize(payload);
   const { from: payer, nonce } = authorization;
-  checkTerms(authorization, unsealed, now);
+  checkTerms(authorization, quote, now);
   if (wallet !== null && wallet !== payer) {
     const message = 'The payment is of another wallet than `agent_wallet` names.';
     throw new SignalboxError('agent_wallet_mismatch', message, { param: 'agent_wallet' });
   }
-  if ((await signerOf({ authorization, signature }, unsealed)) !== payer) {
+  if ((await signerOf({ authorization, signature }, quote)) !== payer) {
     throw new PaymentRefused('invalid_signature', 'The signature is not of the wallet that is to pay.');
   }
   return {
-    // Nothing that was not looked at is handed on.
     payload: { x402Version: 2, accepted: requirements, payload: { signature, authorization } },
     requirements,
     payer,
@@ -84,10 +79,10 @@ export async function readOffer(
   };
 }
 
-/** What is authorized must be what was offered. */
+/** Throws PaymentRefused unless the authorization matches the quote. */
 function checkTerms(
-  { to, value, validAfter, validBefore }: Signed['authorization'],
-  { requirements, terms }: Unsealed,
+  { to, value, validAfter, validBefore }: Eip3009Payload['authorization'],
+  { requirements, terms }: VerifiedQuote,
   now: number,
 ): void {
   if (to !== requirements.payTo.toLowerCase() || value !== requirements.amount) {
@@ -103,21 +98,21 @@ function checkTerms(
   }
 }
 
-/** Half the order of the curve. Above it `s` is a second form of the same signature that anybody can make of the first. */
+/** Half the order of the curve. Above it, `s` is a second form of the same signature, which anybody can compute. */
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-/** Tokens refuse the second form, and an answer that is kept for one opens to nobody by the other. Throws PaymentRefused. */
-function checkForm(signature: string): void {
+/** Tokens refuse the second form, and answers are sealed with the signature as text. Throws PaymentRefused. */
+function checkLowS(signature: string): void {
   if (BigInt(`0x${signature.slice(66, 130)}`) <= S_MAX) return;
   const message = 'The `s` of the signature must be in the lower half of the order of its curve.';
   throw new PaymentRefused('unsupported_signature', message);
 }
 
-/** The same in one form, and no more than it: others refuse addresses whose capitals are no checksum. */
-function plain({ signature, authorization }: Signed): Signed {
+/** Normalizes a payload, without other fields: some services refuse capitals that are not a checksum. */
+function normalize({ signature, authorization }: Eip3009Payload): Eip3009Payload {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   return {
-    // Some wallets count its last byte from 0, contracts from 27.
+    // Some wallets count the last byte from 0, contracts from 27.
     signature: hex(signature.replace(/0([01])$/, (_, bit) => (bit === '0' ? '1b' : '1c'))),
     authorization: {
       from: hex(from),
@@ -130,9 +125,12 @@ function plain({ signature, authorization }: Signed): Signed {
   };
 }
 
-/** Who signed, in lower case; null for what is no signature. */
-async function signerOf({ authorization, signature }: Signed, { requirements }: Unsealed): Promise<string | null> {
-  // Loaded by the first who pays: it is large.
+/** Returns the signer in lower case; null for an invalid signature. */
+async function signerOf(
+  { authorization, signature }: Eip3009Payload,
+  { requirements }: VerifiedQuote,
+): Promise<string | null> {
+  // Large, so loaded with the first payment.
   const { recoverTypedDataAddress } = await import('viem/utils');
   const { network, asset, extra } = requirements;
   try {
@@ -161,5 +159,5 @@ async function signerOf({ authorization, signature }: Signed, { requirements }: 
   }
 }
 
-/** Of a text whose form was checked. */
+/** Takes a text whose form was checked. */
 const hex = (text: string): `0x${string}` => `0x${text.slice(2).toLowerCase()}`;

@@ -1,34 +1,34 @@
 import type { Microcredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import { atomicOf, type PaymentNetwork, type PaymentPolicy } from '../core/payment-policy.ts';
-import type { Place } from './networks.ts';
-import type { Quote, QuoteAsk, QuoteTerms } from './quote.ts';
-import type { Seal } from './seal.ts';
+import type { NetworkConnection } from './networks.ts';
+import type { Quote, QuoteRequest, QuoteTerms } from './quote.ts';
+import type { QuoteSeal } from './seal.ts';
 
-/** What is to be paid for it, and what of that is the settlement's. */
+/** Returns the price of a quote, and the settlement fee in it. */
 export function priceOf(
-  { bound, credit, isFeeDue }: Pick<QuoteAsk, 'bound' | 'credit' | 'isFeeDue'>,
+  { bound, credit, isFeeDue }: Pick<QuoteRequest, 'bound' | 'credit' | 'isFeeDue'>,
   { chargeMin, settleFee }: Pick<PaymentPolicy, 'chargeMin' | 'settleFee'>,
 ): { readonly price: Microcredits; readonly fee: Microcredits } {
   const due = bound - credit;
-  // The signature alone is asked for, and settles nothing.
+  // Only a signature is needed, and nothing is settled.
   if (due <= 0) return { price: 0, fee: 0 };
   const fee = isFeeDue ? settleFee : 0;
   return { price: Math.max(chargeMin, due + fee), fee };
 }
 
-/** A quote on these networks, made with a number that was not used before. */
+/** Makes a quote on these networks. `id` must be new. */
 export function quoteOn(
-  places: readonly Place[],
-  { url, description, isFeeDue, ...ask }: QuoteAsk,
+  connections: readonly NetworkConnection[],
+  { url, description, isFeeDue, ...ask }: QuoteRequest,
   policy: PaymentPolicy,
-  { id, now, seal }: { readonly id: number; readonly now: number; readonly seal: Seal },
+  { id, now, seal }: { readonly id: number; readonly now: number; readonly seal: QuoteSeal },
 ): Quote {
   const { price, fee } = priceOf({ ...ask, isFeeDue }, policy);
   const terms: QuoteTerms = { ...ask, fee, id: idText('quo_', id), expiresAt: now + policy.quoteTtlMs };
-  // Whoever signs at the last moment still leaves time to settle.
+  // A payer who signs at the last moment still leaves time to settle.
   const maxTimeoutSeconds = Math.ceil((policy.quoteTtlMs + policy.settleMarginMs) / 1_000);
-  const accepts = places.map(({ policy: network, asset, payTo }) =>
+  const accepts = connections.map(({ policy: network, asset, payTo }) =>
     seal.close(
       {
         scheme: 'exact',
@@ -47,7 +47,7 @@ export function quoteOn(
   return { required: { x402Version: 2, resource, accepts }, price };
 }
 
-/** A resource as callers know it, without what was asked of it: a proxy may have another name, and speak TLS. */
+/** The resource's public URL without its query. A proxy may have another name and terminate TLS. */
 function publicUrl(url: string, { publicUrl: origin }: Pick<PaymentPolicy, 'publicUrl'>): string {
   const { origin: own, pathname } = new URL(url);
   return (origin ?? own) + pathname;

@@ -1,7 +1,7 @@
 import { type Hex, parseAbi, parseAbiItem, toEventSelector } from 'viem';
 
-/** What is asked of a stablecoin: ERC-20 with EIP-3009, and the domain that its authorizations are signed for. */
-export const TOKEN = parseAbi([
+/** The functions and events of a stablecoin: ERC-20 with EIP-3009, and its EIP-712 domain. */
+export const TOKEN_ABI = parseAbi([
   'function decimals() view returns (uint8)',
   'function balanceOf(address owner) view returns (uint256)',
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
@@ -16,5 +16,5 @@ export const CANCELED = toEventSelector(
   parseAbiItem('event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)'),
 );
 
-/** An address or nonce, in lower case. Its form was checked where it came in. */
+/** For an address or nonce whose form was checked on input. */
 export const hex = (text: string): Hex => text.toLowerCase() as Hex;
