@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Trial } from '../../../src/upstream/health/health.ts';
+import type { AttemptReporter } from '../../../src/upstream/health/health.ts';
 import { effort } from '../../deep/effort.ts';
 import { model, price, snapshot } from '../../routing/build.ts';
 import { type Bug, type NaiveAttempt, NaiveBreaker } from './naive-breaker.ts';
@@ -39,7 +39,7 @@ function real(): Subject {
   };
 }
 
-const attemptOf = (trial: Trial): Attempt => ({
+const attemptOf = (trial: AttemptReporter): Attempt => ({
   answered: () => trial.answered(null),
   completed: () => trial.completed(0, 0, null),
   failed: () => trial.failed(SERVER, true),
@@ -251,9 +251,9 @@ describe('a breaker', () => {
     const { health } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     const ends = [
-      (trial: Trial) => trial.completed(0, 0, null),
-      (trial: Trial) => trial.failed(SERVER, true),
-      (trial: Trial) => trial.dropped(),
+      (trial: AttemptReporter) => trial.completed(0, 0, null),
+      (trial: AttemptReporter) => trial.failed(SERVER, true),
+      (trial: AttemptReporter) => trial.dropped(),
     ];
     health.reloaded(
       snapshot([model('m', { endpoints: [{ provider: 'p', upstream: 'u', regions: [], price: price(1, 1) }] })]),

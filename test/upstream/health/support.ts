@@ -1,5 +1,10 @@
 import type { ProviderFailure } from '../../../src/contract/parts.ts';
-import { type EndpointHealth, Health, type HealthChange, type Trial } from '../../../src/upstream/health/health.ts';
+import {
+  type AttemptReporter,
+  type EndpointHealth,
+  Health,
+  type HealthChange,
+} from '../../../src/upstream/health/health.ts';
 
 export const SERVER: ProviderFailure = { kind: 'server', message: 'HTTP 500', status: 500 };
 export const AUTH: ProviderFailure = { kind: 'auth', message: 'bad key', status: 401 };
@@ -32,7 +37,7 @@ export function fakeHealth(random: () => number = () => 0.5) {
 }
 
 /** An attempt that must be let through. */
-export function begun(endpoint: EndpointHealth, how = FIRST): Trial {
+export function begun(endpoint: EndpointHealth, how = FIRST): AttemptReporter {
   const trial = endpoint.begin(how);
   if (typeof trial === 'string') throw new Error(`expected an attempt, not \`${trial}\``);
   return trial;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { Lines } from '../../../src/upstream/line/lines.ts';
+import { ConnectionPool } from '../../../src/upstream/http1/connection-pool.ts';
 import { waitFor } from '../../support/answers.ts';
 import { startFlood } from '../../support/flood.ts';
 import { startCrowded } from '../connection/stuck.ts';
@@ -36,7 +36,7 @@ function serve(play: Play) {
     },
   });
   cleanUp.push(() => server.stop(true));
-  return { visits, lines: new Lines({ hostname: '127.0.0.1', port: server.port, servername: null }) };
+  return { visits, pool: new ConnectionPool({ hostname: '127.0.0.1', port: server.port, servername: null }) };
 }
 
 /** Whether the last request of a connection has come whole. */
@@ -58,8 +58,8 @@ interface PostOptions {
   readonly signal?: AbortSignal;
   readonly onConnected?: () => void;
 }
-const post = (lines: Lines, { body = '{}', signal, onConnected = () => {} }: PostOptions = {}) =>
-  lines.to('/v1/chat?x=1', 'api.example:99').post({
+const post = (pool: ConnectionPool, { body = '{}', signal, onConnected = () => {} }: PostOptions = {}) =>
+  pool.sender('/v1/chat?x=1', 'api.example:99').post({
     headers: new Headers({ 'content-type': 'application/json', authorization: 'Bearer key' }),
     body,
     signal: signal ?? new AbortController().signal,
@@ -73,8 +73,8 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
 
 describe('a request', () => {
   test('goes out as HTTP, whole, with nothing that was not given', async () => {
-    const { lines, visits } = serve(({ socket }) => socket.write(HELLO));
-    const response = await post(lines, { body: '{"ü":1}' });
+    const { pool, visits } = serve(({ socket }) => socket.write(HELLO));
+    const response = await post(pool, { body: '{"ü":1}' });
     expect([response.status, await response.text()]).toEqual([200, 'hello']);
     const [head, body] = visits[0]!.text.split('\r\n\r\n');
     expect(head!.split('\r\n').sort()).toEqual([
@@ -88,30 +88,30 @@ describe('a request', () => {
   });
 
   test('of many megabytes goes out though the other side takes its time', async () => {
-    const { lines, visits } = serve(({ socket }) => socket.write(HELLO));
+    const { pool, visits } = serve(({ socket }) => socket.write(HELLO));
     const body = 'x'.repeat(20_000_000);
     let connected = 0;
-    const response = await post(lines, { body, onConnected: () => connected++ });
+    const response = await post(pool, { body, onConnected: () => connected++ });
     expect(await response.text()).toBe('hello');
     expect([visits[0]!.text.length > body.length, connected]).toEqual([true, 1]);
   });
 
   test('to where nobody listens fails as one that was never sent', async () => {
-    const { lines } = serve(() => {});
+    const { pool } = serve(() => {});
     for (const run of cleanUp.splice(0)) run();
     let connected = 0;
-    expect(await codeOf(post(lines, { onConnected: () => connected++ }))).toBe('ECONNREFUSED');
+    expect(await codeOf(post(pool, { onConnected: () => connected++ }))).toBe('ECONNREFUSED');
     expect(connected).toBe(0);
   });
 });
 
 describe('a connection', () => {
   test('carries one request after the other, and several at once have one each', async () => {
-    const { lines, visits } = serve(({ socket }) => setTimeout(() => socket.write(HELLO), 20));
-    for (let i = 0; i < 3; i++) expect(await (await post(lines)).text()).toBe('hello');
+    const { pool, visits } = serve(({ socket }) => setTimeout(() => socket.write(HELLO), 20));
+    for (let i = 0; i < 3; i++) expect(await (await post(pool)).text()).toBe('hello');
     expect(visits).toHaveLength(1);
-    const answers = await Promise.all(Array.from({ length: 4 }, async () => (await post(lines)).text()));
-    expect([answers, visits.length, lines.idle]).toEqual([Array(4).fill('hello'), 4, 4]);
+    const answers = await Promise.all(Array.from({ length: 4 }, async () => (await post(pool)).text()));
+    expect([answers, visits.length, pool.idle]).toEqual([Array(4).fill('hello'), 4, 4]);
   });
 
   test.each([
@@ -122,24 +122,24 @@ describe('a connection', () => {
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
     ],
   ])('that %s carries no other', async (_, bytes) => {
-    const { lines, visits } = serve(({ socket }) => socket.write(bytes));
-    for (let i = 0; i < 2; i++) expect(await (await post(lines)).text()).toBe('hello');
-    expect([visits.length, lines.idle]).toEqual([2, 0]);
+    const { pool, visits } = serve(({ socket }) => socket.write(bytes));
+    for (let i = 0; i < 2; i++) expect(await (await post(pool)).text()).toBe('hello');
+    expect([visits.length, pool.idle]).toEqual([2, 0]);
     await waitFor(() => visits.every(({ closed }) => closed));
   });
 
   test('on which something comes unasked is closed', async () => {
-    const { lines, visits } = serve(({ socket }) => socket.write(HELLO));
-    await (await post(lines)).text();
+    const { pool, visits } = serve(({ socket }) => socket.write(HELLO));
+    await (await post(pool)).text();
     visits[0]!.socket.write(HELLO);
     await waitFor(() => visits[0]!.closed);
-    expect(lines.idle).toBe(0);
+    expect(pool.idle).toBe(0);
   });
 
   test('that was closed while idle is not used', async () => {
-    const { lines, visits } = serve(({ socket }) => socket.write(HELLO));
+    const { pool, visits } = serve(({ socket }) => socket.write(HELLO));
     for (let i = 1; i <= 3; i++) {
-      expect(await (await post(lines)).text()).toBe('hello');
+      expect(await (await post(pool)).text()).toBe('hello');
       expect(visits).toHaveLength(i);
       visits.at(-1)!.socket.end();
     }
@@ -150,49 +150,53 @@ describe('an answer', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
   test('that breaks off gives all that came, and then the error', async () => {
-    const { lines } = serve(({ socket }) => {
+    const { pool } = serve(({ socket }) => {
       socket.write(`${chunked}5\r\nhello\r\n`);
       setTimeout(() => socket.terminate(), 50);
     });
-    const reader = (await post(lines)).body!.getReader();
+    const reader = (await post(pool)).body!.getReader();
     expect(Buffer.from((await reader.read()).value!).toString()).toBe('hello');
     expect(await codeOf(reader.read())).toBe('ECONNRESET');
   });
 
   test('that ends before its end is none that ended', async () => {
-    const { lines } = serve(({ socket }) => socket.end(`${chunked}5\r\nhello\r\n`));
-    expect(await codeOf((await post(lines)).text())).toBe('ECONNRESET');
+    const { pool } = serve(({ socket }) => socket.end(`${chunked}5\r\nhello\r\n`));
+    expect(await codeOf((await post(pool)).text())).toBe('ECONNRESET');
     const whole = serve(({ socket }) => socket.end('HTTP/1.1 200 OK\r\n\r\nhello'));
-    expect(await (await post(whole.lines)).text()).toBe('hello');
+    expect(await (await post(whole.pool)).text()).toBe('hello');
   });
 
   test('that is no HTTP is refused', async () => {
-    const { lines, visits } = serve(({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'));
-    expect(await codeOf(post(lines))).toBe('BadReply');
+    const { pool, visits } = serve(({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'));
+    expect(await codeOf(post(pool))).toBe('BadReply');
     await waitFor(() => visits[0]!.closed);
   });
 
   test('that was compressed is handed on as it came', async () => {
     const zipped = Buffer.from(Bun.gzipSync('hello'));
-    const { lines } = serve(({ socket }) => {
+    const { pool } = serve(({ socket }) => {
       const head = `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${zipped.length}\r\n\r\n`;
       socket.write(Buffer.concat([Buffer.from(head, 'latin1'), zipped]));
     });
-    expect(Buffer.from(await (await post(lines)).bytes())).toEqual(zipped);
+    expect(Buffer.from(await (await post(pool)).bytes())).toEqual(zipped);
   });
 
   test('that leads elsewhere is not followed', async () => {
     const head = 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n';
-    const { lines, visits } = serve(({ socket }) => socket.write(head));
-    expect([(await post(lines)).status, visits.length]).toEqual([302, 1]);
+    const { pool, visits } = serve(({ socket }) => socket.write(head));
+    expect([(await post(pool)).status, visits.length]).toEqual([302, 1]);
   });
 
   test('that nobody reads is held up where it comes from, and comes whole once somebody does', async () => {
     const bytes = 30_000_000;
     const flood = startFlood({ contentType: 'text/event-stream', piece: 'x'.repeat(1_000), bytes });
     cleanUp.push(flood.stop);
-    const lines = new Lines({ hostname: '127.0.0.1', port: Number(new URL(flood.url).port), servername: null });
-    const response = await post(lines);
+    const pool = new ConnectionPool({
+      hostname: '127.0.0.1',
+      port: Number(new URL(flood.url).port),
+      servername: null,
+    });
+    const response = await post(pool);
     for (let before = -1; flood.sent[0] !== before; await Bun.sleep(200)) before = flood.sent[0]!;
     // What the kernel's buffers hold.
     expect(flood.sent[0]).toBeLessThan(bytes / 2);
@@ -204,15 +208,15 @@ describe('a place to which no connection comes to stand', () => {
   test('takes no more than some descriptors of what was given up', async () => {
     const crowded = await startCrowded();
     cleanUp.push(crowded.stop);
-    const lines = new Lines({ hostname: '127.0.0.1', port: crowded.port, servername: null });
+    const pool = new ConnectionPool({ hostname: '127.0.0.1', port: crowded.port, servername: null });
     const caller = new AbortController();
-    const all = Array.from({ length: 63 }, () => codeOf(post(lines, { signal: caller.signal })));
+    const all = Array.from({ length: 63 }, () => codeOf(post(pool, { signal: caller.signal })));
     await Bun.sleep(100);
-    expect(lines.isStuck).toBeFalse();
-    const last = codeOf(post(lines, { signal: caller.signal }));
+    expect(pool.isStuck).toBeFalse();
+    const last = codeOf(post(pool, { signal: caller.signal }));
     caller.abort();
     await Promise.all([...all, last]);
-    expect(lines.isStuck).toBeTrue();
+    expect(pool.isStuck).toBeTrue();
   }, 20_000);
 });
 
@@ -221,21 +225,21 @@ describe('an abort', () => {
     ['before there is a connection', 0],
     ['before the head', 50],
   ])('%s closes it at once', async (_, afterMs) => {
-    const { lines, visits } = serve(() => {});
+    const { pool, visits } = serve(() => {});
     const caller = new AbortController();
-    const pending = post(lines, { signal: caller.signal });
+    const pending = post(pool, { signal: caller.signal });
     pending.catch(() => {});
     if (afterMs > 0) await waitFor(() => visits[0]?.text);
     caller.abort();
     expect(await pending.catch((error: unknown) => (error as Error).name)).toBe('AbortError');
     await waitFor(() => visits.every(({ closed }) => closed));
-    expect(lines.idle).toBe(0);
+    expect(pool.idle).toBe(0);
   });
 
   test('in the middle of an answer does, too; behind its end it closes nothing', async () => {
-    const { lines, visits } = serve(({ socket }) => socket.write(`${HELLO.slice(0, -2)}`));
+    const { pool, visits } = serve(({ socket }) => socket.write(`${HELLO.slice(0, -2)}`));
     const caller = new AbortController();
-    const reader = (await post(lines, { signal: caller.signal })).body!.getReader();
+    const reader = (await post(pool, { signal: caller.signal })).body!.getReader();
     await reader.read();
     caller.abort();
     expect(await reader.read().catch((error: unknown) => (error as Error).name)).toBe('AbortError');
@@ -243,15 +247,15 @@ describe('an abort', () => {
 
     const good = serve(({ socket }) => socket.write(HELLO));
     const late = new AbortController();
-    await (await post(good.lines, { signal: late.signal })).text();
+    await (await post(good.pool, { signal: late.signal })).text();
     late.abort();
-    await (await post(good.lines)).text();
+    await (await post(good.pool)).text();
     expect(good.visits).toHaveLength(1);
   });
 
   test('that came before the request sends nothing', async () => {
-    const { lines, visits } = serve(() => {});
-    expect(await post(lines, { signal: AbortSignal.abort() }).catch((error: unknown) => (error as Error).name)).toBe(
+    const { pool, visits } = serve(() => {});
+    expect(await post(pool, { signal: AbortSignal.abort() }).catch((error: unknown) => (error as Error).name)).toBe(
       'AbortError',
     );
     await Bun.sleep(50);
@@ -259,8 +263,8 @@ describe('an abort', () => {
   });
 
   test('of the one who reads closes it', async () => {
-    const { lines, visits } = serve(({ socket }) => socket.write(HELLO.slice(0, -1)));
-    await (await post(lines)).body!.cancel();
+    const { pool, visits } = serve(({ socket }) => socket.write(HELLO.slice(0, -1)));
+    await (await post(pool)).body!.cancel();
     await waitFor(() => visits[0]!.closed);
   });
 });

@@ -32,7 +32,7 @@ function learning() {
   };
   const saw = (task: string, tokens: number, times = 1) => {
     // Each by another caller: one alone would not be heard so often.
-    for (let i = 0; i < times; i++) outputs.saw(task, tokens, `key${i}`);
+    for (let i = 0; i < times; i++) outputs.observe(task, tokens, `key${i}`);
   };
   return { ...fake, outputs, readings, publish, saw };
 }
@@ -58,10 +58,10 @@ describe('the output that is expected of a task', () => {
     const { publish, saw, outputs } = learning();
     for (let at = 0; at < 600; at += 10) {
       saw('general', 400, 20);
-      for (let i = 0; i < 1_000; i++) outputs.saw('general', 1, 'who asks the most');
+      for (let i = 0; i < 1_000; i++) outputs.observe('general', 1, 'who asks the most');
       expectNear(publish(10_000)[0], 400, BUCKET * 1.02);
     }
-    outputs.saw('coding', 90, 'who asks the most');
+    outputs.observe('coding', 90, 'who asks the most');
     publish();
     expect(outputs.weight('coding')).toBeCloseTo(1, 2);
   });
