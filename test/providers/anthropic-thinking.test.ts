@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { rulesOf } from '../../plugins/providers/anthropic/models.ts';
-import { structured } from '../../plugins/providers/anthropic/schema.ts';
+import { structuredSchema } from '../../plugins/providers/anthropic/schema.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { Capability } from '../../src/core/capability.ts';
 import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
@@ -129,12 +129,12 @@ describe('what a model lacks', () => {
       'claude-opus-4-8-20260528',
     ]) {
       expect(rulesOf(name)).toEqual(rulesOf('Claude-Opus-4-8'));
-      expect(rulesOf(name)).toMatchObject({ inlineSystem: true, thinksUnasked: false, unforced: false });
+      expect(rulesOf(name)).toMatchObject({ inlineSystem: true, thinksByDefault: false, noForcedTools: false });
     }
     expect(rulesOf('claude-opus-4-20250514')).toMatchObject({ adaptive: false, jsonSchema: false });
-    expect(rulesOf('claude-mythos-preview')).toMatchObject({ alwaysThinks: true, xhigh: false, unforced: false });
+    expect(rulesOf('claude-mythos-preview')).toMatchObject({ alwaysThinks: true, xhigh: false, noForcedTools: false });
     expect(rulesOf('claude-opus-latest')).toEqual(rulesOf('claude-opus-9'));
-    expect(rulesOf('claude-saga-6')).toMatchObject({ alwaysThinks: true, unforced: true });
+    expect(rulesOf('claude-saga-6')).toMatchObject({ alwaysThinks: true, noForcedTools: true });
   });
 });
 
@@ -152,7 +152,7 @@ describe('a schema', () => {
       required: ['name'],
       $defs: { tag: { type: 'object', properties: { x: { const: 1 } } } },
     };
-    expect(structured(schema)).toEqual({
+    expect(structuredSchema(schema)).toEqual({
       schema: {
         type: 'object',
         properties: {
@@ -170,8 +170,8 @@ describe('a schema', () => {
 
   test('finds what is referred to by a name in percent signs', () => {
     const schema = { $ref: '#/$defs/Pick%3CA~1B%3E', $defs: { 'Pick<A/B>': { type: 'string' } } };
-    expect(structured(schema)).toEqual({ schema });
-    expect(structured({ $ref: '#/%', '%': { type: 'string' } })).toHaveProperty('schema');
+    expect(structuredSchema(schema)).toEqual({ schema });
+    expect(structuredSchema({ $ref: '#/%', '%': { type: 'string' } })).toHaveProperty('schema');
   });
 
   test.each([
@@ -183,6 +183,6 @@ describe('a schema', () => {
     ['has an object with keys of any name', { type: ['object', 'null'], properties: {}, additionalProperties: true }],
     ['has a subschema that is no object', { type: 'object', properties: { a: true } }],
   ])('that %s cannot be said', (why, schema) => {
-    expect(structured(schema)).toEqual({ why });
+    expect(structuredSchema(schema)).toEqual({ why });
   });
 });
