@@ -58,15 +58,15 @@ function thinker({ asked }: RecordedRequest): Behaviour {
   return { reasoning: 'So.', text: 'In Rome.' };
 }
 
-type Turn = (model: string, messages: ChatCompletionMessageParam[]) => Promise<ChatCompletionMessage>;
+type AskTurn = (model: string, messages: ChatCompletionMessageParam[]) => Promise<ChatCompletionMessage>;
 
-const inJson: Turn = async (model, messages) => {
+const inJson: AskTurn = async (model, messages) => {
   const { choices } = await client.chat.completions.create({ model, messages, tools: TOOLS });
   return choices[0]!.message;
 };
 
 /** As the client’s own helper puts it together: of members that it does not know, the last one counts. */
-const asStream: Turn = (model, messages) =>
+const asStream: AskTurn = (model, messages) =>
   client.chat.completions.stream({ model, messages, tools: TOOLS }).finalMessage();
 
 const resultsOf = (calls: readonly ChatCompletionMessageToolCall[] = []): ChatCompletionMessageParam[] =>
@@ -76,7 +76,7 @@ const resultsOf = (calls: readonly ChatCompletionMessageToolCall[] = []): ChatCo
     content: `20 °C in ${JSON.parse(call.type === 'function' ? call.function.arguments : '{}').city}`,
   }));
 
-async function loop(model: string, turn: Turn): Promise<ChatCompletionMessageParam[]> {
+async function loop(model: string, turn: AskTurn): Promise<ChatCompletionMessageParam[]> {
   const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }];
   for (let message = await turn(model, messages); ; message = await turn(model, messages)) {
     messages.push(message, ...resultsOf(message.tool_calls));

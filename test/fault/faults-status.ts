@@ -1,8 +1,8 @@
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import type { Dialect } from './dialect.ts';
 import { type Fault, failed, type Outcome } from './outcome.ts';
+import { JUNK } from './sample-texts.ts';
 import { drip } from './wire.ts';
-import { JUNK } from './words.ts';
 
 const PAUSE_MS = 30_000;
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { closedBooks } from '../money/books.ts';
 import { expectError } from '../support/error-contract.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
-import { ask, attemptsOf, judge, REPORTED } from './judge.ts';
+import { ask, attemptsOf, judge, REPORTED } from './checks.ts';
 import { VERDICTS } from './outcome.ts';
 import { AGAIN, CASES, type Case, POOR, type Stage, setStage } from './stage.ts';
 

@@ -2,10 +2,10 @@ import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { CONTRACT } from '../support/error-contract.ts';
 import type { Dialect } from './dialect.ts';
-import type { Item } from './list.ts';
-import type { Line } from './raw-upstream.ts';
+import type { ServerConnection } from './raw-upstream.ts';
+import type { RequiredFault } from './required-faults.ts';
 
-export type Kind = ProviderFailure['kind'];
+export type FailureKind = ProviderFailure['kind'];
 export const KINDS = [
   'auth',
   'rejected',
@@ -18,7 +18,7 @@ export const KINDS = [
   'cut',
   'connect',
   'timeout',
-] as const satisfies readonly Kind[];
+] as const satisfies readonly FailureKind[];
 
 /**
  * What an attempt costs: nothing; the usage that its upstream reported; what it had reported at its beginning; the
@@ -34,15 +34,15 @@ export type Outcome =
       readonly ends: 'answered';
       readonly charged: Charge;
       /** A first attempt failed so; the next one at the same endpoint did not. */
-      readonly after?: Kind;
+      readonly after?: FailureKind;
     }
   /** No part of an answer was shown: another endpoint may try, unless the request itself is at fault. */
-  | { readonly ends: 'failed'; readonly kind: Kind; readonly code: ErrorCode; readonly charged: Charge }
+  | { readonly ends: 'failed'; readonly kind: FailureKind; readonly code: ErrorCode; readonly charged: Charge }
   /** Content had been shown: the caller sees where the answer broke. */
-  | { readonly ends: 'cut'; readonly kind: Kind; readonly code: ErrorCode; readonly charged: Charge };
+  | { readonly ends: 'cut'; readonly kind: FailureKind; readonly code: ErrorCode; readonly charged: Charge };
 
 /** One request as the upstream sees it. */
-export interface Asked {
+export interface UpstreamRequest {
   readonly dialect: Dialect;
   readonly stream: boolean;
   /** Which request on its connection it is, from 1. */
@@ -54,16 +54,16 @@ export interface Asked {
 /** Who misbehaves, and at which level. */
 export type Upstream =
   /** An HTTP server whose answers are odd. */
-  | { readonly speaks: 'http'; answer(asked: Asked): Response | Promise<Response> }
+  | { readonly speaks: 'http'; answer(request: UpstreamRequest): Response | Promise<Response> }
   /** A TCP server that writes what no HTTP server would. */
-  | { readonly speaks: 'bytes'; play(line: Line, asked: Asked): void | Promise<void> }
+  | { readonly speaks: 'bytes'; play(connection: ServerConnection, request: UpstreamRequest): void | Promise<void> }
   /** Nobody who would take a request. */
   | { readonly speaks: 'nothing'; readonly address: 'nobody' | 'unresolvable' | 'untrusted' | 'plain' };
 
 export interface Fault {
   readonly name: string;
   /** The item of the issue's list that it belongs to; see `list.ts`. */
-  readonly of: Item;
+  readonly of: RequiredFault;
   /** What the upstream does, as a clause: "answers 500". For `docs/failure-modes.md`. */
   readonly does: string;
   readonly upstream: Upstream;
@@ -105,12 +105,16 @@ export const HASTY: Deadlines = { firstTokenMs: 400, idleMs: 400, totalMs: 2_500
 export const answered = (charged: Charge = 'reported'): Outcome => ({ ends: 'answered', charged });
 
 /** The first attempt failed so; the next one at the same endpoint did not. */
-export const answeredAfter = (after: Kind): Outcome => ({ ends: 'answered', charged: 'reported', after });
+export const answeredAfter = (after: FailureKind): Outcome => ({ ends: 'answered', charged: 'reported', after });
 
 const TIMED_OUT = { kind: 'timeout', code: 'upstream_timeout' } as const;
 
 /** No answer came, and it is certain or agreed that nothing is owed. */
-export const failed = (kind: Kind, code: ErrorCode = 'upstream_failed', charged: Charge = 'nothing'): Outcome => ({
+export const failed = (
+  kind: FailureKind,
+  code: ErrorCode = 'upstream_failed',
+  charged: Charge = 'nothing',
+): Outcome => ({
   ends: 'failed',
   kind,
   code,
@@ -118,21 +122,21 @@ export const failed = (kind: Kind, code: ErrorCode = 'upstream_failed', charged:
 });
 
 /** No answer came, behind the event that reports the prompt. */
-const begun = (kind: Kind): Outcome => failed(kind, 'upstream_failed', 'begun');
+const begun = (kind: FailureKind): Outcome => failed(kind, 'upstream_failed', 'begun');
 
 /** The request was taken and not answered to its end: what it made is owed, and it should not be repeated blindly. */
-export const lost = (kind: Kind): Outcome => failed(kind, 'upstream_failed', 'broken');
+export const lost = (kind: FailureKind): Outcome => failed(kind, 'upstream_failed', 'broken');
 
 /** Nothing came in time. */
 export const late: Outcome = { ends: 'failed', ...TIMED_OUT, charged: 'broken' };
 
 /** Exceptions of a dialect that reports its prompt before anything else. */
-export const onceBegun = (kind: Kind) => ({
+export const onceBegun = (kind: FailureKind) => ({
   anthropic: { because: 'it reports the prompt at once', stream: begun(kind) },
 });
 
 /** Content came, and then the connection broke or what came made no sense. */
-export const cut = (kind: Kind): Outcome => ({ ends: 'cut', kind, code: 'upstream_failed', charged: 'broken' });
+export const cut = (kind: FailureKind): Outcome => ({ ends: 'cut', kind, code: 'upstream_failed', charged: 'broken' });
 
 /** Content came, and then no more in time. */
 export const stalled: Outcome = { ends: 'cut', ...TIMED_OUT, charged: 'broken' };
@@ -148,7 +152,7 @@ export const isRepeatable = ({ kind, code, charged }: Outcome & { ends: 'failed'
 export type Verdict = 'none' | 'a fault' | 'a cool-down' | 'misconfigured';
 
 /** Each kind of failure: what health makes of it, and the fault that shows it. */
-export const VERDICTS: Readonly<Record<Kind, { readonly verdict: Verdict; readonly shownBy: string }>> = {
+export const VERDICTS: Readonly<Record<FailureKind, { readonly verdict: Verdict; readonly shownBy: string }>> = {
   auth: { verdict: 'misconfigured', shownBy: '401' },
   rejected: { verdict: 'none', shownBy: '400' },
   context: { verdict: 'none', shownBy: '413' },

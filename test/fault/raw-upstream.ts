@@ -4,7 +4,7 @@ import type { OpenAiRequest } from '../support/openai-wire.ts';
 import { WORTHLESS_CERTIFICATE, WORTHLESS_KEY } from './worthless-certificate.ts';
 
 /** The writing side of a connection that a request came on. */
-export interface Line {
+export interface ServerConnection {
   /** Resolves once the bytes are with the kernel, or will never be. */
   write(data: string | Uint8Array): Promise<void>;
   /** Closes as a server does that is done. */
@@ -29,7 +29,7 @@ export interface RawUpstream {
 
 /** Starts a TCP server on 127.0.0.1 that reads HTTP requests and answers with whatever bytes it is told to. */
 export function startRawUpstream(
-  answer: (line: Line, request: RawRequest) => unknown,
+  answer: (connection: ServerConnection, request: RawRequest) => unknown,
   { tls = false }: { readonly tls?: boolean } = {},
 ): Promise<RawUpstream> {
   const sockets = new Set<Socket>();
@@ -59,7 +59,7 @@ export function startRawUpstream(
   });
 }
 
-function readRequests(socket: Socket, answer: (line: Line, request: RawRequest) => unknown): void {
+function readRequests(socket: Socket, answer: (connection: ServerConnection, request: RawRequest) => unknown): void {
   let received = Buffer.alloc(0);
   let nth = 0;
   socket.on('data', (data) => {
@@ -72,12 +72,12 @@ function readRequests(socket: Socket, answer: (line: Line, request: RawRequest) 
       if (received.length < end + 4 + length) return;
       const text = received.subarray(end + 4, end + 4 + length).toString('utf8');
       received = received.subarray(end + 4 + length);
-      void answer(lineOf(socket), { nth: ++nth, head, body: text === '' ? {} : JSON.parse(text) });
+      void answer(connectionOf(socket), { nth: ++nth, head, body: text === '' ? {} : JSON.parse(text) });
     }
   });
 }
 
-function lineOf(socket: Socket): Line {
+function connectionOf(socket: Socket): ServerConnection {
   return {
     write: (data) =>
       new Promise((resolve) => {

@@ -3,7 +3,7 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import type { Dialect } from './dialect.ts';
 import { DIALECTS, deadlinesOf, FAULTS, FORMS, type Form, outcomeOf, type Setting, settingsOf } from './faults.ts';
-import { type Asked, type Fault, KINDS, type Kind, type Outcome, VERDICTS } from './outcome.ts';
+import { type FailureKind, type Fault, KINDS, type Outcome, type UpstreamRequest, VERDICTS } from './outcome.ts';
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 import { openai } from './wire-openai.ts';
 
@@ -60,7 +60,7 @@ export const CASES: readonly Case[] = FAULTS.flatMap((fault) =>
 const named = (name: string): Fault => FAULTS.find((fault) => fault.name === name)!;
 
 /** By the kind of failure: where a fault comes again and again, alone and with another endpoint. */
-export const AGAIN: readonly { readonly kind: Kind; readonly alone: Case; readonly beside: Case }[] = KINDS.map(
+export const AGAIN: readonly { readonly kind: FailureKind; readonly alone: Case; readonly beside: Case }[] = KINDS.map(
   (kind) => {
     const again = (setting: Setting) =>
       caseOf(`again-${kind.replace('_', '-')}`, named(VERDICTS[kind].shownBy), openai, 'JSON', setting)!;
@@ -150,18 +150,18 @@ function startHttpUpstream(): ReturnType<typeof Bun.serve> {
       const one = cases.get(pathname.split('/')[1]!);
       if (one?.fault.upstream.speaks !== 'http') return new Response(null, { status: 418 });
       const { base, path, auth } = one.dialect;
-      const asked = askedOf(one, 1);
-      const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, asked.stream)}`;
+      const received = requestOf(one, 1);
+      const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, received.stream)}`;
       const isKnown = request.headers.get(auth.header) === auth.prefix + UPSTREAM_KEY;
       // Nothing that any fault comes to.
       if (!isThere || !isKnown || request.method !== 'POST') return new Response(null, { status: 418 });
       one.calls++;
-      return one.fault.upstream.answer(asked);
+      return one.fault.upstream.answer(received);
     },
   });
 }
 
-const askedOf = ({ dialect, form, seen }: Case, nth: number): Asked => ({
+const requestOf = ({ dialect, form, seen }: Case, nth: number): UpstreamRequest => ({
   dialect,
   stream: form === 'SSE',
   nth,
@@ -172,10 +172,10 @@ const askedOf = ({ dialect, form, seen }: Case, nth: number): Asked => ({
 async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<void> {
   const { upstream } = one.fault;
   if (upstream.speaks !== 'bytes') return;
-  const server = await startRawUpstream((line, { nth }) => {
+  const server = await startRawUpstream((connection, { nth }) => {
     one.calls++;
     one.reused ||= nth > 1;
-    return upstream.play(line, askedOf(one, nth));
+    return upstream.play(connection, requestOf(one, nth));
   });
   servers.set(one, server);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DIALECTS, FAULTS, FORMS, outcomeOf } from './faults.ts';
-import { LIST } from './list.ts';
 import { isFinal, KINDS, VERDICTS } from './outcome.ts';
+import { LIST } from './required-faults.ts';
 import { AGAIN, CASES } from './stage.ts';
 
 /** What has to hold for the table itself, whatever the server does. */

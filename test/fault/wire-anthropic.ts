@@ -1,5 +1,5 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
-import { JUNK } from './words.ts';
+import { JUNK } from './sample-texts.ts';
 
 /** Messages and their events, by the types of `@anthropic-ai/sdk` 1.11.0, resources/messages and resources/shared. */
 const message = { id: `msg_${JUNK}`, type: 'message', role: 'assistant', model: JUNK, stop_sequence: null };

@@ -1,5 +1,5 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
-import { JUNK } from './words.ts';
+import { JUNK } from './sample-texts.ts';
 
 /** `GenerateContentResponse`, by the types of `@google/genai` 2.32.0; a stream has one in each event. */
 const frame = { modelVersion: JUNK, responseId: 'response-1' };

@@ -1,5 +1,5 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
-import { JUNK } from './words.ts';
+import { JUNK } from './sample-texts.ts';
 
 /** `chat.completion` and its chunks, by the types of `openai` 7.55.0, resources/chat/completions. */
 const frame = { id: `chatcmpl-${JUNK}`, created: 1_760_000_000, model: JUNK, system_fingerprint: JUNK };

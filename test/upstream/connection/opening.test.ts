@@ -4,11 +4,11 @@ import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { inTime } from '../../support/in-time.ts';
 import { type CallOptions, failureIn, openTo, partsOf, providerCall, textIn } from '../../support/provider-call.ts';
-import { type Stuck, startCrowded, startSilent } from './stuck.ts';
+import { type StuckServer, startCrowded, startSilent } from './stuck.ts';
 
 let upstream: FakeUpstream;
-let crowded: Stuck;
-let silent: Stuck;
+let crowded: StuckServer;
+let silent: StuckServer;
 beforeAll(async () => {
   upstream = startFakeUpstream();
   [crowded, silent] = await Promise.all([startCrowded(), startSilent()]);

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 
 /** A port that somebody listens on and that lets nobody in. */
-export interface Stuck {
+export interface StuckServer {
   readonly port: number;
   stop(): void;
 }
@@ -11,7 +11,7 @@ const CROWD = 600;
 const BUSY_MS = 600_000;
 
 /** A server that is too busy to accept, with as many waiting at its door as fit: who comes then is not even refused. */
-export async function startCrowded(): Promise<Stuck> {
+export async function startCrowded(): Promise<StuckServer> {
   const code = `const { port } = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
     require('node:fs').writeSync(1, port + '\\n');
     Bun.sleepSync(${BUSY_MS});`;
@@ -38,7 +38,7 @@ export async function startCrowded(): Promise<Stuck> {
 }
 
 /** A server that accepts, and then says nothing. */
-export function startSilent(): Promise<Stuck> {
+export function startSilent(): Promise<StuckServer> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);

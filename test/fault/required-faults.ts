@@ -56,4 +56,4 @@ export const LIST = [
   'key echoed in an error',
 ] as const;
 
-export type Item = (typeof LIST)[number];
+export type RequiredFault = (typeof LIST)[number];
