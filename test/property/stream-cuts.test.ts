@@ -7,7 +7,7 @@ import { effort } from '../deep/effort.ts';
 import type { Tokens } from '../fault/dialect.ts';
 import { DIALECTS } from '../fault/faults.ts';
 import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
-import { eventText, LAST_PIECE, piece, SSE, told, wordAt } from '../fault/wire.ts';
+import { eventsText, eventText, LAST_PIECE, piece, SSE, wordAt } from '../fault/wire.ts';
 import { type Answer, eventsOf } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
@@ -53,7 +53,7 @@ const STREAMS = DIALECTS.map((dialect) => {
   const words = TEXT.flatMap((text, at) => wordAt(dialect, text, at, USAGE));
   const all = [...opening, ...words, ...dialect.finish('stop', USAGE)];
   const finishedAt = all.length - dialect.finish('stop', USAGE).length + dialect.finish('stop', null).length;
-  const events = all.map((event) => told(dialect, [event]));
+  const events = all.map((event) => eventsText(dialect, [event]));
   return {
     name,
     adapter,

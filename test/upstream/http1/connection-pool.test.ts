@@ -4,26 +4,26 @@ import { waitFor } from '../../support/answers.ts';
 import { startFlood } from '../../support/flood.ts';
 import { startCrowded } from '../connection/stuck.ts';
 
-/** One connection as the server sees it. */
-interface Visit {
-  /** All that has come. */
+/** A connection at the server. */
+interface ServerSide {
+  /** Everything received. */
   text: string;
   closed: boolean;
-  readonly socket: Bun.Socket<Visit>;
+  readonly socket: Bun.Socket<ServerSide>;
 }
 
-type Play = (visit: Visit) => void;
+type Play = (connection: ServerSide) => void;
 
-/** A TCP server that plays something whenever a whole request has come. */
+/** A TCP server that calls `play` after every complete request. */
 function serve(play: Play) {
-  const visits: Visit[] = [];
-  const server = Bun.listen<Visit>({
+  const connections: ServerSide[] = [];
+  const server = Bun.listen<ServerSide>({
     hostname: '127.0.0.1',
     port: 0,
     socket: {
       open(socket) {
         socket.data = { text: '', closed: false, socket };
-        visits.push(socket.data);
+        connections.push(socket.data);
       },
       data(socket, bytes) {
         socket.data.text += bytes.toString('latin1');
@@ -36,10 +36,10 @@ function serve(play: Play) {
     },
   });
   cleanUp.push(() => server.stop(true));
-  return { visits, pool: new ConnectionPool({ hostname: '127.0.0.1', port: server.port, servername: null }) };
+  return { connections, pool: new ConnectionPool({ hostname: '127.0.0.1', port: server.port, servername: null }) };
 }
 
-/** Whether the last request of a connection has come whole. */
+/** Whether the last request of a connection is complete. */
 function isWhole(text: string): boolean {
   const start = text.lastIndexOf('POST ');
   const end = text.indexOf('\r\n\r\n', start);
@@ -72,11 +72,11 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('a request', () => {
-  test('goes out as HTTP, whole, with nothing that was not given', async () => {
-    const { pool, visits } = serve(({ socket }) => socket.write(HELLO));
+  test('is sent as complete HTTP, without extra headers', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
     const response = await post(pool, { body: '{"ü":1}' });
     expect([response.status, await response.text()]).toEqual([200, 'hello']);
-    const [head, body] = visits[0]!.text.split('\r\n\r\n');
+    const [head, body] = connections[0]!.text.split('\r\n\r\n');
     expect(head!.split('\r\n').sort()).toEqual([
       'POST /v1/chat?x=1 HTTP/1.1',
       'authorization: Bearer key',
@@ -87,16 +87,16 @@ describe('a request', () => {
     expect(Buffer.from(body!, 'latin1').toString()).toBe('{"ü":1}');
   });
 
-  test('of many megabytes goes out though the other side takes its time', async () => {
-    const { pool, visits } = serve(({ socket }) => socket.write(HELLO));
+  test('of many megabytes is sent to a slow server', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
     const body = 'x'.repeat(20_000_000);
     let connected = 0;
     const response = await post(pool, { body, onConnected: () => connected++ });
     expect(await response.text()).toBe('hello');
-    expect([visits[0]!.text.length > body.length, connected]).toEqual([true, 1]);
+    expect([connections[0]!.text.length > body.length, connected]).toEqual([true, 1]);
   });
 
-  test('to where nobody listens fails as one that was never sent', async () => {
+  test('to a closed port fails as one that was never sent', async () => {
     const { pool } = serve(() => {});
     for (const run of cleanUp.splice(0)) run();
     let connected = 0;
@@ -106,12 +106,12 @@ describe('a request', () => {
 });
 
 describe('a connection', () => {
-  test('carries one request after the other, and several at once have one each', async () => {
-    const { pool, visits } = serve(({ socket }) => setTimeout(() => socket.write(HELLO), 20));
+  test('carries sequential requests; concurrent ones have one each', async () => {
+    const { pool, connections } = serve(({ socket }) => setTimeout(() => socket.write(HELLO), 20));
     for (let i = 0; i < 3; i++) expect(await (await post(pool)).text()).toBe('hello');
-    expect(visits).toHaveLength(1);
+    expect(connections).toHaveLength(1);
     const answers = await Promise.all(Array.from({ length: 4 }, async () => (await post(pool)).text()));
-    expect([answers, visits.length, pool.idle]).toEqual([Array(4).fill('hello'), 4, 4]);
+    expect([answers, connections.length, pool.idle]).toEqual([Array(4).fill('hello'), 4, 4]);
   });
 
   test.each([
@@ -122,26 +122,26 @@ describe('a connection', () => {
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
     ],
   ])('that %s carries no other', async (_, bytes) => {
-    const { pool, visits } = serve(({ socket }) => socket.write(bytes));
+    const { pool, connections } = serve(({ socket }) => socket.write(bytes));
     for (let i = 0; i < 2; i++) expect(await (await post(pool)).text()).toBe('hello');
-    expect([visits.length, pool.idle]).toEqual([2, 0]);
-    await waitFor(() => visits.every(({ closed }) => closed));
+    expect([connections.length, pool.idle]).toEqual([2, 0]);
+    await waitFor(() => connections.every(({ closed }) => closed));
   });
 
-  test('on which something comes unasked is closed', async () => {
-    const { pool, visits } = serve(({ socket }) => socket.write(HELLO));
+  test('with unsolicited bytes is closed', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
     await (await post(pool)).text();
-    visits[0]!.socket.write(HELLO);
-    await waitFor(() => visits[0]!.closed);
+    connections[0]!.socket.write(HELLO);
+    await waitFor(() => connections[0]!.closed);
     expect(pool.idle).toBe(0);
   });
 
-  test('that was closed while idle is not used', async () => {
-    const { pool, visits } = serve(({ socket }) => socket.write(HELLO));
+  test('that was closed while idle is not reused', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
     for (let i = 1; i <= 3; i++) {
       expect(await (await post(pool)).text()).toBe('hello');
-      expect(visits).toHaveLength(i);
-      visits.at(-1)!.socket.end();
+      expect(connections).toHaveLength(i);
+      connections.at(-1)!.socket.end();
     }
   });
 });
@@ -149,7 +149,7 @@ describe('a connection', () => {
 describe('an answer', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
-  test('that breaks off gives all that came, and then the error', async () => {
+  test('that breaks off gives all received bytes, then the error', async () => {
     const { pool } = serve(({ socket }) => {
       socket.write(`${chunked}5\r\nhello\r\n`);
       setTimeout(() => socket.terminate(), 50);
@@ -159,20 +159,20 @@ describe('an answer', () => {
     expect(await codeOf(reader.read())).toBe('ECONNRESET');
   });
 
-  test('that ends before its end is none that ended', async () => {
+  test('that ends early is an error', async () => {
     const { pool } = serve(({ socket }) => socket.end(`${chunked}5\r\nhello\r\n`));
     expect(await codeOf((await post(pool)).text())).toBe('ECONNRESET');
     const whole = serve(({ socket }) => socket.end('HTTP/1.1 200 OK\r\n\r\nhello'));
     expect(await (await post(whole.pool)).text()).toBe('hello');
   });
 
-  test('that is no HTTP is refused', async () => {
-    const { pool, visits } = serve(({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'));
+  test('that is not HTTP is refused', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'));
     expect(await codeOf(post(pool))).toBe('BadReply');
-    await waitFor(() => visits[0]!.closed);
+    await waitFor(() => connections[0]!.closed);
   });
 
-  test('that was compressed is handed on as it came', async () => {
+  test('that is compressed is passed on unchanged', async () => {
     const zipped = Buffer.from(Bun.gzipSync('hello'));
     const { pool } = serve(({ socket }) => {
       const head = `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${zipped.length}\r\n\r\n`;
@@ -181,13 +181,13 @@ describe('an answer', () => {
     expect(Buffer.from(await (await post(pool)).bytes())).toEqual(zipped);
   });
 
-  test('that leads elsewhere is not followed', async () => {
+  test('that redirects is not followed', async () => {
     const head = 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n';
-    const { pool, visits } = serve(({ socket }) => socket.write(head));
-    expect([(await post(pool)).status, visits.length]).toEqual([302, 1]);
+    const { pool, connections } = serve(({ socket }) => socket.write(head));
+    expect([(await post(pool)).status, connections.length]).toEqual([302, 1]);
   });
 
-  test('that nobody reads is held up where it comes from, and comes whole once somebody does', async () => {
+  test('that is not read blocks its sender, and is complete once it is read', async () => {
     const bytes = 30_000_000;
     const flood = startFlood({ contentType: 'text/event-stream', piece: 'x'.repeat(1_000), bytes });
     cleanUp.push(flood.stop);
@@ -198,14 +198,14 @@ describe('an answer', () => {
     });
     const response = await post(pool);
     for (let before = -1; flood.sent[0] !== before; await Bun.sleep(200)) before = flood.sent[0]!;
-    // What the kernel's buffers hold.
+    // The kernel's buffers.
     expect(flood.sent[0]).toBeLessThan(bytes / 2);
     expect((await response.bytes()).length).toBeGreaterThanOrEqual(bytes - 100_000);
   }, 20_000);
 });
 
-describe('a place to which no connection comes to stand', () => {
-  test('takes no more than some descriptors of what was given up', async () => {
+describe('a server that never accepts', () => {
+  test('costs a bounded number of descriptors for abandoned connections', async () => {
     const crowded = await startCrowded();
     cleanUp.push(crowded.stop);
     const pool = new ConnectionPool({ hostname: '127.0.0.1', port: crowded.port, servername: null });
@@ -225,46 +225,46 @@ describe('an abort', () => {
     ['before there is a connection', 0],
     ['before the head', 50],
   ])('%s closes it at once', async (_, afterMs) => {
-    const { pool, visits } = serve(() => {});
+    const { pool, connections } = serve(() => {});
     const caller = new AbortController();
     const pending = post(pool, { signal: caller.signal });
     pending.catch(() => {});
-    if (afterMs > 0) await waitFor(() => visits[0]?.text);
+    if (afterMs > 0) await waitFor(() => connections[0]?.text);
     caller.abort();
     expect(await pending.catch((error: unknown) => (error as Error).name)).toBe('AbortError');
-    await waitFor(() => visits.every(({ closed }) => closed));
+    await waitFor(() => connections.every(({ closed }) => closed));
     expect(pool.idle).toBe(0);
   });
 
-  test('in the middle of an answer does, too; behind its end it closes nothing', async () => {
-    const { pool, visits } = serve(({ socket }) => socket.write(`${HELLO.slice(0, -2)}`));
+  test('in the middle of an answer does, too; after its end it closes nothing', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(`${HELLO.slice(0, -2)}`));
     const caller = new AbortController();
     const reader = (await post(pool, { signal: caller.signal })).body!.getReader();
     await reader.read();
     caller.abort();
     expect(await reader.read().catch((error: unknown) => (error as Error).name)).toBe('AbortError');
-    await waitFor(() => visits[0]!.closed);
+    await waitFor(() => connections[0]!.closed);
 
     const good = serve(({ socket }) => socket.write(HELLO));
     const late = new AbortController();
     await (await post(good.pool, { signal: late.signal })).text();
     late.abort();
     await (await post(good.pool)).text();
-    expect(good.visits).toHaveLength(1);
+    expect(good.connections).toHaveLength(1);
   });
 
-  test('that came before the request sends nothing', async () => {
-    const { pool, visits } = serve(() => {});
+  test('before the request sends nothing', async () => {
+    const { pool, connections } = serve(() => {});
     expect(await post(pool, { signal: AbortSignal.abort() }).catch((error: unknown) => (error as Error).name)).toBe(
       'AbortError',
     );
     await Bun.sleep(50);
-    expect(visits.every(({ text, closed }) => text === '' && closed)).toBeTrue();
+    expect(connections.every(({ text, closed }) => text === '' && closed)).toBeTrue();
   });
 
-  test('of the one who reads closes it', async () => {
-    const { pool, visits } = serve(({ socket }) => socket.write(HELLO.slice(0, -1)));
+  test('by the reader closes it', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO.slice(0, -1)));
     await (await post(pool)).body!.cancel();
-    await waitFor(() => visits[0]!.closed);
+    await waitFor(() => connections[0]!.closed);
   });
 });
