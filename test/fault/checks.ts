@@ -11,16 +11,16 @@ import { type FailureKind, isRepeatable, type Outcome } from './outcome.ts';
 import { JUNK, TEXT, USAGE, WORDS } from './sample-texts.ts';
 import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
 
-/** A response as its caller got it, whole. */
+/** A complete response at its caller. */
 export interface CallerResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
-  /** From asking to the last byte. */
+  /** From the request to the last byte. */
   readonly ms: number;
 }
 
-/** Asks as the case has it, and reads the answer to its end. */
+/** Sends the case's request and reads the whole answer. */
 export async function ask(
   box: Signalbox,
   { asks, form, fault, seen }: Case,
@@ -46,20 +46,20 @@ export async function ask(
 
 /** Expected tokens of the prompt: 3 of its 10 letters, 4 of its frame. */
 const PROMPT = 8;
-/** Output tokens that are asked for at most. */
+/** The requested output cap, tokens. */
 const CAP = 20;
 /** Microcredits, by the prices of the test policy. */
 const costOf = (input: number, output: number): number => 1_000 * input + 4_000 * output;
 export const REPORTED = costOf(USAGE.prompt, USAGE.output);
 const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tokens);
 
-/** Failures that no other attempt at the same endpoint could mend, or none in time. */
+/** Failures that another attempt at the same endpoint cannot resolve, or not in time. */
 const FINAL: ReadonlySet<FailureKind> = new Set(['auth', 'rejected', 'context', 'not_found', 'timeout']);
 
-/** What no caller may ever see of an upstream. */
+/** Upstream details that no caller may see. */
 const SECRETS = [JUNK, 'chatcmpl-fake', 'fp_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
 
-/** Checks all that one answer to a fault promises: to its caller, in its record and in the books. */
+/** Checks an answer to a fault: for its caller, in its record and in the books. */
 export async function judge(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
   const { fault, setting, outcome, id } = one;
   const text = `${JSON.stringify([...response.headers])} ${response.body}`;
@@ -86,7 +86,7 @@ interface AnswerContent {
   readonly done: boolean;
 }
 
-/** What an answer says, in whichever form; checks what holds for every chunk. */
+/** Reads an answer in either form; checks invariants of every chunk. */
 function contentOf(response: CallerResponse): AnswerContent {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
     return contentOfJson(JSON.parse(response.body));
@@ -127,7 +127,7 @@ function contentOfJson({ choices, platform, error }: Answer): AnswerContent {
   };
 }
 
-/** A whole answer, that tells who gave it and what it cost. */
+/** A complete answer that reports its model and cost. */
 function expectAnswer(one: Case, response: CallerResponse, text: string): void {
   const { fault, setting, outcome, id } = one;
   const took = text === HEALTHY_TEXT;
@@ -146,7 +146,7 @@ function expectAnswer(one: Case, response: CallerResponse, text: string): void {
   else if (/counted|completed/.test(outcome.charged)) expect(answer.platform?.estimated).toBe(true);
 }
 
-/** An error in time for a status of its own. */
+/** An error before the first byte, with its own status. */
 async function expectFailure(
   { fault }: Case,
   outcome: Outcome & { ends: 'failed' },
@@ -158,13 +158,13 @@ async function expectFailure(
   if (code !== 'upstream_rate_limited') return;
   const pause = Number(response.headers.get('retry-after'));
   expect(pause).toBeGreaterThanOrEqual(1);
-  // What was asked, less what this took, and whole seconds.
+  // The requested wait, less the elapsed time, in whole seconds.
   if (fault.pauseMs !== undefined) {
     expect(pause).toBeWithin((fault.pauseMs - response.ms) / 1_000 - 1, fault.pauseMs / 1_000 + 2);
   }
 }
 
-/** A stream that shows where it broke, and cannot be taken for a whole one. */
+/** A stream that shows where it broke, and cannot pass for a complete one. */
 function expectCut({ code }: Outcome & { ends: 'cut' }, response: CallerResponse): void {
   const { text, finishes, platform, error, done } = contentOf(response);
   expect([response.status, done, finishes]).toEqual([200, false, []]);
@@ -176,7 +176,7 @@ function expectCut({ code }: Outcome & { ends: 'cut' }, response: CallerResponse
 
 const isCharge = ({ kind }: Entry): boolean => kind === 'post' || kind === 'settle' || kind === 'expire';
 
-/** That the reservation is closed, once, and what it was charged; gives that. */
+/** Checks that the reservation was settled once. Returns the charge. */
 async function expectBooks(box: Signalbox, one: Case, { headers }: CallerResponse): Promise<number> {
   const id = parseId('dec_', headers.get('x-signalbox-decision-id') ?? '');
   expect(id).not.toBeNull();
@@ -196,7 +196,7 @@ async function expectBooks(box: Signalbox, one: Case, { headers }: CallerRespons
   return total;
 }
 
-/** What the upstream at fault is owed: as much as it counted itself, or what the docs say. */
+/** The charge owed to the failing upstream: its own count, or as documented. */
 function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: boolean): void {
   const { outcome, dialect } = one;
   const last = rows.filter(isCharge).at(-1)!;
@@ -207,7 +207,7 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
       expect(charged).toBe(0);
       return;
     case 'reported':
-      // Each of its answers has cost that, and a connection that broke had none.
+      // Each answer costs this; a broken connection costs nothing.
       expect(charged).toBe(REPORTED * (one.calls - (outcome.ends === 'answered' && outcome.after ? 1 : 0)));
       return;
     case 'begun':
@@ -223,7 +223,7 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
       expect(charged).toBe(reserved);
       return;
     case 'broken':
-      // Somebody else has answered: only what was reported is owed.
+      // Another endpoint answered: only reported usage is owed.
       if (took) {
         expect(charged).toBe(0);
         return;
@@ -235,7 +235,7 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
   }
 }
 
-/** Whatever becomes of it, the caller learns what it cost. */
+/** The caller always learns the cost. */
 function expectPrice(response: CallerResponse, total: number): void {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
   if (!isStream) expect(Number(response.headers.get('x-signalbox-credits'))).toBe(total / 1e6);
@@ -252,14 +252,14 @@ interface AttemptAnswer {
   readonly failure: string | null;
 }
 
-/** The attempts that the record of a request has. */
+/** The attempts in a request's record. */
 export async function attemptsOf(box: Signalbox, { headers }: CallerResponse): Promise<readonly AttemptAnswer[]> {
   const response = await box.get(`/v1/decisions/${headers.get('x-signalbox-decision-id')}`);
   const { attempts } = ((await response.json()) as RecordAnswer).outcome;
   return attempts.map(({ model, provider, failure }) => ({ model, provider, failure }));
 }
 
-/** Each attempt is in the record, as it ended, and no more of them than the upstream has seen. */
+/** The record has every attempt with its outcome, and no more than reached the upstream. */
 async function expectRecord(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
   const { outcome } = one;
   const attempts = await attemptsOf(box, response);
@@ -269,7 +269,7 @@ async function expectRecord(box: Signalbox, one: Case, response: CallerResponse)
   expect(others).toEqual(isTakenOver(outcome, one.setting) ? [null] : []);
   if (outcome.ends === 'answered') expect(own).toEqual(outcome.after ? [outcome.after, null] : [null]);
   else expect([...new Set(own)]).toEqual([outcome.kind]);
-  // Whom nobody can reach cannot count.
+  // An unreachable server cannot count.
   if (one.fault.upstream.speaks !== 'nothing') expect(own).toHaveLength(one.calls);
   const passes = outcome.ends === 'failed' && !FINAL.has(outcome.kind) && one.fault.pauseMs === undefined;
   if (!passes && outcome.ends !== 'answered') expect(own).toHaveLength(1);

@@ -20,7 +20,7 @@ import {
 } from './wire.ts';
 
 const http = (answer: (request: UpstreamRequest) => Response) => ({ speaks: 'http', answer }) as const;
-/** Well-formed HTTP with these bytes as its body. */
+/** Valid HTTP with these bytes as its body. */
 const body = (writes: (request: UpstreamRequest) => readonly (string | Uint8Array)[], ...lines: readonly string[]) =>
   ({
     speaks: 'bytes',
@@ -28,7 +28,7 @@ const body = (writes: (request: UpstreamRequest) => readonly (string | Uint8Arra
   }) satisfies Fault['upstream'];
 const broken = (kind: 'malformed' | 'server') => ({ json: failed(kind), stream: failed(kind) });
 
-/** Begins an answer, and then sends this error; with JSON, in its place. */
+/** Sends this error within a stream, or in place of a JSON answer. */
 const errorAmid = (error: (request: UpstreamRequest) => Event) =>
   ({
     speaks: 'bytes',
@@ -41,18 +41,18 @@ const errorAmid = (error: (request: UpstreamRequest) => Event) =>
     },
   }) satisfies Fault['upstream'];
 
-/** More than an event may have, and more than a JSON answer may. */
+/** Above the size limits of an event and of a JSON answer. */
 const GIANT_EVENT = `data: {"junk":"${JUNK.repeat(160_000)}"}\n\n`;
 const MEBIBYTE = ' '.repeat(1_048_576);
 const GIANT_REPLY = Array.from({ length: 34 }, () => MEBIBYTE);
 let bomb: Uint8Array | null = null;
-/** As much, and small on the wire. */
+/** The same, compressed on the wire. */
 function giantGzip(): Uint8Array {
   bomb ??= Bun.gzipSync(Buffer.alloc(34 * 1_048_576, ' '));
   return bomb;
 }
 
-/** Answers with a 200 that are no answers, or odd ones. */
+/** Invalid or unusual answers with a 200. */
 export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: '200 with an error body',
@@ -159,7 +159,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'giant chunk amid an answer',
     of: 'giant chunk',
     does: 'begins an answer, and then sends 2 MiB without an end',
-    // Who waited for the end would call it a timeout; a busy machine takes a while to read so much.
+    // Waiting for the end would be a timeout; a busy machine takes a while to read so much.
     deadlines: { firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 },
     upstream: {
       speaks: 'bytes',

@@ -32,7 +32,7 @@ const bytes = (play: (connection: ServerConnection, request: UpstreamRequest) =>
   ({ speaks: 'bytes', play }) as const;
 const CHUNKED = 'transfer-encoding: chunked';
 
-/** Begins an answer and ends it so: with these bytes, and cleanly or not. */
+/** Starts an answer, sends these bytes, and ends it, cleanly or not. */
 const after = (data: ((request: UpstreamRequest) => string) | null, end: (connection: ServerConnection) => unknown) =>
   bytes(async (connection, request) => {
     await begin(connection, request);
@@ -40,7 +40,7 @@ const after = (data: ((request: UpstreamRequest) => string) | null, end: (connec
     await end(connection);
   });
 
-/** An event that is no JSON, by the name of those that bring text. */
+/** An event without valid JSON, under the name of text events. */
 const broken = ({ dialect }: UpstreamRequest): string =>
   eventText(dialect.nameOf(dialect.word('', null)[0]!), `{${JUNK}}`);
 
@@ -49,7 +49,7 @@ async function close(connection: ServerConnection): Promise<void> {
   connection.end();
 }
 
-/** Answers that break off, or take too long. */
+/** Answers that break off or are too slow. */
 export const BREAK_FAULTS: readonly Fault[] = [
   {
     name: 'slow body',

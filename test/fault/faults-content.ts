@@ -20,13 +20,13 @@ const everyByte = (text: string): Uint8Array[] => Array.from(Buffer.from(text), 
 
 const FOREIGN = 'Größe: 完全な 💡';
 
-/** Puts bytes in the place of a mark. */
+/** Replaces a mark with bytes. */
 function withBytes(text: string, mark: string, ...inserted: readonly number[]): Uint8Array {
   const [before, after] = text.split(mark);
   return Buffer.concat([Buffer.from(before ?? ''), Uint8Array.from(inserted), Buffer.from(after ?? '')]);
 }
 
-/** What the tool of the table is called with. */
+/** The arguments of the table's tool. */
 export const TOOL: ToolText = { name: 'look_up', arguments: '{"city":"Köln","days":[1,2]}' };
 const ASK_TOOLS = { tools: [{ type: 'function', function: { name: TOOL.name } }], tool_choice: 'auto' };
 
@@ -38,7 +38,7 @@ const calling = (form: CallForm) =>
       : dialect.callReply(TOOL, form, USAGE),
   ]);
 
-/** Answers whose content is written oddly. */
+/** Answers with unusual content. */
 export const CONTENT_FAULTS: readonly Fault[] = [
   {
     name: 'tool deltas split mid-JSON',

@@ -3,20 +3,20 @@ import { createServer as createTlsServer } from 'node:tls';
 import type { OpenAiRequest } from '../support/openai-wire.ts';
 import { WORTHLESS_CERTIFICATE, WORTHLESS_KEY } from './worthless-certificate.ts';
 
-/** The writing side of a connection that a request came on. */
+/** The writing side of a request's connection. */
 export interface ServerConnection {
-  /** Resolves once the bytes are with the kernel, or will never be. */
+  /** Resolves once the kernel has the bytes, or never will. */
   write(data: string | Uint8Array): Promise<void>;
-  /** Closes as a server does that is done. */
+  /** Closes normally. */
   end(): void;
-  /** Resets the connection: what was under way is lost. */
+  /** Resets the connection: data in transit is lost. */
   reset(): void;
   readonly isGone: boolean;
 }
 
-/** A request as it came, whole. */
+/** A complete request. */
 export interface RawRequest {
-  /** Which one on its connection, from 1. */
+  /** Its number on the connection, from 1. */
   readonly nth: number;
   readonly head: string;
   readonly body: OpenAiRequest;
@@ -27,7 +27,7 @@ export interface RawUpstream {
   stop(): void;
 }
 
-/** Starts a TCP server on 127.0.0.1 that reads HTTP requests and answers with whatever bytes it is told to. */
+/** Starts a TCP server on 127.0.0.1 that reads HTTP requests and answers with arbitrary bytes. */
 export function startRawUpstream(
   answer: (connection: ServerConnection, request: RawRequest) => unknown,
   { tls = false }: { readonly tls?: boolean } = {},
@@ -36,7 +36,7 @@ export function startRawUpstream(
   const take = (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // Whoever reads has had enough: that is what most faults end with.
+    // The reader has closed: most faults end so.
     socket.on('error', () => {});
     socket.setNoDelay(true);
     readRequests(socket, answer);

@@ -7,7 +7,7 @@ import { type FailureKind, type Fault, KINDS, type Outcome, type UpstreamRequest
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 import { openai } from './wire-openai.ts';
 
-/** A fault in one dialect, form and setting. Each has a model and a provider of its own: what health makes of one stays there. */
+/** A fault in one dialect, form and setting. Each has its own model and provider, so that health stays separate. */
 export interface Case {
   /** Names its model and its provider. */
   readonly id: string;
@@ -16,17 +16,17 @@ export interface Case {
   readonly form: Form;
   readonly setting: Setting;
   readonly outcome: Outcome;
-  /** The `model` to ask for. */
+  /** The requested `model`. */
   readonly asks: string;
   /** Requests that its own upstream has read. */
   calls: number;
-  /** Whether one of them came on a connection that had brought another before. */
+  /** Whether one of them reused a connection. */
   reused: boolean;
-  /** Resolved by whoever reads the answer, once content has come. */
+  /** Resolved by the reader of the answer after its first content. */
   seen: PromiseWithResolvers<void>;
 }
 
-/** What the healthy upstream says, and what it reports for it. */
+/** The healthy upstream's answer and usage. */
 export const HEALTHY_TEXT = 'All is well.';
 export const HEALTHY_USAGE = { prompt_tokens: 13, completion_tokens: 3, total_tokens: 16 } as const;
 
@@ -39,7 +39,7 @@ const slugOf = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** Null where the fault makes no sense. */
+/** Null where the fault does not apply. */
 function caseOf(prefix: string, fault: Fault, dialect: Dialect, form: Form, setting: Setting): Case | null {
   const outcome = outcomeOf(fault, form, dialect);
   if (outcome === null) return null;
@@ -59,7 +59,7 @@ export const CASES: readonly Case[] = FAULTS.flatMap((fault) =>
 
 const named = (name: string): Fault => FAULTS.find((fault) => fault.name === name)!;
 
-/** By the kind of failure: where a fault comes again and again, alone and with another endpoint. */
+/** For each kind of failure: a repeated fault, alone and with another endpoint. */
 export const AGAIN: readonly { readonly kind: FailureKind; readonly alone: Case; readonly beside: Case }[] = KINDS.map(
   (kind) => {
     const again = (setting: Setting) =>
@@ -77,7 +77,7 @@ const ALL: readonly Case[] = [...CASES, ...AGAIN.flatMap(({ alone, beside }) => 
 
 export interface Stage {
   readonly box: Signalbox;
-  /** Requests that reached somebody whom nobody should have talked to. */
+  /** Requests that reached a server that must get none. */
   readonly trapped: number;
   stop(): Promise<void>;
 }
@@ -138,7 +138,7 @@ function policyOf(healthy: string, urlOf: (one: Case) => string): string {
   );
 }
 
-/** One server for all whose HTTP is well-formed: the first part of the path tells the case, the rest is its dialect's. */
+/** One server for all cases with valid HTTP: the first path segment names the case, the rest is its dialect's. */
 function startHttpUpstream(): ReturnType<typeof Bun.serve> {
   const cases = new Map(ALL.map((one) => [one.id, one]));
   return Bun.serve({
@@ -153,7 +153,7 @@ function startHttpUpstream(): ReturnType<typeof Bun.serve> {
       const received = requestOf(one, 1);
       const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, received.stream)}`;
       const isKnown = request.headers.get(auth.header) === auth.prefix + UPSTREAM_KEY;
-      // Nothing that any fault comes to.
+      // A status that no fault produces.
       if (!isThere || !isKnown || request.method !== 'POST') return new Response(null, { status: 418 });
       one.calls++;
       return one.fault.upstream.answer(received);
@@ -168,7 +168,7 @@ const requestOf = ({ dialect, form, seen }: Case, nth: number): UpstreamRequest 
   seen: seen.promise,
 });
 
-/** A server for this case alone: whoever breaks connections breaks none of the others. */
+/** A separate server, so that broken connections do not affect other cases. */
 async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<void> {
   const { upstream } = one.fault;
   if (upstream.speaks !== 'bytes') return;
@@ -180,7 +180,7 @@ async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<voi
   servers.set(one, server);
 }
 
-/** A port that nobody listens on any more. */
+/** A closed port. */
 function portOfNobody(): number {
   const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = server;
