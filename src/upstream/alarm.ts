@@ -5,7 +5,7 @@ const TIMEOUT_MAX = 2_147_483_647;
  * One alarm for all the deadlines of a call, set again before each wait. Moving it later costs nothing: a timer that
  * fires too early checks the time and sleeps again.
  */
-export class Alarm {
+export class DeadlineAlarm {
   readonly #ring: () => void;
   #at = Number.POSITIVE_INFINITY;
   #due = Number.POSITIVE_INFINITY;

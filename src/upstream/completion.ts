@@ -4,7 +4,7 @@ import { isContent, type ProviderFailure, type StreamPart } from '../contract/pa
  * Tracks which choices of an answer have finished, and whether the answer is complete. Drops parts of a choice that
  * arrive after its finish, so that nothing is repeated.
  */
-export class Completion {
+export class AnswerCompletion {
   readonly #choices: number;
   readonly #finishes = new Set<number>();
   #usageAfterFinish = false;

@@ -1,7 +1,7 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
-import { Completion } from './completion.ts';
+import { AnswerCompletion } from './completion.ts';
 import { sanitizeFailure } from './failures.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 
@@ -14,7 +14,7 @@ export class InProcessCall implements UpstreamCall {
   readonly sent = true;
   readonly requestId = null;
   readonly #parts: Iterator<StreamPart | Pause> | null;
-  readonly #completion: Completion;
+  readonly #completion: AnswerCompletion;
   readonly #deadlines: Deadlines;
   readonly #firstContentBy: number;
   readonly #totalBy: number;
@@ -27,7 +27,7 @@ export class InProcessCall implements UpstreamCall {
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, deadlines: Deadlines, totalDeadlineAt: number) {
     this.dropped = droppedBy(adapter, call);
-    this.#completion = new Completion(call.request.n ?? 1);
+    this.#completion = new AnswerCompletion(call.request.n ?? 1);
     this.#deadlines = deadlines;
     this.#due = performance.now();
     this.#totalBy = totalDeadlineAt;

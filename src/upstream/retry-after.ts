@@ -3,7 +3,7 @@ const RETRY_AFTER_MAX = 86_400_000;
 
 /**
  * Returns the wait that a provider requests, in ms: from `retry-after-ms`, else `retry-after` in seconds or as a date;
- * else, for a 429, until the exhausted limit resets, by OpenAI's or Anthropic's headers. Undefined without a usable one.
+ * else, for a 429, until the exhausted limit resets, by OpenAI's or Anthropic's headers. Undefined if none is usable.
  *
  * @param now epoch ms, to compare dates with
  */

@@ -14,7 +14,7 @@ export interface UpstreamTarget {
 /** W3C trace context headers, for upstreams that continue the trace. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
-/** Called before bytes of an unstreamed answer are kept. False without memory for them: the callee has aborted the call. */
+/** Called before bytes of an unstreamed answer are kept. False without memory: the callee has aborted the call. */
 export type ReserveBytes = (bytes: number) => boolean;
 
 /** One call to one endpoint, in progress. */

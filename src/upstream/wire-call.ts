@@ -2,8 +2,8 @@ import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
 import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
-import { Alarm } from './alarm.ts';
-import { Completion } from './completion.ts';
+import { DeadlineAlarm } from './alarm.ts';
+import { AnswerCompletion } from './completion.ts';
 import { Opening, type OpeningResult } from './connection/opening.ts';
 import { bodyFailure, openFailure, sanitizeFailure, sanitizeReason, UpstreamError } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
@@ -57,8 +57,8 @@ export class WireCall implements UpstreamCall {
   readonly #deadlines: Deadlines;
   readonly #totalBy: number;
   readonly #firstContentBy: number;
-  readonly #alarm = new Alarm(() => this.#onDeadline());
-  readonly #completion: Completion;
+  readonly #alarm = new DeadlineAlarm(() => this.#onDeadline());
+  readonly #completion: AnswerCompletion;
   readonly #opened: Promise<OpeningResult> | OpeningResult;
   readonly #stream: boolean;
   readonly #reserveBytes: ReserveBytes;
@@ -88,7 +88,7 @@ export class WireCall implements UpstreamCall {
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
     this.#totalBy = totalDeadlineAt;
     this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalDeadlineAt) : totalDeadlineAt;
-    this.#completion = new Completion(call.request.n ?? 1);
+    this.#completion = new AnswerCompletion(call.request.n ?? 1);
     this.#opened = this.#send(target, call, now, trace);
   }
 

@@ -68,7 +68,7 @@ export const AGAIN: readonly { readonly kind: FailureKind; readonly alone: Case;
   },
 );
 
-/** Whose first attempt costs so much that there may be no other: what was reported is owed, though nothing came of it. */
+/** Cases whose first attempt uses up the funds for others: its reported usage is owed, though it failed. */
 export const POOR: readonly Case[] = FORMS.map(
   (form) => caseOf('poor', named('an answer without choices'), openai, form, 'fallback')!,
 );

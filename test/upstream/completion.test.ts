@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { plainUsage } from '../../src/core/usage.ts';
-import { Completion } from '../../src/upstream/completion.ts';
+import { AnswerCompletion } from '../../src/upstream/completion.ts';
 
 const said = (choice: number, text = 'x'): StreamPart => ({ type: 'text', choice, text });
 const finish = (choice: number): StreamPart => ({ type: 'finish', choice, reason: 'stop', raw: 'stop' });
@@ -11,7 +11,7 @@ const failure: StreamPart = { type: 'failure', failure: { kind: 'server', messag
 
 /** The kept parts, and the state after the last one that was read. */
 function follow(choices: number, parts: readonly StreamPart[]) {
-  const completion = new Completion(choices);
+  const completion = new AnswerCompletion(choices);
   const kept: StreamPart[] = [];
   let read = 0;
   for (const part of parts) {

@@ -7,7 +7,7 @@ import { detailOf, type Thought } from './state.ts';
 const OPEN_MAX = 64;
 /** The most calls of one answer, as in OpenAI's dialect. */
 const CALLS_MAX = 512;
-/** The most characters of a thought and its signature, which are kept until its end. Answers have at most a million tokens. */
+/** The most characters of a thought and its signature, kept until its end. Answers have at most a million tokens. */
 const THOUGHT_MAX = 8_388_608;
 
 type OpenBlock =

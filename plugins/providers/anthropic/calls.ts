@@ -5,7 +5,7 @@ import type { Block } from './cache.ts';
 /** The most characters of an ID that are read: no provider's is longer, and a caller's may be megabytes. */
 const READ_MAX = 256;
 
-/** The calls of a conversation, with IDs that the API accepts: other providers' use other letters and repeat. Deterministic. */
+/** The calls of a conversation, with IDs that the API accepts: other providers' differ and repeat. Deterministic. */
 export class ToolUses {
   readonly #names = new Set<string>();
   readonly #ids = new UniqueIds();

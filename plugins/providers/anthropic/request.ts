@@ -61,8 +61,8 @@ interface Prompt {
 }
 
 /**
- * The prompt with its cache breakpoints. A cache write costs a quarter more than plain input, so by default only prompts
- * that are likely to return are written: the whole, for the next turn, and tools and system, for other conversations.
+ * The prompt with its cache breakpoints. A cache write costs a quarter more than plain input, so by default only
+ * prompts that are likely to return are written: the whole, for the next turn, and tools and system, for others.
  */
 function promptFields(
   { prompt_cache }: RequestSettings,

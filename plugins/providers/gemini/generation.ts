@@ -20,8 +20,8 @@ export const hasFixedSampling = (upstream: string): boolean =>
 const EFFORTS: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 /**
- * The level, or the budget in tokens, for `none`, `minimal`, `low`, `medium` and `high`. The budgets are those of Google's
- * OpenAI endpoint. An unsupported effort is rounded: most models cannot stop thinking.
+ * The level, or the budget in tokens, for `none`, `minimal`, `low`, `medium` and `high`. The budgets are those of
+ * Google's OpenAI endpoint. An unsupported effort is rounded: most models cannot stop thinking.
  */
 const THINKING: readonly (readonly [RegExp, readonly (string | number)[]])[] = [
   [/^gemini-2\.5-pro/, [128, 1_024, 1_024, 8_192, 24_576]],

@@ -45,7 +45,7 @@ export function messagesFor(
   });
 }
 
-/** Whether to omit a member. Callers send answers back unchanged, and some servers refuse empty members (`refusal: null`). */
+/** Whether to omit a member. Answers come back unchanged, and some servers refuse members such as `refusal: null`. */
 function isOmitted(name: string, value: unknown, settings: DialectSettings): boolean {
   if (name === 'content') return false;
   if (value === null || REASONING.has(name)) return true;

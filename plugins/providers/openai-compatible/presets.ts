@@ -19,8 +19,8 @@ const DEPTHS: readonly Effort[] = ['low', 'high', 'max'];
 const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 
 /**
- * Services that speak the dialect. Each entry names the sources of its settings; `lacks` lists the capabilities that the
- * service’s own types and pages omit or refuse.
+ * Services that speak the dialect. Each entry names the sources of its settings; `lacks` lists what the service’s own
+ * types and pages omit or refuse.
  */
 export const presets: Readonly<Record<string, Preset>> = {
   // Types of @mistralai/mistralai 2.7.0. A field outside them is a 422 `extra_forbidden`

@@ -5,7 +5,7 @@ import type { DialectSettings } from './settings.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Fields sent unchanged. Not among them: Signalbox's own, `metadata` (for the operator's rules) and those set below. */
+/** Fields sent unchanged: not Signalbox's own, `metadata` (for the operator's rules) and those set below. */
 const PASSED = [
   'temperature',
   'top_p',

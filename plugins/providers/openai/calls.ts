@@ -14,8 +14,8 @@ interface PendingCall {
 }
 
 /**
- * Matches the calls of a conversation with their results, under unique IDs: other servers' IDs repeat, within and across
- * answers, and may be too long. Deterministic.
+ * Matches the calls of a conversation with their results, under unique IDs: other servers' IDs repeat, within and
+ * across answers, and may be too long. Deterministic.
  */
 export class FunctionCalls {
   readonly #notes: Notes;

@@ -8,7 +8,7 @@ export type ReasoningFormat = 'openai-responses-v1' | 'azure-openai-responses-v1
 export const formatOf = ({ service }: OpenAiSettings): ReasoningFormat =>
   service === 'azure' ? 'azure-openai-responses-v1' : 'openai-responses-v1';
 
-/** A reasoning item for callers to keep: its summary, then its encrypted content. @param index its index in the answer */
+/** A reasoning item for callers: its summary, then its encrypted content. @param index its index in the answer */
 export function detailsOf(item: Json, index: number, format: ReasoningFormat): readonly Members[] {
   const data = textOf(item.encrypted_content);
   // The service stores nothing: an item without its content cannot be sent back.

@@ -62,7 +62,7 @@ export class Peer {
 }
 
 /** In the order in which to try them. */
-export type Peers = readonly Peer[];
+export type PeerList = readonly Peer[];
 
 export interface DialOptions {
   /** The provider's name in the policy. */
@@ -90,11 +90,11 @@ export class Dial {
   readonly #servername: string | null;
   /** The DNS answer that `#peers` came from. */
   #resolved: readonly string[] | null = null;
-  #peers: Peers = [];
+  #peers: PeerList = [];
   /** Why nothing may be sent here at all; null where it may. */
   readonly #refusal: string | null = null;
   /** The only address, where no lookup is needed. */
-  readonly #fixed: Peers | null = null;
+  readonly #fixed: PeerList | null = null;
 
   /** @throws for a base URL that is not http or https: fetch supports more schemes */
   constructor(options: DialOptions, resolver: Resolver, variable: ReadVariable) {
@@ -139,7 +139,7 @@ export class Dial {
    * @param now ms on performance.now's clock
    * @throws UpstreamError (or rejects) where no address exists or none is allowed
    */
-  peers(now: number): Peers | Promise<Peers> {
+  peers(now: number): PeerList | Promise<PeerList> {
     if (this.#refusal !== null) throw new UpstreamError('connect', this.#refusal);
     if (this.#fixed) return this.#fixed;
     let addresses: readonly string[] | Promise<readonly string[]>;
@@ -167,7 +167,7 @@ export class Dial {
   }
 
   /** Turns the allowed addresses into peers. The peer that is tried first stays first if it is still there. */
-  #allow(addresses: readonly string[]): Peers {
+  #allow(addresses: readonly string[]): PeerList {
     const { provider } = this.#options;
     const allowPrivate = this.#options.allowPrivate || LOCALHOST.test(this.host);
     const allowed: string[] = [];

@@ -9,7 +9,7 @@ const DIALS_MAX = 1_000;
  * The dials of all providers, one instance per process. DNS answers and open connections outlive a reload: a provider
  * with unchanged settings keeps its connections.
  */
-export class Network {
+export class UpstreamNetwork {
   readonly #dials = new Map<string, Dial>();
   readonly #resolver: Resolver;
 
@@ -32,4 +32,4 @@ export class Network {
 }
 
 /** The network of this process. */
-export const network = new Network();
+export const network = new UpstreamNetwork();

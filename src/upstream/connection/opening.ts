@@ -1,6 +1,6 @@
-import type { Alarm } from '../alarm.ts';
+import type { DeadlineAlarm } from '../alarm.ts';
 import { neverConnected, UpstreamError } from '../failures.ts';
-import type { Dial, Peer, Peers } from './dial.ts';
+import type { Dial, Peer, PeerList } from './dial.ts';
 
 /** The head of an answer, or the error that prevented it. */
 export type OpeningResult = { readonly response: Response } | { readonly error: unknown };
@@ -31,7 +31,7 @@ export class Opening {
   /** False while it is certain that no byte of the request was sent. */
   sent = false;
   readonly #options: OpeningOptions;
-  readonly #alarm: Alarm;
+  readonly #alarm: DeadlineAlarm;
   #controller = new AbortController();
   /** Ends the wait for an address; null when there is none. */
   #stopWaiting: ((error: UpstreamError) => void) | null = null;
@@ -39,7 +39,7 @@ export class Opening {
   #isLate = false;
   #over = false;
 
-  constructor(options: OpeningOptions, alarm: Alarm) {
+  constructor(options: OpeningOptions, alarm: DeadlineAlarm) {
     this.#options = options;
     this.#alarm = alarm;
   }
@@ -47,7 +47,7 @@ export class Opening {
   /** Sends the request. Never rejects. Keeps no reference to `body`, which may be large. */
   run(body: string): Promise<OpeningResult> {
     const { dial, startedAt } = this.#options;
-    let resolved: Peers | Promise<Peers>;
+    let resolved: PeerList | Promise<PeerList>;
     try {
       resolved = dial.peers(startedAt);
     } catch (error) {
@@ -59,8 +59,8 @@ export class Opening {
       : this.#try(resolved[0]!, 1, body);
   }
 
-  async #tryAll(resolved: Peers | Promise<Peers>, body: string): Promise<OpeningResult> {
-    let peers: Peers;
+  async #tryAll(resolved: PeerList | Promise<PeerList>, body: string): Promise<OpeningResult> {
+    let peers: PeerList;
     try {
       peers = resolved instanceof Promise ? await this.#withinDeadline(resolved) : resolved;
     } catch (error) {
@@ -90,7 +90,7 @@ export class Opening {
     this.#controller.abort();
   }
 
-  #withinDeadline(resolved: Promise<Peers>): Promise<Peers> {
+  #withinDeadline(resolved: Promise<PeerList>): Promise<PeerList> {
     this.#alarm.set(this.#options.connectBy);
     const deadline = new Promise<never>((_, reject) => {
       this.#stopWaiting = reject;

@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { TrackedEndpoint } from './endpoint.ts';
 import type { AttemptReporter } from './types.ts';
 
 /** One running attempt, with the epochs of its beginning. Becomes the probe of each lockout that awaits one. */
@@ -17,10 +17,10 @@ export class EndpointAttempt implements AttemptReporter {
   hasAnswered = false;
   /** A stream's TTFT, kept until its end shows whether the prompt was cached. */
   #ttftMs: number | null = null;
-  readonly #endpoint: Endpoint;
+  readonly #endpoint: TrackedEndpoint;
   #hasEnded = false;
 
-  constructor(endpoint: Endpoint, isRetry: boolean, now: number) {
+  constructor(endpoint: TrackedEndpoint, isRetry: boolean, now: number) {
     const { breaker, key, provider, coolDown } = endpoint;
     this.#endpoint = endpoint;
     this.isRetry = isRetry;

@@ -22,10 +22,10 @@ export interface Hub extends HealthOptions {
 }
 
 /** State of a whole provider. */
-export class ProviderState {
+export class TrackedProvider {
   readonly name: string;
   readonly id: string;
-  readonly endpoints = new Set<Endpoint>();
+  readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
   /** Locked while the provider refuses our key. */
   readonly key = new Lockout();
@@ -42,8 +42,8 @@ export class ProviderState {
 }
 
 /** Health of one model at one provider. */
-export class Endpoint implements EndpointHealth {
-  readonly provider: ProviderState;
+export class TrackedEndpoint implements EndpointHealth {
+  readonly provider: TrackedProvider;
   readonly upstream: string;
   readonly model: string;
   readonly hub: Hub;
@@ -65,7 +65,7 @@ export class Endpoint implements EndpointHealth {
   #reported: HealthState = 'healthy';
   readonly #why = { ejected: '', cooling: '', misconfigured: '' };
 
-  constructor(provider: ProviderState, upstream: string, model: string, hub: Hub, speed = new EndpointSpeed()) {
+  constructor(provider: TrackedProvider, upstream: string, model: string, hub: Hub, speed = new EndpointSpeed()) {
     this.provider = provider;
     this.speed = speed;
     this.upstream = upstream;

@@ -1,6 +1,6 @@
 import type { Readings, Watched } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
-import { Endpoint, type Hub, ProviderState } from './endpoint.ts';
+import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
 import { OutputLengths } from './output-lengths.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 import { endpointsBySlot, watchReadings } from './watch.ts';
@@ -38,8 +38,8 @@ const nowhere: OriginOf = () => '';
 export class Health {
   readonly outputs: OutputLengths;
   readonly #hub: Hub;
-  readonly #providers = new Map<string, ProviderState>();
-  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #providers = new Map<string, TrackedProvider>();
+  readonly #endpoints = new Map<string, TrackedEndpoint>();
   #frames = 0;
   #publishedAt = Number.NEGATIVE_INFINITY;
 
@@ -105,7 +105,7 @@ export class Health {
     }
   }
 
-  #find(provider: string, upstream: string, model: string, origin: string): Endpoint {
+  #find(provider: string, upstream: string, model: string, origin: string): TrackedEndpoint {
     const key = JSON.stringify([provider, upstream, model, origin]);
     const existing = this.#endpoints.get(key);
     if (existing) {
@@ -114,18 +114,18 @@ export class Health {
       return existing;
     }
     const ownerKey = JSON.stringify([provider, origin]);
-    const owner = this.#providers.get(ownerKey) ?? new ProviderState(provider, ownerKey);
+    const owner = this.#providers.get(ownerKey) ?? new TrackedProvider(provider, ownerKey);
     this.#providers.set(ownerKey, owner);
     // Behind another key or address it is assumed to be as fast, until measured.
     const twin = this.#endpoints
       .values()
       .find((one) => one.provider.name === provider && one.upstream === upstream && one.model === model);
-    const endpoint = new Endpoint(owner, upstream, model, this.#hub, twin?.speed);
+    const endpoint = new TrackedEndpoint(owner, upstream, model, this.#hub, twin?.speed);
     this.#endpoints.set(key, endpoint);
     return endpoint;
   }
 
-  #drop(key: string, endpoint: Endpoint): void {
+  #drop(key: string, endpoint: TrackedEndpoint): void {
     const { provider } = endpoint;
     this.#endpoints.delete(key);
     provider.endpoints.delete(endpoint);

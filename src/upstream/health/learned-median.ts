@@ -63,7 +63,7 @@ export class LearnedMedian {
     return observed && { p50: observed.quantile(0.5), p90: observed.quantile(0.9) };
   }
 
-  /** Returns the geometric mean of the declared and the published value, weighted by `priorAnswers` and the evidence. */
+  /** Returns the geometric mean of the declared and published values, weighted by `priorAnswers` and evidence. */
   blendedWith(declared: number, priorAnswers = this.#learning.priorAnswers): number {
     if (this.published === null || Number.isNaN(declared)) return declared;
     const { range } = this.#learning;

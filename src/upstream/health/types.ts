@@ -31,11 +31,11 @@ export interface HealthChange {
 /** The health of one upstream model at one provider. */
 export interface EndpointHealth {
   /**
-   * Begins an attempt, whose end must be reported. Returns `shut` where it would fail, or `no-budget` where the provider
-   * has had its share of retries.
+   * Begins an attempt, whose end must be reported. Returns `shut` where it would fail, or `no-budget` where the
+   * provider has had its share of retries.
    *
-   * `retry`: the request has tried this provider before. `force`: ignore an ejection, because no other endpoint is left;
-   * cool-downs and refused keys still apply.
+   * `retry`: the request has tried this provider before. `force`: ignore an ejection, because no other endpoint is
+   * left; cool-downs and refused keys still apply.
    */
   begin(how: { readonly retry: boolean; readonly force: boolean }): AttemptReporter | 'shut' | 'no-budget';
   /** The current state; `healthy` once the time of an ejection is up, until an attempt. */

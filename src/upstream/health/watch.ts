@@ -1,6 +1,6 @@
 import { HEALTH, priorReadings, type Readings, slotCount, type Watched } from '../../core/readings.ts';
 import type { Model } from '../../core/snapshot.ts';
-import type { Endpoint, Hub } from './endpoint.ts';
+import type { Hub, TrackedEndpoint } from './endpoint.ts';
 import { PRIOR_ANSWERS } from './endpoint-speed.ts';
 import type { OutputLengths } from './output-lengths.ts';
 
@@ -8,7 +8,7 @@ import type { OutputLengths } from './output-lengths.ts';
 interface ReadingsSource {
   readonly watched: Watched;
   /** By slot. */
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly TrackedEndpoint[];
   readonly outputs: OutputLengths;
 }
 
@@ -72,9 +72,9 @@ function frameOf(prior: Readings, { watched, endpoints, outputs }: ReadingsSourc
 /** The endpoints of all models by slot. */
 export function endpointsBySlot(
   models: readonly Model[],
-  find: (provider: string, upstream: string, model: string) => Endpoint,
-): Endpoint[] {
-  const endpoints = new Array<Endpoint>(slotCount(models));
+  find: (provider: string, upstream: string, model: string) => TrackedEndpoint,
+): TrackedEndpoint[] {
+  const endpoints = new Array<TrackedEndpoint>(slotCount(models));
   for (const model of models) {
     model.endpoints.forEach(({ provider, upstream }, at) => {
       endpoints[model.firstSlot + at] = find(provider, upstream, model.id);

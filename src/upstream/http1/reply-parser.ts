@@ -71,7 +71,7 @@ export class ReplyParser {
     return pieces;
   }
 
-  /** Handles the end of the connection, which ends an answer without a length. Returns whether the answer is complete. */
+  /** Handles the end of the connection. It ends an answer without a length. Returns whether the answer is complete. */
   close(): boolean {
     this.keepAlive = false;
     if (this.#state === 'close') this.#state = 'done';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Network } from '../../../src/upstream/connection/network.ts';
+import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';
@@ -12,7 +12,7 @@ function dialTo(baseUrl: string, answers: readonly (readonly string[])[] = [], a
     if (!answer) throw Object.assign(new Error('secret words'), { code: 'ENOTFOUND' });
     return answer;
   });
-  const dial = new Network(resolver).dial({ provider: 'lab', baseUrl, allowPrivate }, () => undefined)!;
+  const dial = new UpstreamNetwork(resolver).dial({ provider: 'lab', baseUrl, allowPrivate }, () => undefined)!;
   return { dial, asked: () => asked, bases: async (ms = 0) => basesOf(await dial.peers(performance.now() + ms)) };
 }
 
@@ -95,7 +95,7 @@ describe('an address that the policy names', () => {
   test.each(['file:///etc/passwd', 'ftp://api.example', 's3://bucket', 'unix:///run/x.sock', 'nonsense'])(
     'of another scheme is none: %s',
     (baseUrl) => {
-      expect(new Network().dial({ provider: 'lab', baseUrl, allowPrivate: true }, () => undefined)).toBeNull();
+      expect(new UpstreamNetwork().dial({ provider: 'lab', baseUrl, allowPrivate: true }, () => undefined)).toBeNull();
     },
   );
 });
@@ -141,7 +141,7 @@ describe('the addresses of a name', () => {
 });
 
 test('a provider keeps its dial over a reload without changes to it', () => {
-  const network = new Network();
+  const network = new UpstreamNetwork();
   const options = { provider: 'lab', baseUrl: 'https://api.example/v1', allowPrivate: false };
   const dial = network.dial(options, () => undefined);
   expect(network.dial({ ...options }, () => undefined)).toBe(dial);
@@ -174,7 +174,7 @@ describe('behind a proxy', () => {
 
   test('names go to the proxy unresolved', async () => {
     const proxy = startProxy();
-    const options = { network: new Network(nobody()), env: { HTTP_PROXY: proxy.url } };
+    const options = { network: new UpstreamNetwork(nobody()), env: { HTTP_PROXY: proxy.url } };
     expect(textIn(await partsOf(openTo('http://api.example:81/v1', options)))).toBe('by proxy');
     expect(proxy.asked).toEqual(['POST http://api.example:81/v1/chat/completions HTTP/1.1']);
     proxy.stop();
@@ -182,7 +182,7 @@ describe('behind a proxy', () => {
 
   test('hosts in `no_proxy` are connected to directly, and checked', async () => {
     const proxy = startProxy();
-    const network = new Network(new Resolver(async () => ['10.0.0.5']));
+    const network = new UpstreamNetwork(new Resolver(async () => ['10.0.0.5']));
     const env = { HTTP_PROXY: proxy.url, NO_PROXY: 'example' };
     const failure = failureIn(await partsOf(openTo('http://api.example:81/v1', { network, env })));
     expect(failure?.message).toContain('10.0.0.5, a private address');
@@ -196,7 +196,7 @@ describe('behind a proxy', () => {
     const before = process.env.HTTP_PROXY;
     process.env.HTTP_PROXY = proxy.url;
     try {
-      const said = textIn(await partsOf(openTo(upstream.url, { network: new Network(nobody()), env: {} })));
+      const said = textIn(await partsOf(openTo(upstream.url, { network: new UpstreamNetwork(nobody()), env: {} })));
       expect([said, proxy.asked]).toEqual(['directly', []]);
     } finally {
       if (before === undefined) delete process.env.HTTP_PROXY;

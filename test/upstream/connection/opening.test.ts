@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { Network } from '../../../src/upstream/connection/network.ts';
+import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { inTime } from '../../support/in-time.ts';
@@ -22,7 +22,7 @@ afterAll(async () => {
 /** The answers of successive lookups by name; the last one repeats. */
 function networkOf(names: Readonly<Record<string, readonly (readonly string[])[]>>) {
   const asked: string[] = [];
-  const network = new Network(
+  const network = new UpstreamNetwork(
     new Resolver(async (host) => {
       const answers = names[host];
       if (!answers) throw Object.assign(new Error(`who is ${host}`), { code: 'ENOTFOUND' });
@@ -62,7 +62,7 @@ describe('without a connection within the deadline', () => {
   });
 
   test('because of a slow lookup: the same', async () => {
-    const network = new Network(new Resolver(() => new Promise(() => {})));
+    const network = new UpstreamNetwork(new Resolver(() => new Promise(() => {})));
     const { failure, sent, ms } = await play(at('slow.example'), { network, deadlines: { connectMs: 100 } });
     expect(failure).toEqual({ kind: 'connect', message: 'no address for `slow.example` within 100 ms' });
     expect(sent).toBe(false);
@@ -76,7 +76,7 @@ describe('without a connection within the deadline', () => {
   });
 
   test('a call that is aborted ends at once', async () => {
-    const waiting = new Network(new Resolver(() => new Promise(() => {})));
+    const waiting = new UpstreamNetwork(new Resolver(() => new Promise(() => {})));
     for (const call of [
       openTo(`http://127.0.0.1:${crowded.port}/v1`),
       openTo(at('slow.example'), { network: waiting }),

@@ -59,8 +59,8 @@ interface Attempt {
 }
 
 /**
- * Without a success, attempts are at most 1.2 × the first ones + 3; of those running at most a fifth, or 3, are retries
- * that have not answered; and everything within both bounds is allowed.
+ * Without a success, attempts are at most 1.2 × the first ones + 3; of those running at most a fifth, or 3, are
+ * retries that have not answered; and everything within both bounds is allowed.
  */
 function keepsTheLaw(
   budget: Budget,
