@@ -10,7 +10,7 @@ import type { Registry } from '../plugin-host/registry.ts';
 import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
-import { type EndpointHealth, Health, type OriginOf, type Outputs } from '../upstream/health/health.ts';
+import { type EndpointHealth, Health, type OriginOf, type OutputLengths } from '../upstream/health/health.ts';
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
 /** A snapshot with its strategies prepared: all that a decision is made with. Immutable. */
@@ -35,7 +35,7 @@ export interface Runtime extends Deciding {
   readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
   /** How long answers are; shared likewise. */
-  readonly outputs: Outputs;
+  readonly outputs: OutputLengths;
   /** What has been seen of the upstreams up to now. */
   readings(): Readings;
 }

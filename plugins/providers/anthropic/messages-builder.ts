@@ -1,45 +1,44 @@
 import type { Block } from './cache.ts';
 import { isThought } from './state.ts';
 
-export interface Turn {
+export interface MessageTurn {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: readonly Block[];
 }
 
 /**
- * Builds the API's turns: a user's and an assistant's in alternation, results of tools first, and a system message only
- * behind a user's turn. A turn once sent stays as it is when the conversation goes on: the API caches, and checks, by
- * what stood before.
+ * Builds the API's turns: alternating user and assistant, tool results first, and a system message only after a user's
+ * turn. Later messages never change earlier turns: the API caches and checks by prefix.
  */
-export class Turns {
+export class MessagesBuilder {
   readonly #inline: boolean;
-  readonly #turns: Turn[] = [];
-  /** The content of the assistant's turn that is being built. */
+  readonly #turns: MessageTurn[] = [];
+  /** The content of the assistant's current turn. */
   #answer: Block[] | null = null;
   readonly #system: Block[] = [];
-  /** Of the user's turn that is being built. */
+  /** The content of the user's current turn. */
   #results: Block[] = [];
-  #said: Block[] = [];
+  #userBlocks: Block[] = [];
   #instructions: Block[] = [];
-  /** Calls of the last answer that wait for their results, and the path of the message that made each. */
+  /** Calls of the last answer that await results, and the path of the message of each. */
   readonly #open = new Map<unknown, string>();
   #unanswered: string | null = null;
 
-  /** `inline`: the model takes system messages amid a conversation. */
+  /** @param inline the model accepts system messages within a conversation */
   constructor(inline: boolean) {
     this.#inline = inline;
   }
 
   instruct(blocks: readonly Block[]): void {
-    const isFirst = this.#turns.length === 0 && this.#results.length === 0 && this.#said.length === 0;
+    const isFirst = this.#turns.length === 0 && this.#results.length === 0 && this.#userBlocks.length === 0;
     (isFirst ? this.#system : this.#instructions).push(...blocks);
   }
 
   say(blocks: readonly Block[]): void {
-    this.#said.push(...blocks);
+    this.#userBlocks.push(...blocks);
   }
 
-  /** Whether the result of this call may come now. */
+  /** Whether this call awaits its result. */
   awaits(call: string | undefined): boolean {
     return this.#open.has(call);
   }
@@ -49,11 +48,11 @@ export class Turns {
     this.#results.push(block);
   }
 
-  /** `path` is that of the message. */
+  /** @param path the message's path */
   answer(content: readonly Block[], path: string): void {
     if (content.length === 0) return;
     this.#endUser();
-    // Who thought at the very start was told the instructions as a user's, and is told them so again.
+    // An answer with thoughts to instructions alone got them as a user's turn, and must get them so again.
     if (this.#turns.length === 0 && this.#system.length > 0 && content.some(isThought)) this.#endInstructions();
     for (const { type, id } of content) if (type === 'tool_use') this.#open.set(id, path);
     if (!this.#answer) {
@@ -63,15 +62,19 @@ export class Turns {
     for (const block of content) this.#answer.push(block);
   }
 
-  /** All of it, and the first message that made a call which has no result: the API refuses such. */
-  end(): { readonly system: readonly Block[]; readonly turns: readonly Turn[]; readonly unanswered: string | null } {
+  /** Returns the prompt, and the first message with a call without a result, which the API refuses. */
+  end(): {
+    readonly system: readonly Block[];
+    readonly turns: readonly MessageTurn[];
+    readonly unanswered: string | null;
+  } {
     this.#endUser();
     this.#endCalls();
     if (this.#turns.length === 0) this.#endInstructions();
     return { system: this.#system, turns: this.#turns, unanswered: this.#unanswered };
   }
 
-  /** Who has nothing but instructions wants an answer to them. */
+  /** Turns a conversation of instructions alone into a user's turn. */
   #endInstructions(): void {
     this.#turns.push({ role: 'user', content: this.#system.splice(0) });
   }
@@ -83,10 +86,10 @@ export class Turns {
   }
 
   #endUser(): void {
-    const content = [...this.#results, ...this.#said];
+    const content = [...this.#results, ...this.#userBlocks];
     const instructions = this.#instructions;
     this.#results = [];
-    this.#said = [];
+    this.#userBlocks = [];
     this.#instructions = [];
     if (content.length + instructions.length > 0) {
       this.#endCalls();

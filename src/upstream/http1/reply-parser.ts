@@ -1,17 +1,16 @@
-/** Bytes of a head at most, with those of 1xx heads before it. */
+/** The most bytes of a head, including the 1xx heads before it. */
 const HEAD_MAX = 65_536;
-/** Bytes of a chunk's size and what stands beside it at most. */
+/** The most bytes of a chunk's size line. */
 const SIZE_MAX = 1_024;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
 const LF = 0x0a;
 
-/** An answer that breaks the rules of HTTP. */
+/** An answer that violates HTTP. */
 export class BadReply extends Error {
   readonly code = 'BadReply';
 }
 
-/** The head of an answer. */
 export interface ReplyHead {
   readonly status: number;
   readonly headers: Headers;
@@ -20,35 +19,35 @@ export interface ReplyHead {
 type State = 'status' | 'headers' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'length' | 'close' | 'done';
 
 /**
- * Reads the bytes of one HTTP/1.1 answer to a POST, cut anywhere. No sockets and no time. Interim answers (1xx) are
- * skipped, and what could be read in two ways is refused.
+ * Parses one HTTP/1.1 answer to a POST from bytes split anywhere. Skips interim answers (1xx) and refuses ambiguous
+ * ones.
  */
 export class ReplyParser {
-  /** Null until it is whole. */
+  /** Null until it is complete. */
   head: ReplyHead | null = null;
-  /** True once its connection may carry another request; known at the end. */
+  /** Whether the connection may carry another request; valid at the end. */
   keepAlive = true;
   #state: State = 'status';
-  /** What came of a line whose end has not. */
+  /** The start of an unfinished line. */
   #line = '';
   #headBytes = 0;
   #status = 0;
   #headers = new Headers();
-  /** Bytes of the body or the chunk that are to come. */
+  /** Bytes of the body or chunk still to come. */
   #left = 0;
 
-  /** Whether the answer is whole. */
+  /** Whether the answer is complete. */
   get ended(): boolean {
     return this.#state === 'done';
   }
 
-  /** The pieces of the body among these bytes, as views of them. Throws BadReply, after which it is not to be used. */
+  /** Returns the pieces of the body, as views of `bytes`. @throws BadReply, after which the parser is unusable */
   push(bytes: Buffer): Buffer[] {
     const pieces: Buffer[] = [];
     let at = 0;
     while (at < bytes.length) {
       if (this.#state === 'done') {
-        // Nobody asked for more: the next answer on this connection could be anybody's.
+        // With unsolicited bytes, the next answer on this connection could not be trusted.
         this.keepAlive = false;
         break;
       }
@@ -72,7 +71,7 @@ export class ReplyParser {
     return pieces;
   }
 
-  /** The connection is closed. Returns whether the answer is whole: without a length, that is its end. */
+  /** Handles the end of the connection. It ends an answer without a length. Returns whether the answer is complete. */
   close(): boolean {
     this.keepAlive = false;
     if (this.#state === 'close') this.#state = 'done';
@@ -121,7 +120,7 @@ export class ReplyParser {
   #readHeader(line: string): void {
     const colon = line.indexOf(':');
     try {
-      // A name that is empty, folded or followed by a space is refused here.
+      // Refuses a name that is empty, folded or followed by a space.
       this.#headers.append(line.slice(0, Math.max(0, colon)), line.slice(colon + 1).trim());
     } catch {
       throw new BadReply('a broken header');
@@ -143,7 +142,7 @@ export class ReplyParser {
     if (this.#status === 204 || this.#status === 304) this.#state = 'done';
     else if (coding !== null) {
       if (coding.trim().toLowerCase() !== 'chunked') throw new BadReply('an unknown coding');
-      // Of two lengths, who stands between may have believed the other.
+      // An intermediary may have used the other of the two lengths.
       if (length !== null) this.keepAlive = false;
       this.#state = 'size';
     } else if (length !== null) {
@@ -153,7 +152,7 @@ export class ReplyParser {
   }
 }
 
-/** The same length told twice is one. */
+/** Accepts a repeated length if all values agree. */
 function lengthOf(text: string): number {
   const [first, ...others] = text.split(',').map((each) => each.trim());
   const isSound = /^\d{1,15}$/.test(first!) && others.every((other) => other === first);

@@ -1,6 +1,6 @@
 /**
- * Every fault that the product promises an answer to. `faults.ts` has at least one row for each; rows beyond the list
- * name the item that they are nearest to.
+ * Faults that the product promises to handle. `faults.ts` has at least one row for each; other rows name the closest
+ * item.
  */
 export const LIST = [
   'refused',
@@ -56,4 +56,4 @@ export const LIST = [
   'key echoed in an error',
 ] as const;
 
-export type Item = (typeof LIST)[number];
+export type RequiredFault = (typeof LIST)[number];

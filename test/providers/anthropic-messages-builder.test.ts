@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
-import { Turns } from '../../plugins/providers/anthropic/turns.ts';
+import { MessagesBuilder } from '../../plugins/providers/anthropic/messages-builder.ts';
 import { inTime } from '../support/in-time.ts';
 
-test('answers behind each other become one turn, in time that grows with their number', async () => {
+test('consecutive answers become one turn, in linear time', async () => {
   const blocks = Array.from({ length: 30 }, () => ({ type: 'text', text: 'x' }));
   const lengths = await inTime(3_000, () => {
-    const turns = new Turns(true);
+    const turns = new MessagesBuilder(true);
     turns.say(blocks);
     for (let at = 0; at < 6_000; at++) turns.answer(blocks, 'messages[1]');
     turns.say(blocks);

@@ -8,7 +8,7 @@ const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } } };
 const SCHEMA = { type: 'object', properties: { warm: { type: 'boolean' } }, additionalProperties: false };
 const CITY = { city: 'Bern' };
 
-/** The same question in every dialect. */
+/** The same request in every dialect. */
 const QUESTIONS: Readonly<Record<DialectName, { readonly path: string; readonly body: object }>> = {
   openai: {
     path: '/chat/completions',
@@ -104,13 +104,13 @@ const ASKED: Asked = {
 const KEYS = { authorization: 'Bearer k', 'x-goog-api-key': 'k', 'anthropic-version': '2023-06-01' };
 
 for (const dialect of Object.keys(DIALECTS) as DialectName[]) {
-  test(`a question in ${dialect}'s words is seen as in every other's`, async () => {
+  test(`a request in ${dialect}'s form is read as in every other dialect`, async () => {
     const upstream = startFakeUpstream({ dialect, key: 'k' });
     try {
       const { path, body } = QUESTIONS[dialect];
       const answer = await fetch(upstream.url + path, { method: 'POST', headers: KEYS, body: JSON.stringify(body) });
       expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)]);
-      // Models before Gemini 3 take no schema beside tools.
+      // Models before Gemini 3 accept no schema with tools.
       const schema = dialect === 'gemini' ? null : SCHEMA;
       expect(upstream.requests[0]?.asked).toEqual({ ...ASKED, schema });
     } finally {

@@ -1,26 +1,26 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { Trial } from './types.ts';
+import type { TrackedEndpoint } from './endpoint.ts';
+import type { AttemptReporter } from './types.ts';
 
-/** One attempt under way, and what was known when it began. Takes the probes' places that are free. */
-export class Attempted implements Trial {
+/** One running attempt, with the epochs of its beginning. Becomes the probe of each lockout that awaits one. */
+export class EndpointAttempt implements AttemptReporter {
   readonly isRetry: boolean;
   readonly isProbe: boolean;
   readonly breakerTurn: number;
   readonly keyTurn: number;
   readonly providerTurn: number;
-  /** Moves on when this attempt closes the breaker. */
+  /** Updated when this attempt closes the breaker. */
   breakerEpoch: number;
   readonly keyEpoch: number;
   readonly providerEpoch: number;
   readonly coolDownEpoch: number;
   hasAnswered = false;
-  /** Of a stream: whether its prompt was in the cache is told only at its end. */
+  /** A stream's TTFT, kept until its end shows whether the prompt was cached. */
   #ttftMs: number | null = null;
-  readonly #endpoint: Endpoint;
+  readonly #endpoint: TrackedEndpoint;
   #hasEnded = false;
 
-  constructor(endpoint: Endpoint, isRetry: boolean, now: number) {
+  constructor(endpoint: TrackedEndpoint, isRetry: boolean, now: number) {
     const { breaker, key, provider, coolDown } = endpoint;
     this.#endpoint = endpoint;
     this.isRetry = isRetry;
@@ -32,13 +32,13 @@ export class Attempted implements Trial {
     this.providerEpoch = provider.key.epoch;
     this.coolDownEpoch = coolDown.epoch;
     this.isProbe = this.breakerTurn !== 0 || this.keyTurn !== 0 || this.providerTurn !== 0;
-    // Others are kept out until the probe has told.
+    // Others are blocked until the probe has a result.
     if (this.isProbe) endpoint.hub.version++;
   }
 
   answered(ttftMs: number | null): void {
     if (this.#hasEnded || this.hasAnswered) return;
-    this.#works(this.#endpoint.hub.clock());
+    this.#recordAnswer(this.#endpoint.hub.clock());
     this.#ttftMs = ttftMs;
   }
 
@@ -46,10 +46,10 @@ export class Attempted implements Trial {
     if (this.#hasEnded) return;
     const endpoint = this.#endpoint;
     const now = endpoint.hub.clock();
-    if (!this.hasAnswered) this.#works(now);
+    if (!this.hasAnswered) this.#recordAnswer(now);
     this.#end(isWarm, now);
     endpoint.breaker.completed(this.breakerEpoch, now);
-    endpoint.figures.sawOutput(outputTokens, outputMs, totalMs, now);
+    endpoint.speed.observeOutput(outputTokens, outputMs, totalMs, now);
     endpoint.ended(this, 'ok', now);
   }
 
@@ -67,14 +67,14 @@ export class Attempted implements Trial {
     this.#endpoint.ended(this, 'dropped', now);
   }
 
-  /** What was not heard to its end counts as cold: nobody has said what was in the cache. */
+  /** An incomplete answer counts as cold: it did not report cached tokens. */
   #end(isWarm: boolean, now: number): void {
     this.#hasEnded = true;
-    if (this.#ttftMs !== null) this.#endpoint.figures.sawTtft(this.#ttftMs, isWarm, now);
+    if (this.#ttftMs !== null) this.#endpoint.speed.observeTtft(this.#ttftMs, isWarm, now);
   }
 
-  #works(now: number): void {
+  #recordAnswer(now: number): void {
     this.hasAnswered = true;
-    this.#endpoint.works(this, now);
+    this.#endpoint.answered(this, now);
   }
 }

@@ -5,7 +5,7 @@ import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
-/** Histories, tools and media that the API would refuse: mended where they can be, else refused by the name of the field. */
+/** Histories, tools and media that the API would refuse: repaired where possible, otherwise refused by field name. */
 const adapter = geminiAdapter();
 const NEW = 'gemini-4-pro';
 const OLD = 'gemini-2.5-flash';
@@ -42,7 +42,7 @@ const refusalOf = (request: Partial<ChatRequest>, upstream = NEW) =>
 const partsOf = (...content: ContentPart[]) => contentsOf({ role: 'user', content });
 
 describe('results of tools', () => {
-  test('follow their calls at once: what stood between comes behind them', () => {
+  test('directly follow their calls: messages between them come after', () => {
     expect(contentsOf(user, calls('c1', 'c2'), told('c2', 'second'), system, user, told('c1', 'first'))).toEqual([
       said('a'),
       asks('c1', 'c2'),
@@ -51,13 +51,13 @@ describe('results of tools', () => {
     ]);
   });
 
-  test('stand in the order of their calls: older models tell two calls of one tool by nothing else', () => {
+  test('keep the order of their calls, which alone distinguishes two calls of a tool for older models', () => {
     const messages = [user, calls('c1', 'c2'), told('c2', 'second'), told('c1', 'first')];
     const parts = ['first', 'second'].map((output) => ({ functionResponse: { name: 'look', response: { output } } }));
     expect(bodyOf({ messages }, OLD).contents).toMatchObject([said('a'), { role: 'model' }, { role: 'user', parts }]);
   });
 
-  test('that answer no call of the answer before them are said as they are', () => {
+  test('without a call in the preceding answer become user content', () => {
     expect(
       contentsOf(user, calls('c1'), told('c1'), told('c1', 'again'), {
         role: 'function',
@@ -68,7 +68,7 @@ describe('results of tools', () => {
     expect(contentsOf(told('lost', 'late'))).toEqual([said('late')]);
   });
 
-  test('of calls that share an ID are each their own call’s', () => {
+  test('of calls that share an ID each belong to their own call', () => {
     expect(contentsOf(user, calls('c', 'c_2', 'c'), told('c', '1'), told('c', '3'), told('c_2', '2'))).toEqual([
       said('a'),
       asks('c', 'c_2', 'c_3'),
@@ -89,7 +89,7 @@ describe('results of tools', () => {
   });
 });
 
-test('many answers behind each other are built in time that grows with their number', async () => {
+test('many consecutive answers are built in linear time', async () => {
   const ids = Array.from({ length: 50 }, () => 'c');
   const answers = Array.from({ length: 1_000 }, () => calls(...ids));
   const contents = await inTime(
@@ -99,10 +99,10 @@ test('many answers behind each other are built in time that grows with their num
   expect(contents).toHaveLength(3);
 });
 
-describe('a conversation that begins with a call', () => {
+describe('a conversation that starts with a call', () => {
   const rest = [asks('c1'), results(['c1', 'r'])];
 
-  test('of instructions has them as what the call came of, as they were when it was made', () => {
+  test('has its instructions as the user’s turn before the call, as when the call was made', () => {
     const { systemInstruction, contents } = bodyOf({ messages: [system, calls('c1'), told('c1')] });
     expect(systemInstruction).toBeUndefined();
     expect(contents).toEqual([said('s'), ...rest]);
@@ -116,7 +116,7 @@ describe('a conversation that begins with a call', () => {
     expect(contentsOf(...before, calls('c1'), told('c1'))).toEqual([said(' '), ...rest]);
   });
 
-  test('and one that begins with words keeps its instructions', () => {
+  test('keeps its instructions if it starts with text', () => {
     const { systemInstruction } = bodyOf({ messages: [system, { role: 'assistant', content: 'b' }, user] });
     expect(systemInstruction).toEqual({ parts: [{ text: 's' }] });
   });
@@ -152,7 +152,7 @@ describe('parameters of a tool', () => {
   });
 });
 
-describe('what describes the answer', () => {
+describe('the description of an answer’s schema', () => {
   const schema = { type: 'object', properties: {} };
   const format = (members: object): Partial<ChatRequest> => ({
     response_format: { type: 'json_schema', json_schema: { name: 'x', description: 'A city.', ...members } },
@@ -167,7 +167,7 @@ describe('what describes the answer', () => {
     });
   });
 
-  test('is left out where there is none, and told', () => {
+  test('is dropped without a schema, and reported', () => {
     expect(wireRequest(adapter, providerCall(format({}), { upstream: NEW }))).toMatchObject({
       dropped: ['response_format.json_schema.description'],
       body: { generationConfig: { responseMimeType: 'application/json' } },
@@ -175,7 +175,7 @@ describe('what describes the answer', () => {
   });
 });
 
-describe('what cannot be mended is refused by its name:', () => {
+describe('an unrepairable field is refused by name:', () => {
   const tool = (name: string, parameters?: object) => ({ type: 'function' as const, function: { name, parameters } });
   const hears = (data: string, format: string): ChatMessage[] => [
     { role: 'user', content: [{ type: 'input_audio', input_audio: { data, format } }] },
@@ -211,7 +211,7 @@ describe('what cannot be mended is refused by its name:', () => {
     expect(JSON.stringify(refusalOf(request))).toStartWith(`{"kind":"rejected","message":"${field} `);
   });
 
-  test('blanks behind an answer are what older models go on from', () => {
+  test('older models continue an answer with trailing blanks', () => {
     expect(bodyOf({ messages: [user, begun, blank] }, OLD).contents).toEqual([
       said('a'),
       { role: 'model', parts: [{ text: 'b' }] },

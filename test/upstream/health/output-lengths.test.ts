@@ -31,8 +31,8 @@ function learning() {
     return [...readings().outputTokens] as [number, number];
   };
   const saw = (task: string, tokens: number, times = 1) => {
-    // Each by another caller: one alone would not be heard so often.
-    for (let i = 0; i < times; i++) outputs.saw(task, tokens, `key${i}`);
+    // Each by another caller: one alone would count once.
+    for (let i = 0; i < times; i++) outputs.observe(task, tokens, `key${i}`);
   };
   return { ...fake, outputs, readings, publish, saw };
 }
@@ -42,8 +42,8 @@ function expectNear(value: number, wanted: number, factor = BUCKET): void {
   expect(value).toBeLessThan(wanted * factor);
 }
 
-describe('the output that is expected of a task', () => {
-  test('is what the policy declares until something was seen, and of each task by itself', () => {
+describe('the expected output of a task', () => {
+  test('is the policy’s value until the first answer, separately for each task', () => {
     const { publish, saw, readings } = learning();
     const first = readings();
     expect(publish()).toEqual([400, 1_200]);
@@ -54,19 +54,19 @@ describe('the output that is expected of a task', () => {
     expectNear(coding, 300, BUCKET * 1.02);
   });
 
-  test('is not for one caller to say: of each, one answer of a task counts in ten seconds', () => {
+  test('counts one answer of a task per caller in ten seconds', () => {
     const { publish, saw, outputs } = learning();
     for (let at = 0; at < 600; at += 10) {
       saw('general', 400, 20);
-      for (let i = 0; i < 1_000; i++) outputs.saw('general', 1, 'who asks the most');
+      for (let i = 0; i < 1_000; i++) outputs.observe('general', 1, 'who asks the most');
       expectNear(publish(10_000)[0], 400, BUCKET * 1.02);
     }
-    outputs.saw('coding', 90, 'who asks the most');
+    outputs.observe('coding', 90, 'who asks the most');
     publish();
     expect(outputs.weight('coding')).toBeCloseTo(1, 2);
   });
 
-  test('weighs what was seen against what is declared, which counts as 20 answers', () => {
+  test('weighs answers against the declared value, which counts as 20', () => {
     const { publish, saw, outputs } = learning();
     saw('general', 100, 20);
     expectNear(publish()[0], Math.sqrt(100 * 400));
@@ -74,7 +74,7 @@ describe('the output that is expected of a task', () => {
     expect(outputs.weight('coding')).toBe(0);
   });
 
-  test('goes by the median: one endless answer moves it by no more than one answer', () => {
+  test('is a median: one endless answer moves it no more than any other', () => {
     const { publish, saw } = learning();
     saw('general', 100, 100);
     const [before] = publish();
@@ -82,7 +82,7 @@ describe('the output that is expected of a task', () => {
     expectNear(publish()[0], before, 1.02);
   });
 
-  test('follows within hours, and goes back to what is declared within days', () => {
+  test('adapts within hours, and returns to the declared value within days', () => {
     const { publish, saw } = learning();
     saw('general', 100, 1_000);
     publish();
@@ -102,7 +102,7 @@ describe('the output that is expected of a task', () => {
     expect(readings()).toBe(first);
   });
 
-  test('outlives reloads by the task’s name, and is there again for who names it again', () => {
+  test('outlives reloads by the task’s name, also when the task is named again later', () => {
     const { publish, saw, health } = learning();
     saw('coding', 300, 2_000);
     const without = health.watch(snapshot([model('a')]));
@@ -113,7 +113,7 @@ describe('the output that is expected of a task', () => {
   });
 });
 
-test('whatever was learnt or is in a cache, a reference cost stays what the policy makes it', () => {
+test('a reference cost depends only on the policy, not on learning or caches', () => {
   const learnt = fc.record({ factor: fc.constantFrom(0.01, 0.5, 3, 100), cached: fc.constantFrom(0, 100, 5_000) });
   fc.assert(
     fc.property(worlds, learnt, ({ snapshot: from, facts: asked }, { factor, cached }) => {
@@ -132,7 +132,7 @@ test('whatever was learnt or is in a cache, a reference cost stays what the poli
       outcomeOf(from, known, spy, { ...prior, frame: 1, outputTokens });
       expect(references.size).toBeLessThanOrEqual(1);
       if (references.size > 0) expect([...references]).toEqual([costReference(from, asked)]);
-      // It is not for want of moving anything.
+      // The readings did change.
       const open = facts({ ...asked, outputTokens: null, outputTokensAsked: null, outputTokensMax: null });
       expect(expectedOutput(open, from, { ...prior, outputTokens })).not.toBe(expectedOutput(open, from, prior));
     }),

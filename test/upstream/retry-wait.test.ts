@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { failureIn, openaiAdapter, openTo, partsOf } from '../support/provider-call.ts';
 
-test('a wait that an adapter read from a body is a day at most, as one from a header', async () => {
+test('a wait that an adapter reads from a body is at most a day, as one from a header', async () => {
   const upstream = startFakeUpstream();
   upstream.behave({ fail: 'rate_limited' });
   for (const [asked, told] of [

@@ -2,132 +2,132 @@ import type { Socket } from 'bun';
 import { boundReceiveWindow } from './receive-window.ts';
 import { ReplyParser } from './reply-parser.ts';
 
-/** Bytes handed on at once, at most: what is made of them on the way takes some times as much. */
+/** The most bytes handed on at once: processing them takes several times their size. */
 const SLICE = 32_768;
-/** Bytes that nobody has asked for yet, from which on the socket is not read. */
+/** Unread bytes above which the socket is paused. */
 const UNREAD_MAX = 8_192;
-/** Seconds that an idle connection is kept: less than most servers keep theirs, so that few are found dead when used. */
+/** Seconds that an idle connection is kept: shorter than most servers' limit, so that few are dead when reused. */
 const IDLE_S = 45;
 
-/** Where a line leads. */
-export interface LineEnd {
-  /** An address, without brackets. */
+/** The destination of a connection. */
+export interface ConnectionTarget {
+  /** An IP address without brackets. */
   readonly hostname: string;
   readonly port: number;
   /** The name that the certificate must be for; null for plain HTTP. */
   readonly servername: string | null;
 }
 
-export interface LineRequest {
+export interface RawRequest {
   /** The whole request, head and body. */
   readonly bytes: Buffer;
   readonly signal: AbortSignal;
-  /** Called once a connection stands, with its certificate found good, right before the first byte is written. */
+  /** Called when the connection is established and its certificate verified, before the first byte is written. */
   readonly onConnected: () => void;
 }
 
-/** Who is told of a line's fate. */
-export interface LineHost {
-  /** It can carry another request. */
-  free(line: Line): void;
-  gone(line: Line): void;
-  /** One more, or one less, that was given up and still tries to connect: Bun cannot stop that. */
-  stray(more: 1 | -1): void;
+/** The owner of a connection, notified of its state. */
+export interface ConnectionOwner {
+  /** The connection can carry another request. */
+  free(connection: HttpConnection): void;
+  gone(connection: HttpConnection): void;
+  /** One more, or one fewer, abandoned connection that still tries to connect: Bun cannot cancel that. */
+  stray(change: 1 | -1): void;
 }
 
-/** An error as fetch has them: its code says what it was. */
-const lineError = (code: string): Error => Object.assign(new Error('the connection failed'), { code });
+/** An error with a code, as fetch throws them. */
+const connectionError = (code: string): Error => Object.assign(new Error('the connection failed'), { code });
 
 /**
- * One HTTP/1.1 connection, for answers that stream. fetch takes in up to 1.3 MB of a body that nobody reads, and has
- * no setting for it; a line holds some ten KiB, so that a caller who stops to read costs no more. It follows no
- * redirect, keeps no cookie and decompresses nothing.
+ * One HTTP/1.1 connection, for streamed answers. fetch buffers up to 1.3 MB of an unread body and has no setting for
+ * it; this class holds about ten KiB, so that a caller who stops reading costs little. It does not follow redirects,
+ * keep cookies or decompress.
  */
-export class Line {
-  readonly #end: LineEnd;
-  readonly #host: LineHost;
-  #socket: Socket<Line> | null = null;
+export class HttpConnection {
+  readonly #target: ConnectionTarget;
+  readonly #owner: ConnectionOwner;
+  #socket: Socket<HttpConnection> | null = null;
   #isConnecting = false;
   #isReady = false;
   #gone: Error | null = null;
-  #turn: Turn | null = null;
-  /** Until it is written; it may be large. */
-  #request: LineRequest | null = null;
-  /** What is left to write of a request. */
+  #exchange: HttpExchange | null = null;
+  /** The request until it is written: it may be large. */
+  #request: RawRequest | null = null;
+  /** The unwritten rest of a request. */
   #unsent: Buffer | null = null;
 
-  constructor(end: LineEnd, host: LineHost) {
-    this.#end = end;
-    this.#host = host;
+  constructor(target: ConnectionTarget, owner: ConnectionOwner) {
+    this.#target = target;
+    this.#owner = owner;
   }
 
-  /** Whether it may carry a request. */
+  /** Whether the connection may carry a request. */
   get isOpen(): boolean {
     return this.#gone === null;
   }
 
-  /** Sends a request and resolves with the head of its answer, as fetch does. One at a time. */
-  send(request: LineRequest): Promise<Response> {
-    const turn = new Turn(request.signal, {
-      more: () => void this.#socket?.resume(),
-      less: () => void this.#socket?.pause(),
+  /** Sends a request and resolves with the head of its answer, as fetch does. Takes one request at a time. */
+  send(request: RawRequest): Promise<Response> {
+    const exchange = new HttpExchange(request.signal, {
+      resume: () => void this.#socket?.resume(),
+      pause: () => void this.#socket?.pause(),
       free: () => this.#free(),
       drop: (error) => this.drop(error),
     });
-    this.#turn = turn;
+    this.#exchange = exchange;
     this.#request = request;
-    if (this.#gone) turn.fail(this.#gone);
+    if (this.#gone) exchange.fail(this.#gone);
     else if (this.#isReady) this.#begin();
     else void this.#connect();
-    return turn.opened;
+    return exchange.response;
   }
 
   /** Closes the connection at once. */
-  drop(error: Error = lineError('ECONNRESET')): void {
+  drop(error: Error = connectionError('ECONNRESET')): void {
     if (this.#gone) return;
     this.#gone = error;
     this.#socket?.terminate();
-    this.#turn?.fail(error);
-    this.#turn = null;
+    this.#exchange?.fail(error);
+    this.#exchange = null;
     this.#request = null;
     this.#unsent = null;
-    this.#host.gone(this);
-    if (this.#isConnecting) this.#host.stray(1);
+    this.#owner.gone(this);
+    if (this.#isConnecting) this.#owner.stray(1);
   }
 
   async #connect(): Promise<void> {
-    const { hostname, port, servername } = this.#end;
+    const { hostname, port, servername } = this.#target;
     const tls = servername === null ? {} : { tls: { serverName: servername, rejectUnauthorized: true } };
     this.#isConnecting = true;
     try {
-      await Bun.connect<Line>({ hostname, port, ...tls, data: this, socket: HANDLERS });
+      await Bun.connect<HttpConnection>({ hostname, port, ...tls, data: this, socket: HANDLERS });
     } catch (error) {
       this.#connected();
-      this.drop(error instanceof Error ? error : lineError('FailedToOpenSocket'));
+      this.drop(error instanceof Error ? error : connectionError('FailedToOpenSocket'));
     }
   }
 
-  /** There is a connection, or there will be none. */
+  /** The attempt to connect has ended, either way. */
   #connected(): void {
-    if (this.#isConnecting && this.#gone) this.#host.stray(-1);
+    if (this.#isConnecting && this.#gone) this.#owner.stray(-1);
     this.#isConnecting = false;
   }
 
-  opened(socket: Socket<Line>): void {
+  opened(socket: Socket<HttpConnection>): void {
     this.#socket = socket;
     this.#connected();
     if (this.#gone) {
       socket.terminate();
       return;
     }
-    // Bun has it; its types do not tell.
+    // Bun's types lack `fd`.
     if ('fd' in socket && typeof socket.fd === 'number') boundReceiveWindow(socket.fd);
-    if (this.#end.servername === null) this.#begin();
+    if (this.#target.servername === null) this.#begin();
   }
 
-  /** Nothing was written before this: an unfit certificate never sees a request. */
-  shook(isGood: boolean, error: Error | null): void {
-    if (!isGood || error || this.#socket?.authorized !== true) this.drop(error ?? lineError('ERR_TLS_HANDSHAKE'));
+  /** Nothing was written before this: an invalid certificate never gets a request. */
+  handshaken(isGood: boolean, error: Error | null): void {
+    if (!isGood || error || this.#socket?.authorized !== true) this.drop(error ?? connectionError('ERR_TLS_HANDSHAKE'));
     else this.#begin();
   }
 
@@ -137,7 +137,7 @@ export class Line {
     this.#socket?.ref();
     const request = this.#request;
     this.#request = null;
-    // Given up while it connected.
+    // Abandoned while it connected.
     if (!request) return;
     request.onConnected();
     this.#unsent = request.bytes;
@@ -153,71 +153,71 @@ export class Line {
   }
 
   received(data: Buffer): void {
-    // What nobody asked for is no answer to the next request.
-    if (this.#turn) this.#turn.take(data);
+    // Unsolicited bytes must not become the answer to the next request.
+    if (this.#exchange) this.#exchange.take(data);
     else this.drop();
   }
 
-  /** The other side has closed. */
-  closed(error: Error = lineError('ECONNRESET')): void {
+  /** The server has closed. */
+  closed(error: Error = connectionError('ECONNRESET')): void {
     if (this.#gone) return;
-    if (this.#turn?.close()) this.#turn = null;
+    if (this.#exchange?.close()) this.#exchange = null;
     this.drop(error);
   }
 
   #free(): void {
-    const isWhole = this.#unsent === null && this.#turn?.keepAlive === true;
-    this.#turn = null;
+    const isWhole = this.#unsent === null && this.#exchange?.keepAlive === true;
+    this.#exchange = null;
     if (!isWhole) {
       this.drop();
       return;
     }
     this.#socket?.resume();
     this.#socket?.timeout(IDLE_S);
-    // The process may end with idle connections.
+    // Idle connections must not keep the process alive.
     this.#socket?.unref();
-    this.#host.free(this);
+    this.#owner.free(this);
   }
 }
 
 const HANDLERS = {
-  open: (socket: Socket<Line>) => socket.data.opened(socket),
-  handshake: (socket: Socket<Line>, success: boolean, error: Error | null) => socket.data.shook(success, error),
-  data: (socket: Socket<Line>, data: Buffer) => socket.data.received(data),
-  drain: (socket: Socket<Line>) => socket.data.write(),
-  timeout: (socket: Socket<Line>) => socket.data.drop(),
-  end: (socket: Socket<Line>) => socket.data.closed(),
-  close: (socket: Socket<Line>) => socket.data.closed(),
-  error: (socket: Socket<Line>, error: Error) => socket.data.closed(error),
+  open: (socket: Socket<HttpConnection>) => socket.data.opened(socket),
+  handshake: (socket: Socket<HttpConnection>, success: boolean, error: Error | null) =>
+    socket.data.handshaken(success, error),
+  data: (socket: Socket<HttpConnection>, data: Buffer) => socket.data.received(data),
+  drain: (socket: Socket<HttpConnection>) => socket.data.write(),
+  timeout: (socket: Socket<HttpConnection>) => socket.data.drop(),
+  end: (socket: Socket<HttpConnection>) => socket.data.closed(),
+  close: (socket: Socket<HttpConnection>) => socket.data.closed(),
+  error: (socket: Socket<HttpConnection>, error: Error) => socket.data.closed(error),
 };
 
-interface TurnHost {
-  /** Reads from the socket again, or stops to. */
-  more(): void;
-  less(): void;
-  /** The answer is whole. */
+interface ExchangeOwner {
+  resume(): void;
+  pause(): void;
+  /** The answer is complete. */
   free(): void;
   drop(error: Error): void;
 }
 
-/** One request and its answer on a line. */
-class Turn {
-  readonly opened: Promise<Response>;
+/** One request and its answer on a connection. */
+class HttpExchange {
+  readonly response: Promise<Response>;
   readonly #signal: AbortSignal;
-  readonly #host: TurnHost;
+  readonly #owner: ExchangeOwner;
   readonly #parser = new ReplyParser();
   readonly #head = Promise.withResolvers<Response>();
-  readonly #abort = () => this.#host.drop(new DOMException('The operation was aborted.', 'AbortError'));
+  readonly #abort = () => this.#owner.drop(new DOMException('The operation was aborted.', 'AbortError'));
   #unread: Buffer | null = null;
   #isPaused = false;
   #isOver = false;
   #error: Error | null = null;
   #waiting: (() => void) | null = null;
 
-  constructor(signal: AbortSignal, host: TurnHost) {
+  constructor(signal: AbortSignal, owner: ExchangeOwner) {
     this.#signal = signal;
-    this.#host = host;
-    this.opened = this.#head.promise;
+    this.#owner = owner;
+    this.response = this.#head.promise;
     signal.addEventListener('abort', this.#abort, { once: true });
     if (signal.aborted) queueMicrotask(this.#abort);
   }
@@ -232,22 +232,22 @@ class Turn {
     try {
       pieces = this.#parser.push(data);
     } catch (error) {
-      this.#host.drop(error instanceof Error ? error : lineError('BadReply'));
+      this.#owner.drop(error instanceof Error ? error : connectionError('BadReply'));
       return;
     }
     this.#keep(pieces);
-    if (!hadHead) this.#tellHead();
+    if (!hadHead) this.#resolveHead();
     if (this.#parser.ended) {
       this.#end();
       return;
     }
     if (!this.#isPaused && (this.#unread?.length ?? 0) > UNREAD_MAX) {
       this.#isPaused = true;
-      this.#host.less();
+      this.#owner.pause();
     }
   }
 
-  /** The connection is closed. Returns whether the answer was whole. */
+  /** Handles the end of the connection. Returns whether the answer was complete. */
   close(): boolean {
     if (this.#isOver || !this.#parser.close()) return this.#isOver;
     this.#over();
@@ -263,7 +263,7 @@ class Turn {
 
   #end(): void {
     this.#over();
-    this.#host.free();
+    this.#owner.free();
   }
 
   #over(): void {
@@ -285,12 +285,12 @@ class Turn {
     wake?.();
   }
 
-  #tellHead(): void {
+  #resolveHead(): void {
     const { head } = this.#parser;
     if (!head) return;
     const { status, headers } = head;
     if (status > 599) {
-      this.#host.drop(lineError('BadReply'));
+      this.#owner.drop(connectionError('BadReply'));
       return;
     }
     const body = status === 204 || status === 304 ? null : this.#body();
@@ -306,21 +306,21 @@ class Turn {
           else controller.close();
         },
         cancel: () => {
-          if (!this.#isOver) this.#host.drop(lineError('ECONNRESET'));
+          if (!this.#isOver) this.#owner.drop(connectionError('ECONNRESET'));
         },
       },
       { highWaterMark: 0 },
     );
   }
 
-  /** The next bytes of the body; null behind the last. Rejects where it broke off, once all that came was told. */
+  /** Returns the next bytes of the body; null after the last. Rejects after the last bytes of a body that broke off. */
   async #next(): Promise<Buffer | null> {
     while (!this.#unread) {
       if (this.#error) throw this.#error;
       if (this.#isOver) return null;
       if (this.#isPaused) {
         this.#isPaused = false;
-        this.#host.more();
+        this.#owner.resume();
       }
       await new Promise<void>((wake) => {
         this.#waiting = wake;
@@ -332,7 +332,7 @@ class Turn {
       return unread;
     }
     const rest = unread.subarray(SLICE);
-    // A view keeps the whole of what it is a view of.
+    // A view keeps its whole buffer in memory.
     this.#unread = 2 * rest.length < rest.buffer.byteLength ? Buffer.copyBytesFrom(rest) : rest;
     return unread.subarray(0, SLICE);
   }

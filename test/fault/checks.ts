@@ -7,21 +7,25 @@ import { UPSTREAM_KEY } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { deadlinesOf, isTakenOver } from './faults.ts';
 import { TOOL } from './faults-content.ts';
-import { isRepeatable, type Kind, type Outcome } from './outcome.ts';
+import { type FailureKind, isRepeatable, type Outcome } from './outcome.ts';
+import { JUNK, TEXT, USAGE, WORDS } from './sample-texts.ts';
 import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
-import { JUNK, TEXT, USAGE, WORDS } from './words.ts';
 
-/** A response as its caller got it, whole. */
-export interface Got {
+/** A complete response at its caller. */
+export interface CallerResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
-  /** From asking to the last byte. */
+  /** From the request to the last byte. */
   readonly ms: number;
 }
 
-/** Asks as the case has it, and reads the answer to its end. */
-export async function ask(box: Signalbox, { asks, form, fault, seen }: Case, more: object = {}): Promise<Got> {
+/** Sends the case's request and reads the whole answer. */
+export async function ask(
+  box: Signalbox,
+  { asks, form, fault, seen }: Case,
+  more: object = {},
+): Promise<CallerResponse> {
   const since = performance.now();
   const response = await box.post('/v1/chat/completions', {
     model: asks,
@@ -42,38 +46,38 @@ export async function ask(box: Signalbox, { asks, form, fault, seen }: Case, mor
 
 /** Expected tokens of the prompt: 3 of its 10 letters, 4 of its frame. */
 const PROMPT = 8;
-/** Output tokens that are asked for at most. */
+/** The requested output cap, tokens. */
 const CAP = 20;
 /** Microcredits, by the prices of the test policy. */
 const costOf = (input: number, output: number): number => 1_000 * input + 4_000 * output;
 export const REPORTED = costOf(USAGE.prompt, USAGE.output);
 const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tokens);
 
-/** Failures that no other attempt at the same endpoint could mend, or none in time. */
-const FINAL: ReadonlySet<Kind> = new Set(['auth', 'rejected', 'context', 'not_found', 'timeout']);
+/** Failures that another attempt at the same endpoint cannot resolve, or not in time. */
+const FINAL: ReadonlySet<FailureKind> = new Set(['auth', 'rejected', 'context', 'not_found', 'timeout']);
 
-/** What no caller may ever see of an upstream. */
+/** Upstream details that no caller may see. */
 const SECRETS = [JUNK, 'chatcmpl-fake', 'fp_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
 
-/** Checks all that one answer to a fault promises: to its caller, in its record and in the books. */
-export async function judge(box: Signalbox, one: Case, got: Got): Promise<void> {
+/** Checks an answer to a fault: for its caller, in its record and in the books. */
+export async function judge(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
   const { fault, setting, outcome, id } = one;
-  const text = `${JSON.stringify([...got.headers])} ${got.body}`;
+  const text = `${JSON.stringify([...response.headers])} ${response.body}`;
   expect([...SECRETS, `${id}-upstream`, '<'].filter((junk) => text.includes(junk))).toEqual([]);
-  expect(got.headers.get('x-request-id')).toStartWith('req_');
+  expect(response.headers.get('x-request-id')).toStartWith('req_');
   // Never later than the deadline and a second; tested at four times that.
-  expect(got.ms).toBeLessThan(4 * (deadlinesOf(fault).totalMs + 1_000));
+  expect(response.ms).toBeLessThan(4 * (deadlinesOf(fault).totalMs + 1_000));
   const took = isTakenOver(outcome, setting);
-  if (took) expectAnswer(one, got, HEALTHY_TEXT);
-  else if (outcome.ends === 'answered') expectAnswer(one, got, fault.text ?? TEXT);
-  else if (outcome.ends === 'failed') await expectFailure(one, outcome, got);
-  else expectCut(outcome, got);
-  const total = await expectBooks(box, one, got);
-  expectPrice(got, total);
-  await expectRecord(box, one, got);
+  if (took) expectAnswer(one, response, HEALTHY_TEXT);
+  else if (outcome.ends === 'answered') expectAnswer(one, response, fault.text ?? TEXT);
+  else if (outcome.ends === 'failed') await expectFailure(one, outcome, response);
+  else expectCut(outcome, response);
+  const total = await expectBooks(box, one, response);
+  expectPrice(response, total);
+  await expectRecord(box, one, response);
 }
 
-interface Said {
+interface AnswerContent {
   readonly text: string;
   readonly tools: readonly { id?: string; name?: string; arguments: string }[];
   readonly finishes: readonly string[];
@@ -82,10 +86,11 @@ interface Said {
   readonly done: boolean;
 }
 
-/** What an answer says, in whichever form; checks what holds for every chunk. */
-function said(got: Got): Said {
-  if (!got.headers.get('content-type')?.startsWith('text/event-stream')) return saidAtOnce(JSON.parse(got.body));
-  const events = got.body.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
+/** Reads an answer in either form; checks invariants of every chunk. */
+function contentOf(response: CallerResponse): AnswerContent {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
+    return contentOfJson(JSON.parse(response.body));
+  const events = response.body.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
   expect(events.filter((event) => !event.startsWith('data: '))).toEqual([]);
   const done = events.at(-1) === 'data: [DONE]';
   const chunks = (done ? events.slice(0, -1) : events).map((event): Answer => JSON.parse(event.slice('data: '.length)));
@@ -110,7 +115,7 @@ function said(got: Got): Said {
   };
 }
 
-function saidAtOnce({ choices, platform, error }: Answer): Said {
+function contentOfJson({ choices, platform, error }: Answer): AnswerContent {
   const messages = choices.map(({ message }) => message);
   return {
     text: messages.map(({ content }) => content ?? '').join(''),
@@ -122,43 +127,47 @@ function saidAtOnce({ choices, platform, error }: Answer): Said {
   };
 }
 
-/** A whole answer, that tells who gave it and what it cost. */
-function expectAnswer(one: Case, got: Got, text: string): void {
+/** A complete answer that reports its model and cost. */
+function expectAnswer(one: Case, response: CallerResponse, text: string): void {
   const { fault, setting, outcome, id } = one;
   const took = text === HEALTHY_TEXT;
   const calls = fault.ask !== undefined && !took;
-  const answer = said(got);
-  expect([got.status, answer.error]).toEqual([200, undefined]);
+  const answer = contentOf(response);
+  expect([response.status, answer.error]).toEqual([200, undefined]);
   const model = took && setting === 'fallback' ? 'healthy' : id;
   expect(answer).toMatchObject({ text: calls ? '' : text, finishes: [calls ? 'tool_calls' : 'stop'], done: true });
   expect(answer.tools.map(({ name, arguments: text }) => ({ name, arguments: text }))).toEqual(calls ? [TOOL] : []);
   expect(answer.tools.every((call) => call.id !== undefined && call.id !== '')).toBe(true);
   expect(answer.platform).toMatchObject({ routed_model: model });
   if (setting === 'fallback') expect(answer.platform?.route_reason.endsWith(':fallback')).toBe(took);
-  expect(got.headers.get('x-signalbox-model')).toBe(model);
+  expect(response.headers.get('x-signalbox-model')).toBe(model);
   const reported = took || (outcome.ends === 'answered' && outcome.charged === 'reported');
   if (reported) expect(answer.platform?.estimated).toBe(false);
   else if (/counted|completed/.test(outcome.charged)) expect(answer.platform?.estimated).toBe(true);
 }
 
-/** An error in time for a status of its own. */
-async function expectFailure({ fault }: Case, outcome: Outcome & { ends: 'failed' }, got: Got): Promise<void> {
+/** An error before the first byte, with its own status. */
+async function expectFailure(
+  { fault }: Case,
+  outcome: Outcome & { ends: 'failed' },
+  response: CallerResponse,
+): Promise<void> {
   const { code } = outcome;
   const param = code === 'context_length_exceeded' ? 'messages' : null;
-  await expectError(got, code, param, isRepeatable(outcome));
+  await expectError(response, code, param, isRepeatable(outcome));
   if (code !== 'upstream_rate_limited') return;
-  const pause = Number(got.headers.get('retry-after'));
+  const pause = Number(response.headers.get('retry-after'));
   expect(pause).toBeGreaterThanOrEqual(1);
-  // What was asked, less what this took, and whole seconds.
+  // The requested wait, less the elapsed time, in whole seconds.
   if (fault.pauseMs !== undefined) {
-    expect(pause).toBeWithin((fault.pauseMs - got.ms) / 1_000 - 1, fault.pauseMs / 1_000 + 2);
+    expect(pause).toBeWithin((fault.pauseMs - response.ms) / 1_000 - 1, fault.pauseMs / 1_000 + 2);
   }
 }
 
-/** A stream that shows where it broke, and cannot be taken for a whole one. */
-function expectCut({ code }: Outcome & { ends: 'cut' }, got: Got): void {
-  const { text, finishes, platform, error, done } = said(got);
-  expect([got.status, done, finishes]).toEqual([200, false, []]);
+/** A stream that shows where it broke, and cannot pass for a complete one. */
+function expectCut({ code }: Outcome & { ends: 'cut' }, response: CallerResponse): void {
+  const { text, finishes, platform, error, done } = contentOf(response);
+  expect([response.status, done, finishes]).toEqual([200, false, []]);
   expect(text).toStartWith(WORDS[0]);
   const [, type, wireCode] = CONTRACT[code];
   expect(error).toMatchObject({ type, code: wireCode, param: null });
@@ -167,8 +176,8 @@ function expectCut({ code }: Outcome & { ends: 'cut' }, got: Got): void {
 
 const isCharge = ({ kind }: Entry): boolean => kind === 'post' || kind === 'settle' || kind === 'expire';
 
-/** That the reservation is closed, once, and what it was charged; gives that. */
-async function expectBooks(box: Signalbox, one: Case, { headers }: Got): Promise<number> {
+/** Checks that the reservation was settled once. Returns the charge. */
+async function expectBooks(box: Signalbox, one: Case, { headers }: CallerResponse): Promise<number> {
   const id = parseId('dec_', headers.get('x-signalbox-decision-id') ?? '');
   expect(id).not.toBeNull();
   const rows = await waitFor(() => {
@@ -187,7 +196,7 @@ async function expectBooks(box: Signalbox, one: Case, { headers }: Got): Promise
   return total;
 }
 
-/** What the upstream at fault is owed: as much as it counted itself, or what the docs say. */
+/** The charge owed to the failing upstream: its own count, or as documented. */
 function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: boolean): void {
   const { outcome, dialect } = one;
   const last = rows.filter(isCharge).at(-1)!;
@@ -198,7 +207,7 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
       expect(charged).toBe(0);
       return;
     case 'reported':
-      // Each of its answers has cost that, and a connection that broke had none.
+      // Each answer costs this; a broken connection costs nothing.
       expect(charged).toBe(REPORTED * (one.calls - (outcome.ends === 'answered' && outcome.after ? 1 : 0)));
       return;
     case 'begun':
@@ -214,7 +223,7 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
       expect(charged).toBe(reserved);
       return;
     case 'broken':
-      // Somebody else has answered: only what was reported is owed.
+      // Another endpoint answered: only reported usage is owed.
       if (took) {
         expect(charged).toBe(0);
         return;
@@ -226,11 +235,11 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
   }
 }
 
-/** Whatever becomes of it, the caller learns what it cost. */
-function expectPrice(got: Got, total: number): void {
-  const isStream = got.headers.get('content-type')?.startsWith('text/event-stream');
-  if (!isStream) expect(Number(got.headers.get('x-signalbox-credits'))).toBe(total / 1e6);
-  if (got.status === 200) expect(said(got).platform?.credits_consumed).toBe(total / 1e6);
+/** The caller always learns the cost. */
+function expectPrice(response: CallerResponse, total: number): void {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+  if (!isStream) expect(Number(response.headers.get('x-signalbox-credits'))).toBe(total / 1e6);
+  if (response.status === 200) expect(contentOf(response).platform?.credits_consumed).toBe(total / 1e6);
 }
 
 interface RecordAnswer {
@@ -243,24 +252,24 @@ interface AttemptAnswer {
   readonly failure: string | null;
 }
 
-/** The attempts that the record of a request has. */
-export async function attemptsOf(box: Signalbox, { headers }: Got): Promise<readonly AttemptAnswer[]> {
+/** The attempts in a request's record. */
+export async function attemptsOf(box: Signalbox, { headers }: CallerResponse): Promise<readonly AttemptAnswer[]> {
   const response = await box.get(`/v1/decisions/${headers.get('x-signalbox-decision-id')}`);
   const { attempts } = ((await response.json()) as RecordAnswer).outcome;
   return attempts.map(({ model, provider, failure }) => ({ model, provider, failure }));
 }
 
-/** Each attempt is in the record, as it ended, and no more of them than the upstream has seen. */
-async function expectRecord(box: Signalbox, one: Case, got: Got): Promise<void> {
+/** The record has every attempt with its outcome, and no more than reached the upstream. */
+async function expectRecord(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
   const { outcome } = one;
-  const attempts = await attemptsOf(box, got);
-  if (got.status === 200) expect(said(got).platform?.attempts).toMatchObject(attempts);
+  const attempts = await attemptsOf(box, response);
+  if (response.status === 200) expect(contentOf(response).platform?.attempts).toMatchObject(attempts);
   const own = attempts.filter(({ provider }) => provider === one.id).map(({ failure }) => failure);
   const others = attempts.filter(({ provider }) => provider !== one.id).map(({ failure }) => failure);
   expect(others).toEqual(isTakenOver(outcome, one.setting) ? [null] : []);
   if (outcome.ends === 'answered') expect(own).toEqual(outcome.after ? [outcome.after, null] : [null]);
   else expect([...new Set(own)]).toEqual([outcome.kind]);
-  // Whom nobody can reach cannot count.
+  // An unreachable server cannot count.
   if (one.fault.upstream.speaks !== 'nothing') expect(own).toHaveLength(one.calls);
   const passes = outcome.ends === 'failed' && !FINAL.has(outcome.kind) && one.fault.pauseMs === undefined;
   if (!passes && outcome.ends !== 'answered') expect(own).toHaveLength(1);

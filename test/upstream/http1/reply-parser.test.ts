@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BadReply, ReplyParser } from '../../../src/upstream/line/reply-parser.ts';
+import { BadReply, ReplyParser } from '../../../src/upstream/http1/reply-parser.ts';
 import { effort } from '../../deep/effort.ts';
 import { split } from '../../property/stream-text.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
@@ -15,7 +15,7 @@ interface Read {
   readonly keepAlive: boolean;
 }
 
-/** What a parser makes of an answer that comes in these pieces, after which its connection is closed or not. */
+/** Parses an answer from pieces, and optionally the end of its connection. */
 function read(pieces: readonly Uint8Array[], { closes = false } = {}): Read {
   const parser = new ReplyParser();
   const body = pieces.flatMap((piece) => parser.push(Buffer.from(piece)));
@@ -68,7 +68,7 @@ describe('an answer', () => {
     expect(read([given])).toMatchObject(expected);
   });
 
-  test('without a length ends with its connection; with one, it is cut by that', () => {
+  test('without a length ends with its connection; with a length, an early end cuts it', () => {
     expect(read([answer([OK], 'hello')], { closes: true })).toMatchObject({
       body: 'hello',
       ended: true,
@@ -103,7 +103,7 @@ describe('an answer', () => {
 
 const text = fc.string({ unit: anyCodePoint, maxLength: 40 });
 const heads = fc.constantFrom<readonly string[]>([OK], ['HTTP/1.1 100 Continue', '', OK], [OK, 'x-a: 1', 'X-B:2']);
-/** Whole answers, by length and in chunks. */
+/** Complete answers, by length and in chunks. */
 const answers = fc.oneof(
   fc.tuple(heads, text).map(([head, body]) => answer([...head, `content-length: ${bytes(body).length}`], body)),
   fc.tuple(heads, fc.array(text)).map(([head, chunks]) => {
@@ -137,7 +137,7 @@ describe('any split of an answer', () => {
       ),
     'reads only the first piece': ([first]) => read(first ? [first] : []),
   };
-  test.each(Object.entries(mutants))('and a parser that %s is found out', (_, mutant) => {
+  test.each(Object.entries(mutants))('a parser that %s fails', (_, mutant) => {
     expect(fc.check(anySplit(mutant), { seed, numRuns: 2_000 }).failed).toBeTrue();
   });
 });

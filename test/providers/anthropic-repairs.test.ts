@@ -4,7 +4,7 @@ import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 
-/** Histories and tools that the API would refuse: mended where they can be, else refused by the name of the field. */
+/** Histories and tools that the API would refuse: repaired where possible, otherwise refused by field name. */
 const adapter = anthropic.prepare({ prompt_cache: 'by_caller' });
 if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
 
@@ -34,7 +34,7 @@ function refusalOf(request: Partial<ChatRequest>, upstream?: string) {
 }
 
 describe('results of tools', () => {
-  test('that answer no call of the answer before them are said as they are', () => {
+  test('without a call in the preceding answer become user content', () => {
     expect(messagesOf([user, calls('c1'), told('c1'), told('c1', 'again'), told('lost', 'late')])).toEqual([
       { role: 'user', content: [text('a')] },
       { role: 'assistant', content: [use('c1')] },
@@ -54,7 +54,7 @@ describe('results of tools', () => {
   });
 });
 
-test('a thought that was cut off behind all else is left out', () => {
+test('a trailing thought is omitted', () => {
   const detail = {
     type: 'reasoning.text',
     text: 'Hm',
@@ -71,7 +71,7 @@ test('a thought that was cut off behind all else is left out', () => {
   ]);
 });
 
-test('instructions that stood alone stay a user’s turn when what was thought of them comes back', () => {
+test('instructions alone stay a user’s turn when the thoughts about them come back', () => {
   const system: ChatMessage = { role: 'system', content: 's' };
   const detail = {
     type: 'reasoning.text',
@@ -87,7 +87,7 @@ test('instructions that stood alone stay a user’s turn when what was thought o
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm', signature: 's' }, text('b')] },
     { role: 'user', content: [text('a')] },
   ]);
-  // A greeting is no answer.
+  // A greeting is not an answer.
   expect(messagesOf([system, { role: 'assistant', content: 'b' }, user])).toHaveLength(2);
 });
 
@@ -104,7 +104,7 @@ test.each([
   });
 });
 
-describe('what cannot be mended is refused by its name:', () => {
+describe('an unrepairable field is refused by name:', () => {
   const tool = (name: string, parameters?: object) => ({ type: 'function' as const, function: { name, parameters } });
   const image = (url: string): ChatMessage[] => [
     { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
@@ -124,7 +124,7 @@ describe('what cannot be mended is refused by its name:', () => {
     expect(refusalOf(request)).toEqual({ kind: 'rejected', message: expect.stringContaining(`${field} `) });
   });
 
-  test('parameters are those of an object, whatever their schema says', () => {
+  test('parameters are always those of an object', () => {
     const { adapter, call } = asked({ tools: [tool('a', { type: ['object', 'null'], properties: {} })] });
     expect(wireRequest(adapter, call).body.tools).toEqual([
       { name: 'a', input_schema: { type: 'object', properties: {} } },
@@ -132,7 +132,7 @@ describe('what cannot be mended is refused by its name:', () => {
   });
 });
 
-test('calls of one answer that share an ID have their results in their order', () => {
+test('calls of one answer that share an ID get their results in order', () => {
   expect(messagesOf([user, calls('c', 'c'), told('c', 'first'), told('c', 'second')])).toMatchObject([
     { role: 'user' },
     { role: 'assistant', content: [use('c'), use('c_2')] },
