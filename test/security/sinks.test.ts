@@ -189,7 +189,6 @@ describe('the log', () => {
       'src/telemetry/log.ts',
       'src/telemetry/tracing/exporter.ts',
       'src/telemetry/tracing/start.ts',
-      'src/telemetry/tracing/tracer.ts',
     ]);
   });
 
