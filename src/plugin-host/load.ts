@@ -8,7 +8,7 @@ import { assertContract, type Plugin } from './registry.ts';
 const IMPORT_MS = 5_000;
 
 /** A module of an operator's own, as it was loaded. */
-export interface LoadedModule {
+export interface PluginModule {
   /** As the policy names it: a path relative to the policy's folder, or a package. */
   readonly specifier: string;
   /** All that it exports and the contract admits. */
@@ -20,12 +20,12 @@ export interface LoadedModule {
 }
 
 /** The modules of a policy, by specifier; an Error tells why one could not be had. */
-export type LoadedModules = ReadonlyMap<string, LoadedModule | Error>;
+export type PluginModules = ReadonlyMap<string, PluginModule | Error>;
 
 /** Loads the operators' plugins of one process. What is loaded stays: code that changes takes effect at a restart. */
-export interface PluginShelf {
+export interface PluginLoader {
   /** Never throws. `folder` is the policy's, absolute. */
-  load(specifiers: readonly string[], folder: string): Promise<LoadedModules>;
+  load(specifiers: readonly string[], folder: string): Promise<PluginModules>;
   /** The plugins of a module if its code still has this hash, for a policy of the past; else null. Never throws, and what is watched and loaded stays as it is. */
   recall(specifier: string, folder: string, hash: string): Promise<readonly Plugin[] | null>;
   /** Specifiers whose code on disk is no longer what was loaded. */
@@ -34,11 +34,11 @@ export interface PluginShelf {
   files(): readonly string[];
 }
 
-export function createPluginShelf(): PluginShelf {
-  const loaded = new Map<string, LoadedModule>();
+export function createPluginLoader(): PluginLoader {
+  const loaded = new Map<string, PluginModule>();
   let watched = new Map<string, readonly string[]>();
 
-  async function loadOne(specifier: string, folder: string): Promise<LoadedModule | Error> {
+  async function loadOne(specifier: string, folder: string): Promise<PluginModule | Error> {
     try {
       const file = locate(specifier, folder);
       const files = codeFiles(file);
@@ -59,7 +59,7 @@ export function createPluginShelf(): PluginShelf {
   return {
     async load(specifiers, folder) {
       watched = new Map();
-      const found = new Map<string, LoadedModule | Error>();
+      const found = new Map<string, PluginModule | Error>();
       for (const specifier of specifiers) found.set(specifier, await loadOne(specifier, folder));
       return found;
     },

@@ -6,7 +6,7 @@ import type { StrategyPlugin } from '../contract/strategy.ts';
 export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
 /** The plugins in force, by name. Each kind has names of its own. */
-export interface Registry {
+export interface PluginRegistry {
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
   readonly estimators: ReadonlyMap<string, EstimatorPlugin>;
@@ -18,7 +18,7 @@ const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as c
 const REQUIRED_ESTIMATOR = 'learned';
 
 /** Collects plugins by name. Throws an Error naming the plugin that clashes, lacks its contract, or is missing. */
-export function createRegistry(plugins: readonly Plugin[]): Registry {
+export function createRegistry(plugins: readonly Plugin[]): PluginRegistry {
   const strategies = new Map<string, StrategyPlugin>();
   const providers = new Map<string, ProviderPlugin>();
   const estimators = new Map<string, EstimatorPlugin>();

@@ -1,5 +1,5 @@
 import { addressClass, literalAddress } from '../core/address-class.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 
 /** What an address must be. */
@@ -15,7 +15,7 @@ export function normalUrl(text: string): string | null {
 }
 
 /** Only what the address says itself: where a name leads is looked at when it is connected to. */
-export function refuseForbidden(url: string, what: string, place: Place, report: Report): void {
+export function refuseForbidden(url: string, what: string, place: SourceSpan, report: Report): void {
   const address = literalAddress(new URL(url).hostname);
   if (!address || addressClass(address) !== 'forbidden') return;
   const isUnspecified = address.at(-1) === 0 && address.at(-2) === 0;

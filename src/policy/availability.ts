@@ -1,11 +1,11 @@
 import type { LeftOut, Model, Provider } from '../core/snapshot.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { ModelDraft } from './models.ts';
-import type { ProviderState } from './providers.ts';
+import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 
 /** What of a policy can be served in the environment it met. */
-export interface Available {
+export interface Availability {
   readonly providers: ReadonlyMap<string, Provider>;
   /** By ID, ascending. */
   readonly models: readonly Model[];
@@ -16,7 +16,10 @@ export interface Available {
  * Leaves out providers that lack a variable, models without a provider, and, where any other
  * provider can serve a model, those that serve only when alone.
  */
-export function selectAvailable(states: ReadonlyMap<string, ProviderState>, drafts: readonly ModelDraft[]): Available {
+export function selectAvailable(
+  states: ReadonlyMap<string, ProviderSetup>,
+  drafts: readonly ModelDraft[],
+): Availability {
   const ready = [...states.values()].filter((state) => state.unset.length === 0 && state.provider !== null);
   const used = new Set(drafts.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider)));
   const isAlone = !ready.some((state) => !state.whenAlone && used.has(state.name));
@@ -32,11 +35,11 @@ export function selectAvailable(states: ReadonlyMap<string, ProviderState>, draf
     models.push({ ...model, endpoints: [first, ...rest], firstSlot });
     firstSlot += 1 + rest.length;
   }
-  return { providers: serving, models, leftOut: whatIsLeftOut(states, drafts, used, serving, models) };
+  return { providers: serving, models, leftOut: leftOutOf(states, drafts, used, serving, models) };
 }
 
-function whatIsLeftOut(
-  states: ReadonlyMap<string, ProviderState>,
+function leftOutOf(
+  states: ReadonlyMap<string, ProviderSetup>,
   drafts: readonly ModelDraft[],
   used: ReadonlySet<string>,
   serving: ReadonlyMap<string, Provider>,
@@ -75,7 +78,11 @@ function unsetText(variables: readonly string[]): string | null {
 }
 
 /** Says that no provider of the policy can serve here, and which variables lack. `place` is that of the providers. */
-export function reportNothing(states: ReadonlyMap<string, ProviderState>, place: Place, report: Report): void {
+export function reportNothingToServe(
+  states: ReadonlyMap<string, ProviderSetup>,
+  place: SourceSpan,
+  report: Report,
+): void {
   const reasons = [...states.values()].map(({ unset }) => unsetText(unset)).filter((reason) => reason !== null);
   report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
     expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',
@@ -84,7 +91,7 @@ export function reportNothing(states: ReadonlyMap<string, ProviderState>, place:
 }
 
 /** What the environment made of the policy, as text without secrets: part of the revision. */
-export function environmentFacts(states: ReadonlyMap<string, ProviderState>): readonly (readonly unknown[])[] {
+export function environmentFacts(states: ReadonlyMap<string, ProviderSetup>): readonly (readonly unknown[])[] {
   return [...states.values()]
     .map(({ name, unset, provider }) => [name, unsetText(unset), provider?.baseUrl ?? null] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));

@@ -3,9 +3,9 @@ import type { Budget, BudgetScope } from '../core/budget.ts';
 import type { BudgetDraft } from './budget-drafts.ts';
 import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
-import { partsOf } from './cel-reach.ts';
-import { budgetViewOf, environmentOf, type Sight } from './cel-types.ts';
-import { BARE, type Checker, tryRun } from './expressions.ts';
+import { partsOf } from './cel-contradictions.ts';
+import { budgetViewOf, type ExpressionKind, environmentOf } from './cel-types.ts';
+import { EMPTY_KEY, type ExpressionChecker, tryRun } from './expressions.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -20,7 +20,7 @@ export interface CheckedBudget {
 /** Checks the expressions of every budget. */
 export function* checkBudgets(
   { budgets }: ParsedPolicy,
-  check: Checker,
+  check: ExpressionChecker,
   report: Report,
 ): Generator<undefined, readonly CheckedBudget[]> {
   const checked: CheckedBudget[] = [];
@@ -57,26 +57,26 @@ function textOf(draft: ExpressionDraft | null): string | null {
 }
 
 /** What an `each` divides. */
-export interface EachKind {
-  readonly sight: Sight;
+export interface EachContext {
+  readonly kind: ExpressionKind;
   viewOf(scope: BudgetScope): Readonly<Record<string, unknown>>;
   /** What each text has of its own. */
   readonly unit: 'window' | 'limit';
 }
 
-const OF_BUDGETS: EachKind = { sight: 'budget', viewOf: budgetViewOf, unit: 'window' };
+const OF_BUDGETS: EachContext = { kind: 'budget', viewOf: budgetViewOf, unit: 'window' };
 
 /** Warns of an `each` that fails, or that throws keys together which nobody may have meant. */
-export function reviewEach(each: TextProgram, match: Program | null, report: Report, kind: EachKind): void {
+export function reviewEach(each: TextProgram, match: Program | null, report: Report, context: EachContext): void {
   const { ast, placeOf, draft } = each;
   const accesses = [...accessesOf(ast)];
   if (accesses.length === 0) {
     report.add('shared-window', placeOf(ast), `\`${draft.path}\` names nothing: it is the same for everyone`, {
-      hint: `leave it out for one ${kind.unit} for everyone; \`key.labels.team\` makes one for each team, \`key\` one for each key`,
+      hint: `leave it out for one ${context.unit} for everyone; \`key.labels.team\` makes one for each team, \`key\` one for each key`,
     });
     return;
   }
-  const bare = kind.viewOf(BARE);
+  const bare = context.viewOf(EMPTY_KEY);
   const ofNoLabels = tryRun(each, bare);
   const isAsked = !match || tryRun(match, bare).value !== false;
   if (ofNoLabels.failure !== undefined && isAsked) {
@@ -87,18 +87,18 @@ export function reviewEach(each: TextProgram, match: Program | null, report: Rep
     return;
   }
   for (const label of new Set(accesses.map(({ path }) => labelOf(path)))) {
-    if (label !== null && isShared(label, each, match, kind)) warnOfShared(label, each, match, report, kind);
+    if (label !== null && isShared(label, each, match, context)) warnOfShared(label, each, match, report, context);
   }
 }
 
 /** Whether keys without a label come together by an oversight. */
-function isShared(label: string, each: TextProgram, match: Program | null, kind: EachKind): boolean {
+function isShared(label: string, each: TextProgram, match: Program | null, context: EachContext): boolean {
   // An `each` that asks for the label has thought of the keys without it.
   if (isComparedIn(each.ast, label)) return false;
   // So has one that then falls back on the key itself.
-  const probe = { ...BARE, key: { ...BARE.key, id: '\u0000' } };
-  if (tryRun(each, kind.viewOf(probe)).value?.includes('\u0000')) return false;
-  return !match || !partsOf(match.ast).some((part) => isDemand(part, label, kind));
+  const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
+  if (tryRun(each, context.viewOf(probe)).value?.includes('\u0000')) return false;
+  return !match || !partsOf(match.ast).some((part) => isDemand(part, label, context));
 }
 
 function isComparedIn(ast: ASTNode, label: string): boolean {
@@ -107,11 +107,11 @@ function isComparedIn(ast: ASTNode, label: string): boolean {
 }
 
 /** Whether a part of a condition is about a label alone, and false of a key without it. */
-function isDemand(part: ASTNode, label: string, { sight, viewOf }: EachKind): boolean {
+function isDemand(part: ASTNode, label: string, { kind: sight, viewOf }: EachContext): boolean {
   const accesses = [...accessesOf(part)];
   if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;
   const run = (view: Readonly<Record<string, unknown>>) => environmentOf(sight).parse(serialize(part))(view);
-  return tryRun({ run }, viewOf(BARE)).value === false;
+  return tryRun({ run }, viewOf(EMPTY_KEY)).value === false;
 }
 
 /** The label of `key.labels.team`; null for anything else. */
@@ -125,7 +125,7 @@ function warnOfShared(
   each: TextProgram,
   match: Program | null,
   report: Report,
-  { unit }: EachKind,
+  { unit }: EachContext,
 ): void {
   const { ast, placeOf, draft } = each;
   const node = [...accessesOf(ast)].find(({ path }) => labelOf(path) === label)?.node ?? ast;

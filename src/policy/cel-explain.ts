@@ -1,7 +1,7 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
 import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS, NOT_IN_LIMITS } from './cel-fields.ts';
-import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
+import { type ExpressionKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
 import type { Details, DiagnosticCode } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 
@@ -69,12 +69,12 @@ function notCel(word: string, start: number): CelFault {
 }
 
 /** Explains why an expression does not fit the types of what it sees. */
-export function explainType(error: Error | undefined, ast: ASTNode, sight: Sight): CelFault {
+export function explainType(error: Error | undefined, ast: ASTNode, kind: ExpressionKind): CelFault {
   const { code, range, summary, node } = readError(error);
   const at = range ?? ast;
   const found = [...nodesOf(ast)].find((one) => one === node);
-  if (code === 'unknown_variable') return unknownName(summary.split(': ').at(-1) ?? '', at, sight, ast);
-  if (code === 'no_such_key' && found) return unknownField(found, at, sight);
+  if (code === 'unknown_variable') return unknownName(summary.split(': ').at(-1) ?? '', at, kind, ast);
+  if (code === 'no_such_key' && found) return unknownField(found, at, kind);
   if (code === 'no_matching_overload') return unknownFunction(summary, found, at);
   return clash(summary, found, at);
 }
@@ -84,14 +84,14 @@ function readError(error: Error | undefined): Pick<CelTypeError, 'code' | 'range
   return { code: code ?? '', range, summary: summary ?? error?.message ?? '', node };
 }
 
-function unknownName(name: string, at: Range, sight: Sight, ast: ASTNode): CelFault {
-  const known = Object.entries(VARIABLES[sight]);
+function unknownName(name: string, at: Range, kind: ExpressionKind, ast: ASTNode): CelFault {
+  const known = Object.entries(VARIABLES[kind]);
   const owner = known.find(([, type]) => Object.hasOwn(FIELDS[type], name));
-  const alias = sight === 'when' ? ALIASES.get(name) : undefined;
+  const alias = kind === 'when' ? ALIASES.get(name) : undefined;
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
   const variables = known.map(([variable]) => variable);
   const meant = path ? { hint: `did you mean \`${path}\`?` } : didYouMean(name, variables);
-  const ofKeys = (sight === 'budget' || sight === 'limit') && !path ? hintForKeys(name, ast, sight) : null;
+  const ofKeys = (kind === 'budget' || kind === 'limit') && !path ? hintForKeys(name, ast, kind) : null;
   const hint = ofKeys ?? meant.hint ?? `a text needs quotes: "${name}"`;
   const details = { expected: `one of ${listNames(variables)}`, hint };
   return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, details };
@@ -101,12 +101,12 @@ function unknownName(name: string, at: Range, sight: Sight, ast: ASTNode): CelFa
  * What a budget or rate limit may mean by a name that nobody knows: alone, as a rule a label of the key. Null for a
  * misspelt owner.
  */
-function hintForKeys(name: string, ast: ASTNode, sight: 'budget' | 'limit'): string | null {
-  if (sight === 'limit' && name === 'address') return '`each: address` stands alone, and is no part of an expression';
-  if (sight === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']).hint)) {
+function hintForKeys(name: string, ast: ASTNode, kind: 'budget' | 'limit'): string | null {
+  if (kind === 'limit' && name === 'address') return '`each: address` stands alone, and is no part of an expression';
+  if (kind === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']).hint)) {
     return 'the address of the caller is `each: address`';
   }
-  if (isOfRequests(name)) return sight === 'budget' ? NOT_IN_BUDGETS : NOT_IN_LIMITS;
+  if (isOfRequests(name)) return kind === 'budget' ? NOT_IN_BUDGETS : NOT_IN_LIMITS;
   const paths = [...accessesOf(ast)].map(({ path }) => path).filter(([owner]) => owner === name);
   if (/key/i.test(name)) return null;
   if (paths.some(([, field]) => field === 'labels')) return 'only keys have labels: `key.labels`';
@@ -114,11 +114,11 @@ function hintForKeys(name: string, ast: ASTNode, sight: 'budget' | 'limit'): str
   return `a label of the key is \`key.labels.${name}\`; a text needs quotes: "${name}"`;
 }
 
-function unknownField(node: ASTNode, at: Range, sight: Sight): CelFault {
+function unknownField(node: ASTNode, at: Range, kind: ExpressionKind): CelFault {
   const path = pathOf(node) ?? [];
   const field = path.at(-1) ?? '';
   const owner = path.slice(0, -1);
-  const type = typeOf(owner, sight);
+  const type = typeOf(owner, kind);
   const known = type ? Object.keys(FIELDS[type]) : [];
   const message = `\`${owner.join('.')}\` has no field \`${field}\``;
   const hint = fieldHint(field, owner.join('.'), type, known);
@@ -131,9 +131,9 @@ function unknownField(node: ASTNode, at: Range, sight: Sight): CelFault {
 }
 
 /** The declared type that an access leads to; null where it leads to something else. */
-function typeOf(path: readonly string[], sight: Sight): TypeName | null {
+function typeOf(path: readonly string[], kind: ExpressionKind): TypeName | null {
   const [variable = '', ...fields] = path;
-  let type: TypeName | null = VARIABLES[sight][variable] ?? null;
+  let type: TypeName | null = VARIABLES[kind][variable] ?? null;
   for (const field of fields) {
     const known: Readonly<Record<string, readonly [string, string]>> = type ? FIELDS[type] : {};
     const next: string = known[field]?.[0] ?? '';

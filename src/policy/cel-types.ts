@@ -9,7 +9,7 @@ import type { EndpointDraft, ModelDraft } from './models.ts';
  * What an expression may see: a condition the request, the key and the time; a budget what the ledger
  * keeps of them; a rate limit the key; the others the model, constraints its endpoint too.
  */
-export type Sight = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
+export type ExpressionKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
 
 /**
  * Every field that expressions know: type → field → its CEL type and meaning. Figures are doubles,
@@ -89,7 +89,7 @@ export const FIELDS = {
 export type TypeName = keyof typeof FIELDS;
 
 /** Variable → its type, by what sees it. */
-export const VARIABLES: Readonly<Record<Sight, Readonly<Record<string, TypeName>>>> = {
+export const VARIABLES: Readonly<Record<ExpressionKind, Readonly<Record<string, TypeName>>>> = {
   when: { request: 'Request', key: 'Key', time: 'Time' },
   budget: { key: 'Key', request: 'BudgetRequest' },
   limit: { key: 'Key' },
@@ -100,7 +100,7 @@ export const VARIABLES: Readonly<Record<Sight, Readonly<Record<string, TypeName>
 type View = Readonly<Record<string, unknown>>;
 
 /** What a field holds here, by its CEL type. */
-interface Held {
+interface FieldValues {
   readonly double: number;
   readonly string: string;
   readonly bool: boolean;
@@ -110,10 +110,10 @@ interface Held {
 /** A type's fields as the table has them: a row without its field, or with another type, does not compile. */
 type FieldsOf<Name extends TypeName> = {
   readonly [Field in keyof (typeof FIELDS)[Name]]: (typeof FIELDS)[Name][Field] extends readonly [
-    infer Type extends keyof Held,
+    infer Type extends keyof FieldValues,
     string,
   ]
-    ? Held[Type]
+    ? FieldValues[Type]
     : unknown;
 };
 
@@ -214,19 +214,19 @@ const CLASSES = { Price, Latency, Request, BudgetRequest, Key, Time, Model, Endp
 
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
 
-const environments = new Map<Sight, Environment>();
+const environments = new Map<ExpressionKind, Environment>();
 
 /** The environment that expressions of a sight are checked and run in. Made once. */
-export function environmentOf(sight: Sight): Environment {
-  const known = environments.get(sight);
+export function environmentOf(kind: ExpressionKind): Environment {
+  const known = environments.get(kind);
   if (known) return known;
   const environment = new Environment({ limits: LIMITS });
   for (const [name, ctor] of Object.entries(CLASSES)) {
     const fields = Object.entries(FIELDS[name as TypeName]).map(([field, [type]]) => [field, type]);
     environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
   }
-  for (const [name, type] of Object.entries(VARIABLES[sight])) environment.registerVariable(name, type);
-  environments.set(sight, environment);
+  for (const [name, type] of Object.entries(VARIABLES[kind])) environment.registerVariable(name, type);
+  environments.set(kind, environment);
   return environment;
 }
 

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
@@ -12,7 +12,7 @@ export interface Subject {
   readonly path: string;
   readonly tree: Tree;
   /** The place of its name, which stands for keys that are missing. */
-  readonly place: Place;
+  readonly place: SourceSpan;
   /** What to say of a key that it does not have, where no known one is like it. */
   readonly unknownHint?: string;
 }
@@ -26,17 +26,17 @@ export function checkValue<Schema extends TSchema>(
   const data = keepingLists(subject.tree, Value.Default(schema, toData(subject.tree)));
   if (Value.Check(schema, data)) return data;
   const errors = [...Value.Errors(schema, data)].map(mostTelling);
-  const misspelt = new Set(errors.map(meantBy));
+  const misspelt = new Set(errors.map(intendedKey));
   for (const error of errors) {
     // A key that is there by a wrong name is one mistake, told where it is written.
-    const isTold = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
-    if (!isTold) explain(error, subject, report);
+    const isReported = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
+    if (!isReported) explain(error, subject, report);
   }
   return null;
 }
 
 /** The path of the key that an unknown one was probably meant to be. */
-function meantBy({ type, path, schema }: ValueError): string | null {
+function intendedKey({ type, path, schema }: ValueError): string | null {
   if (type !== ValueErrorType.ObjectAdditionalProperties) return null;
   const meant = nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
   return meant === null ? null : `${path.slice(0, path.lastIndexOf('/'))}/${meant}`;
@@ -190,7 +190,7 @@ function nameOf(path: string, root: Tree, steps: readonly string[]): string {
 }
 
 /** The place of the key that a path ends in; for an item of a list, that of the item. */
-function keyPlace(subject: Subject, steps: readonly string[]): Place {
+function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
   const last = steps.at(-1);
   const parent = valueAt(subject.tree, ...steps.slice(0, -1));
   if (last === undefined || !parent) return subject.place;

@@ -4,7 +4,7 @@ import type { Program } from './cel-check.ts';
 import { budgetViewOf } from './cel-types.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import type { RecordsText } from './schema-records.ts';
-import { type Source, sectionSubject } from './scope.ts';
+import { type CheckContext, sectionSubject } from './sections.ts';
 
 /** What the policy says of the words of requests, but for whose they are. */
 export type ContentDraft = Omit<ContentPolicy, 'match'>;
@@ -17,8 +17,8 @@ export function draftContent({ content }: Static<typeof RecordsText>): ContentDr
 }
 
 /** Whose words are kept: looked at by itself, so that what is wrong elsewhere does not hide what is wrong with it. */
-export function contentMatch(source: Source): ExpressionDraft | null {
-  return expressionAt(sectionSubject('records', source), 'content', 'match');
+export function contentMatch(context: CheckContext): ExpressionDraft | null {
+  return expressionAt(sectionSubject('records', context), 'content', 'match');
 }
 
 /** As the gateway uses it. `match` is the checked expression; null where there is none. */

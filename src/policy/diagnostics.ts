@@ -1,7 +1,7 @@
 import { visibleLines } from '../core/visible.ts';
 import { type FileText, frameOf, sourceLines } from './frame.ts';
 import { type Paint, painter } from './paint.ts';
-import type { Place } from './place.ts';
+import type { SourceSpan } from './source-span.ts';
 
 /**
  * Every kind of problem that loading a policy can report. Codes are never renamed or reused.
@@ -150,10 +150,10 @@ export const DIAGNOSTICS = {
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS;
 
-export type { Place } from './place.ts';
+export type { SourceSpan } from './source-span.ts';
 
 /** One problem of a policy, with its place. Never holds a secret. */
-export interface Diagnostic extends Place {
+export interface Diagnostic extends SourceSpan {
   readonly severity: 'error' | 'warning';
   readonly code: DiagnosticCode;
   readonly message: string;
@@ -162,13 +162,13 @@ export interface Diagnostic extends Place {
   /** What was probably meant, or what to do. */
   readonly hint?: string;
   /** Another place that has to do with it, such as the first definition of a name. */
-  readonly related?: { readonly place: Place; readonly message: string };
+  readonly related?: { readonly place: SourceSpan; readonly message: string };
 }
 
 export interface Details {
   expected?: string;
   hint?: string;
-  related?: { readonly place: Place; readonly message: string };
+  related?: { readonly place: SourceSpan; readonly message: string };
 }
 
 export interface FormatOptions {
@@ -209,7 +209,7 @@ function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint:
   return parts.filter((part) => part !== '').join('\n');
 }
 
-function position(place: Place): string {
+function position(place: SourceSpan): string {
   return `${place.file}:${place.line}:${place.column}`;
 }
 

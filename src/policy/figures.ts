@@ -1,16 +1,16 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ModelText, PriceText } from './schema-model.ts';
-import type { Named } from './scope.ts';
+import type { NamedItem } from './sections.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
 /** A stated figure, for the question whether it can be relied upon. */
-export interface Figure {
+export interface DeclaredFigure {
   /** Such as `models.gpt-5.price`. */
   readonly path: string;
-  readonly place: Place;
+  readonly place: SourceSpan;
   /** Of the day. */
-  readonly dayPlace?: Place;
+  readonly dayPlace?: SourceSpan;
   /** The day it was seen; null where nobody says, undefined where it does not age. */
   readonly asOf?: string | null;
   /** Whether it says where it comes from. */
@@ -23,7 +23,7 @@ const STALE_AFTER_DAYS = 90;
 const DAY_MS = 86_400_000;
 
 /** The figures of a model: its prices, quality and speed. */
-export function figuresOf({ path, tree }: Named<ModelText>, data: ModelText): Figure[] {
+export function figuresOf({ path, tree }: NamedItem<ModelText>, data: ModelText): DeclaredFigure[] {
   const figures = [stated('quality', path, tree, data.quality)];
   if (data.price) figures.push(price(path, valueAt(tree, 'price') ?? tree, data.price));
   for (const [at, endpoint] of (data.endpoints ?? []).entries()) {
@@ -42,7 +42,7 @@ function stated(
   path: string,
   tree: Tree,
   { basis, as_of: asOf }: ModelText['quality'] | NonNullable<ModelText['latency']>,
-): Figure {
+): DeclaredFigure {
   return {
     path: `${path}.${key}`,
     place: placeAt(tree, key, 'basis'),
@@ -53,7 +53,7 @@ function stated(
   };
 }
 
-function price(path: string, tree: Tree, text: PriceText): Figure {
+function price(path: string, tree: Tree, text: PriceText): DeclaredFigure {
   return {
     path: `${path}.price`,
     place: placeAt(tree, 'basis'),
@@ -65,7 +65,7 @@ function price(path: string, tree: Tree, text: PriceText): Figure {
 }
 
 /** Warns of a figure that is old or that nobody vouches for. `today` as `2026-10-07`. */
-export function reviewFigure(figure: Figure, today: string, report: Report): void {
+export function reviewFigure(figure: DeclaredFigure, today: string, report: Report): void {
   const { path, place, dayPlace = place, asOf, isVerified, expected } = figure;
   if (!isVerified || asOf === null) {
     const lack = isVerified ? 'when it was seen' : 'where it comes from';

@@ -1,6 +1,6 @@
 import { visibleLines } from '../core/visible.ts';
 import { maskSecrets } from './mask.ts';
-import type { Place } from './place.ts';
+import type { SourceSpan } from './source-span.ts';
 import { blanksFor, widthOf } from './width.ts';
 
 /** A file as diagnostics show it; without a text, where it could not be read. */
@@ -13,7 +13,7 @@ export interface FileText {
 export type SourceLines = ReadonlyMap<string, readonly string[]>;
 
 /** Splits files into lines in which nothing secret is left: neither what looks like a key nor the given places. */
-export function sourceLines(files: readonly FileText[], secrets: readonly Place[]): SourceLines {
+export function sourceLines(files: readonly FileText[], secrets: readonly SourceSpan[]): SourceLines {
   const lines = new Map(files.map(({ path, text }) => [path, text?.split(/\r?\n/) ?? []]));
   for (const { file, line, column, length } of secrets) {
     const of = lines.get(file);
@@ -31,7 +31,11 @@ const SHOWN_MAX = 160;
 const SHOWN_BEFORE = 60;
 
 /** The line of a place with the line before it and carets below; empty when the file is not at hand. */
-export function frameOf(place: Place, lines: SourceLines, paint: (carets: string) => string = (text) => text): string {
+export function frameOf(
+  place: SourceSpan,
+  lines: SourceLines,
+  paint: (carets: string) => string = (text) => text,
+): string {
   const of = lines.get(place.file);
   const whole = of?.[place.line - 1];
   if (!of || whole === undefined) return '';

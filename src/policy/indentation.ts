@@ -1,7 +1,7 @@
 import type { YAMLError } from 'yaml';
 
 /** A line that is indented otherwise than what it stands under. */
-export interface Slip {
+export interface IndentationSlip {
   /** From 1. */
   readonly line: number;
   /** How many spaces it begins with. */
@@ -17,12 +17,12 @@ const LOST: ReadonlySet<YAMLError['code']> = new Set([
   'MISSING_CHAR',
 ]);
 
-export function losesItsWay({ code }: YAMLError): boolean {
+export function derailsParser({ code }: YAMLError): boolean {
   return LOST.has(code);
 }
 
 /** The slip of the indentation that an error of the YAML library is about; null where it is about something else. */
-export function findSlip({ code, message }: YAMLError, line: number, text: string): Slip | null {
+export function findSlip({ code, message }: YAMLError, line: number, text: string): IndentationSlip | null {
   const lines = text.split('\n');
   const isOnTheLine = /^All (?:mapping|sequence) items|without - indicator/.test(message);
   if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return null;

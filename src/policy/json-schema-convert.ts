@@ -1,11 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { JsonSchema } from './json-schema-form.ts';
-import { HINTS, type Hint } from './json-schema-hints.ts';
+import { type EditorHint, HINTS } from './json-schema-hints.ts';
 import { MESSAGES } from './json-schema-messages.ts';
-import type { Rules } from './json-schema-rules.ts';
+import type { SchemaRules } from './json-schema-rules.ts';
 import type { Snippets } from './json-schema-snippets.ts';
-import { type About, aboutOf, isEmpty, titleOf } from './json-schema-text.ts';
-import { type Plugin, type Vocabulary, type Word, wordsOf } from './json-schema-words.ts';
+import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
+import { type EditorVocabulary, type EditorWord, type Plugin, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 
 /** Keywords that mean the same to both. All others are our own, or TypeBox's. */
@@ -25,14 +25,14 @@ const SHARED = [
 ] as const;
 
 /** Turns schemas of the language into what editors read. */
-export class Converter {
+export class SchemaConverter {
   /** What several places refer to. */
   readonly definitions: Record<string, JsonSchema> = {};
-  readonly #words: Vocabulary;
-  readonly #rules: Rules;
+  readonly #words: EditorVocabulary;
+  readonly #rules: SchemaRules;
   readonly #snippets: Snippets;
 
-  constructor(words: Vocabulary, rules: Rules, snippets: Snippets) {
+  constructor(words: EditorVocabulary, rules: SchemaRules, snippets: Snippets) {
     this.#words = words;
     this.#rules = rules;
     this.#snippets = snippets;
@@ -44,7 +44,7 @@ export class Converter {
     const title = hint.title ?? schema.title ?? titleOf(lastOf(path));
     const forms = withShort(this.#forms(schema, path, hint), hint);
     return {
-      ...aboutOf(schema, title, isRequired, hint.sees),
+      ...editorTextOf(schema, title, isRequired, hint.sees),
       ...defaultOf(schema),
       ...(forms.every((form) => form.enum === undefined) && examplesOf(schema)),
       ...oneOf(forms),
@@ -60,7 +60,7 @@ export class Converter {
   }
 
   /** The forms that a value can have. */
-  #forms(schema: TSchema, path: string, hint: Hint): JsonSchema[] {
+  #forms(schema: TSchema, path: string, hint: EditorHint): JsonSchema[] {
     if (path === 'cases[].given.messages') return [MESSAGES];
     const words = wordsOf(schema);
     if (words) return [{ type: 'string', ...enumOf(words) }];
@@ -91,13 +91,18 @@ export class Converter {
   }
 
   /** An item that says nothing of itself is what its list says. */
-  #aboutItem(schema: TSchema, list: TSchema, path: string): About {
+  #aboutItem(schema: TSchema, list: TSchema, path: string): EditorText {
     const { description } = list;
-    return aboutOf({ description, ...schema }, HINTS[`${path}[]`]?.title ?? titleOf(lastOf(path)), false, undefined);
+    return editorTextOf(
+      { description, ...schema },
+      HINTS[`${path}[]`]?.title ?? titleOf(lastOf(path)),
+      false,
+      undefined,
+    );
   }
 
   /** Keys stand inside `allOf`: else editors would write all defaults out where a map is begun. */
-  #map(schema: TSchema, path: string, hint: Hint): JsonSchema {
+  #map(schema: TSchema, path: string, hint: EditorHint): JsonSchema {
     const properties = this.#properties(schema, path, hint);
     const required = requiredOf(schema);
     const others = this.#others(schema, path);
@@ -119,7 +124,7 @@ export class Converter {
     return { type: 'object', errorMessage, allOf: [keys, ...(this.#rules[path] ?? [])] };
   }
 
-  #properties(schema: TSchema, path: string, hint: Hint): Record<string, JsonSchema> {
+  #properties(schema: TSchema, path: string, hint: EditorHint): Record<string, JsonSchema> {
     const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
     const required = requiredOf(schema);
     const stated = Object.entries(properties).map(([key, property]): [string, JsonSchema] => [
@@ -179,7 +184,7 @@ function oneOf(forms: readonly JsonSchema[]): JsonSchema {
 }
 
 /** With the short forms of a value, which the loader writes out before it checks. */
-function withShort(forms: readonly JsonSchema[], { short }: Hint): readonly JsonSchema[] {
+function withShort(forms: readonly JsonSchema[], { short }: EditorHint): readonly JsonSchema[] {
   if (!short) return forms;
   const words = short.map(([word]) => word).join(', ');
   const told = forms.map((form) => ({
@@ -189,7 +194,7 @@ function withShort(forms: readonly JsonSchema[], { short }: Hint): readonly Json
   return [...told, { type: 'string', ...enumOf(short) }];
 }
 
-function enumOf(words: readonly Word[]): JsonSchema {
+function enumOf(words: readonly EditorWord[]): JsonSchema {
   const meanings = words.map(([, means]) => means);
   const isTold = meanings.some((means) => means !== '');
   const isMarkdown = meanings.some((means) => means.includes('`'));

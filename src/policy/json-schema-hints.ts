@@ -1,28 +1,28 @@
 import { SIGNALS } from '../core/learning-policy.ts';
-import type { Sight } from './cel-types.ts';
-import type { Kind, Word } from './json-schema-words.ts';
+import type { ExpressionKind } from './cel-types.ts';
+import type { EditorWord, NameKind } from './json-schema-words.ts';
 
 /** What an editor can be told of a key beyond its schema. */
-export interface Hint {
+export interface EditorHint {
   /** Of what cannot take it from its key. */
   readonly title?: string;
   /** What its value names. */
-  readonly names?: Kind;
+  readonly names?: NameKind;
   /** What the keys of its map name. */
-  readonly keys?: Kind;
+  readonly keys?: NameKind;
   /** It is an expression that sees this. */
-  readonly sees?: Sight;
+  readonly sees?: ExpressionKind;
   /** Words that stand for the whole of it. */
-  readonly short?: readonly Word[];
+  readonly short?: readonly EditorWord[];
   /** Its keys are names that the operator gives. */
   readonly isNamed?: boolean;
 }
 
-const OFF = (means: string): readonly Word[] => [['off', means]];
-const NOT_LOOKED_FOR: Hint = { short: OFF('It is not looked for.') };
+const OFF = (means: string): readonly EditorWord[] => [['off', means]];
+const NOT_LOOKED_FOR: EditorHint = { short: OFF('It is not looked for.') };
 
 /** By path: `*` stands for each name of a map, `[]` for each item of a list. */
-export const HINTS: Readonly<Record<string, Hint>> = {
+export const HINTS: Readonly<Record<string, EditorHint>> = {
   providers: { isNamed: true },
   'providers.*': { title: 'Provider' },
   'providers.*.adapter': { names: 'adapter' },

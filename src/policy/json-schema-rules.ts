@@ -2,7 +2,7 @@ import type { JsonSchema } from './json-schema-form.ts';
 import type { Plugin } from './json-schema-words.ts';
 
 /** What is asked of a map beside its keys, by its path. */
-export type Rules = Readonly<Record<string, readonly JsonSchema[]>>;
+export type SchemaRules = Readonly<Record<string, readonly JsonSchema[]>>;
 
 const needs = (...keys: readonly string[]): JsonSchema => ({ required: keys });
 /** `then` as a key of a literal would make it look like a promise. */
@@ -43,7 +43,7 @@ const mode = (name: 'local' | 'http', other: 'local' | 'http'): JsonSchema[] => 
   ];
 };
 
-const RULES: Rules = {
+const RULES: SchemaRules = {
   'providers.*': [oneOf('adapter', 'preset'), alone('base_url', ['base_url_env'], 'One of base_url and base_url_env.')],
   'models.*': [
     alone('endpoints', ['provider', 'upstream', 'regions'], 'Beside endpoints, this stands in each endpoint.'),
@@ -81,7 +81,7 @@ const RULES: Rules = {
 export const definitionOf = ({ kind, name }: Plugin): string => `${kind}.${name}`;
 
 /** All rules, with what plugins ask of their options. */
-export function rulesOf(plugins: readonly Plugin[]): Rules {
+export function rulesOf(plugins: readonly Plugin[]): SchemaRules {
   const takes = (key: string, plugin: Plugin): JsonSchema => ({
     properties: { [key]: { $ref: `#/definitions/${definitionOf(plugin)}` } },
   });

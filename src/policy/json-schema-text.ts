@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
-import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
+import { type ExpressionKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
 import { wordsOf } from './json-schema-words.ts';
 
 /** What an editor shows of a key: plain for those that know nothing else, Markdown for the others. */
-export interface About {
+export interface EditorText {
   readonly title?: string;
   readonly description?: string;
   readonly markdownDescription?: string;
@@ -51,12 +51,17 @@ export function titleOf(key: string): string {
 }
 
 /** What there is to say of a value, with its kind, its bounds and what it is where it is left out. */
-export function aboutOf(schema: TSchema, title: string, isRequired: boolean, sight: Sight | undefined): About {
+export function editorTextOf(
+  schema: TSchema,
+  title: string,
+  isRequired: boolean,
+  kind: ExpressionKind | undefined,
+): EditorText {
   const text: unknown = schema.description;
   if (typeof text !== 'string') return { title };
-  const facts = factsOf(schema, isRequired, sight !== undefined);
-  const plain = [text, facts, sight && `Sees ${namesSeen(sight)}.`].filter(Boolean).join(' ');
-  const markdown = [text, facts, sight && fieldsSeen(sight)].filter(Boolean).join('\n\n');
+  const facts = factsOf(schema, isRequired, kind !== undefined);
+  const plain = [text, facts, kind && `Sees ${namesSeen(kind)}.`].filter(Boolean).join(' ');
+  const markdown = [text, facts, kind && fieldsSeen(kind)].filter(Boolean).join('\n\n');
   return { title, description: plain.replaceAll('`', ''), markdownDescription: markdown };
 }
 
@@ -118,14 +123,14 @@ function grouped(figure: unknown): string {
   return fraction === undefined ? threes : `${threes}.${fraction}`;
 }
 
-function namesSeen(sight: Sight): string {
-  return Object.entries(VARIABLES[sight])
+function namesSeen(kind: ExpressionKind): string {
+  return Object.entries(VARIABLES[kind])
     .flatMap(([name, type]) => Object.keys(FIELDS[type]).map((field) => `${name}.${field}`))
     .join(', ');
 }
 
-function fieldsSeen(sight: Sight): string {
-  const lists = Object.entries(VARIABLES[sight]).map(([name, type]) => fieldsOf(name, type));
+function fieldsSeen(kind: ExpressionKind): string {
+  const lists = Object.entries(VARIABLES[kind]).map(([name, type]) => fieldsOf(name, type));
   return ['What it sees:', ...lists].join('\n\n');
 }
 

@@ -11,7 +11,7 @@ import { LANGUAGES } from './schema-model.ts';
 export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
 /** The names that a policy gives to things of its own. */
-export interface OwnNames {
+export interface PolicyNames {
   readonly models: readonly string[];
   readonly providers: readonly string[];
   readonly selectors: readonly string[];
@@ -20,10 +20,10 @@ export interface OwnNames {
 }
 
 /** A word with what it means; empty where that need not be said. */
-export type Word = readonly [word: string, means: string];
+export type EditorWord = readonly [word: string, means: string];
 
 /** What names can stand for. */
-export type Kind =
+export type NameKind =
   | 'adapter'
   | 'preset'
   | 'strategy'
@@ -38,9 +38,9 @@ export type Kind =
   | 'zone';
 
 /** The names that are known, by what they stand for. All but error codes may be others, too. */
-export type Vocabulary = Readonly<Record<Kind, readonly Word[]>>;
+export type EditorVocabulary = Readonly<Record<NameKind, readonly EditorWord[]>>;
 
-const BUILT_IN: readonly Word[] = [
+const BUILT_IN: readonly EditorWord[] = [
   ['auto', "Weighs quality, cost and latency by the operator's balance."],
   ['auto-fast', 'The balance of `auto` with latency weighing more: never slower than `auto`.'],
   ['auto-cheap', 'The balance of `auto` with cost weighing more: never dearer than `auto`.'],
@@ -89,8 +89,8 @@ const ZONES = [
 ];
 
 /** All names that a policy with these plugins and names of its own can use. */
-export function vocabularyOf(plugins: readonly Plugin[], own: OwnNames): Vocabulary {
-  const ofKind = (kind: Plugin['kind']): Word[] =>
+export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): EditorVocabulary {
+  const ofKind = (kind: Plugin['kind']): EditorWord[] =>
     plugins.filter((plugin) => plugin.kind === kind).map((plugin) => [plugin.name, meaningOfPlugin(plugin)]);
   const models = named(own.models, 'A model of this policy.');
   const selectors = named(own.selectors, 'A selector of this policy.');
@@ -111,14 +111,14 @@ export function vocabularyOf(plugins: readonly Plugin[], own: OwnNames): Vocabul
 }
 
 /** The words of a schema that is one of a few; null where it is something else. */
-export function wordsOf(schema: TSchema): readonly Word[] | null {
+export function wordsOf(schema: TSchema): readonly EditorWord[] | null {
   const options: unknown = schema.anyOf;
   if (!Array.isArray(options) || options.length === 0) return null;
   const words = options.map(wordOf);
   return words.every((word) => word !== null) ? words : null;
 }
 
-function wordOf(option: unknown): Word | null {
+function wordOf(option: unknown): EditorWord | null {
   if (typeof option !== 'object' || option === null || !('const' in option)) return null;
   const means = 'description' in option ? option.description : '';
   return typeof option.const === 'string' ? [option.const, meaningOf(option.const, means)] : null;
@@ -130,9 +130,9 @@ function meaningOf(word: string, means: unknown): string {
   return Object.hasOwn(CAPABILITIES, word) ? CAPABILITIES[word as keyof typeof CAPABILITIES].means : '';
 }
 
-const named = (names: readonly string[], means: string): Word[] => names.map((name) => [name, means]);
+const named = (names: readonly string[], means: string): EditorWord[] => names.map((name) => [name, means]);
 
-const unique = (words: readonly Word[]): Word[] => [...new Map(words.toReversed())].toReversed();
+const unique = (words: readonly EditorWord[]): EditorWord[] => [...new Map(words.toReversed())].toReversed();
 
 /** What the schema of its options says of a plugin, and whom an adapter speaks to. */
 function meaningOfPlugin(plugin: Plugin): string {
@@ -141,7 +141,7 @@ function meaningOfPlugin(plugin: Plugin): string {
   return [description, presets.length > 0 && `Presets: ${presets.join(', ')}.`].filter(Boolean).join(' ');
 }
 
-function presetsOf({ name, presets = {} }: ProviderPlugin): Word[] {
+function presetsOf({ name, presets = {} }: ProviderPlugin): EditorWord[] {
   return Object.entries(presets).map(([preset, known]) => [preset, `${whereOf(known)}, spoken to by \`${name}\`.`]);
 }
 

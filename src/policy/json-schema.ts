@@ -1,12 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
-import { Converter, nullable } from './json-schema-convert.ts';
+import { nullable, SchemaConverter } from './json-schema-convert.ts';
 import type { JsonSchema } from './json-schema-form.ts';
 import { definitionOf, rulesOf } from './json-schema-rules.ts';
 import { snippetsOf } from './json-schema-snippets.ts';
-import { type OwnNames, type Plugin, vocabularyOf } from './json-schema-words.ts';
+import { type Plugin, type PolicyNames, vocabularyOf } from './json-schema-words.ts';
 import { SECTIONS } from './schema.ts';
 
-const NO_NAMES: OwnNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };
+const NO_NAMES: PolicyNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };
 
 const ABOUT =
   `A policy of Signalbox: one file of its folder. All files together are one policy, and each may hold any of the
@@ -17,12 +17,12 @@ right, whether cases hold) \`signalbox policy check\` tells.`.replaceAll('\n', '
  * The policy language as a JSON Schema (draft-07), for editors: with what plugins take, and the names that a policy gives
  * to things of its own as completions. It takes whatever the loader takes; what it refuses, the loader refuses too.
  */
-export function policySchema(given: readonly Plugin[], own: OwnNames = NO_NAMES): JsonSchema {
+export function policySchema(given: readonly Plugin[], own: PolicyNames = NO_NAMES): JsonSchema {
   // Of two with a name, which is an error elsewhere, the first.
   const plugins = [
     ...new Map(given.toReversed().map((plugin) => [definitionOf(plugin), plugin])).values(),
   ].toReversed();
-  const converter = new Converter(vocabularyOf(plugins, own), rulesOf(plugins), snippetsOf(plugins));
+  const converter = new SchemaConverter(vocabularyOf(plugins, own), rulesOf(plugins), snippetsOf(plugins));
   const sections = Object.entries<TSchema>(SECTIONS).map(([name, schema]): [string, JsonSchema] => {
     const section = converter.convert(schema, name);
     // A section whose every entry is a comment.

@@ -2,14 +2,14 @@ import { Value } from '@sinclair/typebox/value';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import { type ExplorePolicy, type LearningPolicy, SIGNALS } from '../core/learning-policy.ts';
 import { checkValue, type Subject } from './check.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { optionsOf } from './plugin-options.ts';
-import { readable } from './readable.ts';
 import type { Report } from './report.ts';
 import { LearningText } from './schema-learning.ts';
 import { RecordsText } from './schema-records.ts';
-import { emptyMap, type Source, sectionSubject, unknownOfPlugins } from './scope.ts';
+import { type CheckContext, emptyMap, reportUnknownPlugin, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -19,18 +19,18 @@ export interface LearningDraft {
   readonly policy: Omit<LearningPolicy, 'options'> | null;
   /** Null where it is no name. */
   readonly estimator: string | null;
-  readonly estimatorPlace: Place;
+  readonly estimatorPlace: SourceSpan;
   readonly options: Subject;
 }
 
-export function draftLearning(source: Source): LearningDraft {
-  const { report } = source;
-  const stated = sectionSubject('learning', source);
+export function draftLearning(context: CheckContext): LearningDraft {
+  const { report } = context;
+  const stated = sectionSubject('learning', context);
   const subject = { ...stated, tree: withoutOff(stated.tree) };
   const { tree, place } = subject;
   const text = checkValue(LearningText, subject, report);
-  const parts = text ?? readable(LearningText, tree);
-  const daysMax = readable(RecordsText, sectionSubject('records', source).tree).retention_days;
+  const parts = text ?? validPartsOf(LearningText, tree);
+  const daysMax = validPartsOf(RecordsText, sectionSubject('records', context).tree).retention_days;
   const days = parts.feedback_window_days;
   const isStated = valueAt(tree, 'feedback_window_days') !== undefined;
   if (isStated && days !== undefined && daysMax !== undefined && days > daysMax) {
@@ -57,7 +57,7 @@ export function compileLearning(
   if (estimator === null) return null;
   const plugin = estimators.get(estimator);
   if (!plugin) {
-    unknownOfPlugins('estimator', estimator, estimators.keys(), estimatorPlace, report);
+    reportUnknownPlugin('estimator', estimator, estimators.keys(), estimatorPlace, report);
     return null;
   }
   const checked = options.tree.kind === 'map' ? optionsOf(plugin, options, report) : null;

@@ -1,8 +1,8 @@
 import type { RateLimit } from '../core/rate-limit.ts';
-import { type EachKind, reviewEach } from './budgets.ts';
+import { type EachContext, reviewEach } from './budgets.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { limitViewOf } from './cel-types.ts';
-import type { Checker } from './expressions.ts';
+import type { ExpressionChecker } from './expressions.ts';
 import type { RateLimitDraft } from './limit-drafts.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -14,12 +14,12 @@ export interface CheckedRateLimit {
   readonly each: TextProgram | null;
 }
 
-const OF_LIMITS: EachKind = { sight: 'limit', viewOf: limitViewOf, unit: 'limit' };
+const OF_LIMITS: EachContext = { kind: 'limit', viewOf: limitViewOf, unit: 'limit' };
 
 /** Checks the expressions of every rate limit. */
 export function* checkRateLimits(
   { rateLimits }: ParsedPolicy,
-  check: Checker,
+  check: ExpressionChecker,
   report: Report,
 ): Generator<undefined, readonly CheckedRateLimit[]> {
   const checked: CheckedRateLimit[] = [];

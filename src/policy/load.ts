@@ -5,7 +5,7 @@ import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
 import { deepFreeze } from './freeze.ts';
 import type { PolicyFile } from './parse.ts';
 import { type ParsedPolicy, parsePolicy } from './parsed.ts';
-import type { Installed, LoadedPlugin } from './plugins.ts';
+import type { InstalledPlugins, LoadedPlugin } from './plugins.ts';
 import type { Environment } from './providers.ts';
 import { Report } from './report.ts';
 
@@ -15,7 +15,7 @@ export type { LoadedPlugin } from './plugins.ts';
 export type { Environment } from './providers.ts';
 
 /** What a policy is loaded against: the installed plugins by name, and more. */
-export interface LoadContext extends Installed {
+export interface LoadContext extends InstalledPlugins {
   readonly env: Environment;
   /** What loading the policy's own plugins gave, by specifier. Their option schemas are checked, and `prepare` is tried. */
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;

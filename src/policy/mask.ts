@@ -9,8 +9,8 @@ const mask = (text: string) => '*'.repeat(text.length);
 
 /** The text with everything that looks like a key replaced by as many asterisks. */
 export function maskSecrets(text: string): string {
-  return maskLooks(text).replace(PRIVATE_KEY, mask);
+  return maskSecretShapes(text).replace(PRIVATE_KEY, mask);
 }
 
 /** The same but for digits that may be a private key of a chain. */
-export const maskLooks = (text: string): string => text.replace(LOOKS, mask).replace(CREDENTIALS_IN_URL, mask);
+export const maskSecretShapes = (text: string): string => text.replace(LOOKS, mask).replace(CREDENTIALS_IN_URL, mask);

@@ -3,15 +3,15 @@ import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapshot.ts';
-import type { Place } from './diagnostics.ts';
-import { type Figure, figuresOf } from './figures.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { type DeclaredFigure, figuresOf } from './figures.ts';
 import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
-import { type OddLanguage, oddLanguagesOf } from './odd-languages.ts';
+import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
-import { readable } from './readable.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
-import { checkNamed, type Named, type Source, unknownName } from './scope.ts';
+import { type CheckContext, checkNamed, type NamedItem, reportUnknownName } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
 /** Of a request without a cap of its own, where the policy does not say. */
 const DEFAULT_MAX_OUTPUT = 4096;
@@ -23,9 +23,9 @@ export interface ModelDraft {
   readonly endpoints: readonly EndpointDraft[];
   /** Share of good answers for tasks without a figure of their own, 0 to 1. */
   readonly defaultQuality: number;
-  readonly figures: readonly Figure[];
+  readonly figures: readonly DeclaredFigure[];
   /** Names of languages that may be misspelt. */
-  readonly oddLanguages: readonly OddLanguage[];
+  readonly misspeltLanguages: readonly MisspeltLanguage[];
 }
 
 export interface EndpointDraft {
@@ -33,7 +33,7 @@ export interface EndpointDraft {
   readonly usd: UsdPrice;
 }
 
-export interface ModelContext extends Source {
+export interface ModelContext extends CheckContext {
   readonly usdPerCredit: Decimal;
   /**
    * The hosted providers, by name, whose models a model without a stated speed is taken to be like; null where it has
@@ -45,14 +45,14 @@ export interface ModelContext extends Source {
   readonly taskIndex: ReadonlyMap<string, number>;
 }
 
-export interface Drafts {
+export interface CatalogDraft {
   readonly drafts: readonly ModelDraft[];
   /** Every ID of the catalog, those of faulty models too, with its place. */
-  readonly ids: ReadonlyMap<string, Place>;
+  readonly ids: ReadonlyMap<string, SourceSpan>;
 }
 
 /** Checks the catalog and makes drafts of it; models that are wrong are in the report instead. */
-export function draftModels(context: ModelContext): Drafts {
+export function draftModels(context: ModelContext): CatalogDraft {
   const named = checkNamed('models', ModelText, context);
   const section = context.sections.get('models');
   if (named.length === 0) {
@@ -68,7 +68,7 @@ export function draftModels(context: ModelContext): Drafts {
   return { drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
 }
 
-function draftModel(named: Named<ModelText>, latencyOf: LatencyOf, context: ModelContext): ModelDraft | null {
+function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: ModelContext): ModelDraft | null {
   const { data, tree, name } = named;
   if (!data) {
     reviewFaulty(named, context);
@@ -112,13 +112,13 @@ function draftModel(named: Named<ModelText>, latencyOf: LatencyOf, context: Mode
     endpoints: draftEndpoints(named, data, model.capabilities, context),
     defaultQuality: data.quality.default,
     figures: figuresOf(named, data),
-    oddLanguages: oddLanguagesOf(named, data),
+    misspeltLanguages: misspeltLanguagesOf(named, data),
   };
 }
 
 /** Looks at what can be read of a model that is wrong. */
-function reviewFaulty(named: Named<ModelText>, context: ModelContext): void {
-  const parts = readable(ModelText, named.tree);
+function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void {
+  const parts = validPartsOf(ModelText, named.tree);
   checkSizes(named, parts, context);
   checkTasks(named.tree, context);
   const checkPrice = (owner: Tree, price: PriceText | undefined) => {
@@ -129,12 +129,12 @@ function reviewFaulty(named: Named<ModelText>, context: ModelContext): void {
   checkPrice(named.tree, parts.price);
   const checkProvider = (name: string | undefined, owner: Tree) => {
     if (name === undefined || context.asksForKey.has(name)) return;
-    unknownName('provider', name, context.asksForKey.keys(), placeAt(owner, 'provider'), context.report);
+    reportUnknownName('provider', name, context.asksForKey.keys(), placeAt(owner, 'provider'), context.report);
   };
   checkProvider(parts.provider, named.tree);
   const endpoints = valueAt(named.tree, 'endpoints');
   for (const tree of endpoints?.kind === 'list' ? endpoints.items : []) {
-    const { provider, price } = readable(EndpointText, tree);
+    const { provider, price } = validPartsOf(EndpointText, tree);
     checkProvider(provider, tree);
     checkPrice(tree, price);
   }
@@ -150,7 +150,12 @@ function longestTtftMs(
 }
 
 /** A cache makes nobody wait: the two were most likely mistaken for each other. */
-function checkCachedTtft({ path, tree }: Named<ModelText>, { latency }: ModelText, ttftMs: number, { report }: Source) {
+function checkCachedTtft(
+  { path, tree }: NamedItem<ModelText>,
+  { latency }: ModelText,
+  ttftMs: number,
+  { report }: CheckContext,
+) {
   const cachedMs = latency?.cached_ttft_ms ?? 0;
   if (cachedMs <= ttftMs) return;
   const place = placeAt(tree, 'latency', 'cached_ttft_ms');
@@ -158,7 +163,7 @@ function checkCachedTtft({ path, tree }: Named<ModelText>, { latency }: ModelTex
   report.add('out-of-range', place, message, { expected: `at most ${ttftMs}` });
 }
 
-function checkSizes({ path, tree }: Named<ModelText>, data: Partial<ModelText>, { report }: Source): void {
+function checkSizes({ path, tree }: NamedItem<ModelText>, data: Partial<ModelText>, { report }: CheckContext): void {
   const atMost = (
     key: 'max_output' | 'default_max_output',
     value = 0,
@@ -175,9 +180,9 @@ function checkSizes({ path, tree }: Named<ModelText>, data: Partial<ModelText>, 
 
 /** A model handles a language or it does not. */
 function checkLanguages(
-  { path, tree }: Named<ModelText>,
+  { path, tree }: NamedItem<ModelText>,
   { languages, lacks_languages }: ModelText,
-  { report }: Source,
+  { report }: CheckContext,
 ) {
   const declared = new Set(languages.map(canonicalLanguage));
   for (const [at, name] of lacks_languages.entries()) {
@@ -188,7 +193,7 @@ function checkLanguages(
   }
 }
 
-interface EndpointStated {
+interface EndpointEntry {
   readonly provider: string;
   readonly upstream?: string;
   readonly regions: readonly string[];
@@ -196,7 +201,7 @@ interface EndpointStated {
 }
 
 function draftEndpoints(
-  named: Named<ModelText>,
+  named: NamedItem<ModelText>,
   data: ModelText,
   capabilities: number,
   context: ModelContext,
@@ -204,7 +209,7 @@ function draftEndpoints(
   const { name, path, tree, place } = named;
   const { report } = context;
   const shared = priceAt(tree, data.price, context);
-  const listed: readonly EndpointStated[] = data.endpoints ?? shortForm(data);
+  const listed: readonly EndpointEntry[] = data.endpoints ?? shortForm(data);
   if (listed.length === 0) {
     report.add('missing-key', place, `\`${path}\` needs the key \`provider\` or \`endpoints\``);
   }
@@ -213,7 +218,7 @@ function draftEndpoints(
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
     const known = context.asksForKey.has(text.provider);
     if (!known) {
-      unknownName('provider', text.provider, context.asksForKey.keys(), placeAt(own, 'provider'), report);
+      reportUnknownName('provider', text.provider, context.asksForKey.keys(), placeAt(own, 'provider'), report);
     }
     if (!text.price && !data.price) {
       const hint = data.endpoints ? 'one for the model, or one for each endpoint' : '`price: { input, output }`';
@@ -227,11 +232,11 @@ function draftEndpoints(
   });
 }
 
-function shortForm({ provider, upstream, regions }: ModelText): EndpointStated[] {
+function shortForm({ provider, upstream, regions }: ModelText): EndpointEntry[] {
   return provider === undefined ? [] : [{ provider, upstream, regions }];
 }
 
-function refuseBothForms({ path, tree }: Named<ModelText>, report: Source['report']): void {
+function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: CheckContext['report']): void {
   for (const key of ['provider', 'upstream', 'regions']) {
     const entry = entryOf(tree, key);
     if (!entry) continue;
@@ -245,7 +250,13 @@ function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, repor
   return data && tree ? readPrice(tree, data, usdPerCredit, report) : null;
 }
 
-function warnIfFree(provider: string, price: Price, own: Tree, named: Named<ModelText>, context: ModelContext): void {
+function warnIfFree(
+  provider: string,
+  price: Price,
+  own: Tree,
+  named: NamedItem<ModelText>,
+  context: ModelContext,
+): void {
   const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
   if (!context.asksForKey.get(provider) || !isFree) return;
   const place = valueAt(own, 'price')?.place ?? placeAt(named.tree, 'price');
@@ -283,7 +294,7 @@ function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
     const figures = valueAt(model, key);
     for (const { key: task, value, place } of figures?.kind === 'map' ? figures.entries : []) {
       const isFigure = task !== 'default' && value.kind === 'scalar' && typeof value.value === 'number';
-      if (isFigure && !taskIndex.has(task)) unknownName('task', task, taskIndex.keys(), place, report);
+      if (isFigure && !taskIndex.has(task)) reportUnknownName('task', task, taskIndex.keys(), place, report);
     }
   }
 }

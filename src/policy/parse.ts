@@ -11,9 +11,9 @@ import {
   type YAMLError,
 } from 'yaml';
 import { isCel } from './cel-check.ts';
-import type { Place } from './diagnostics.ts';
-import { findSlip, losesItsWay } from './indentation.ts';
-import { Lines } from './lines.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { derailsParser, findSlip } from './indentation.ts';
+import { LineIndex } from './line-index.ts';
 import type { Report } from './report.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
 
@@ -36,7 +36,7 @@ const PROBLEMS = {
 } as const;
 
 /** What is never closed, and where it opens. */
-interface Opening {
+interface UnclosedToken {
   readonly at: number;
   readonly message: string;
   readonly hint?: string;
@@ -45,7 +45,7 @@ interface Opening {
 const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
 
 /** Where opens what is never closed, of which the error tells only further down; null for other errors. */
-function openingOf(contents: Node | null, { code, message, pos }: YAMLError): Opening | null {
+function unclosedTokenOf(contents: Node | null, { code, message, pos }: YAMLError): UnclosedToken | null {
   const sign = FLOW_END.exec(message)?.[1];
   if (sign === undefined && code !== 'MISSING_CHAR') return null;
   let open: number | null = null;
@@ -78,13 +78,13 @@ function visitNodes(node: unknown, look: (node: Node) => void): void {
 
 /** Reads a file's YAML into a tree with places; null when that cannot be done, and then the report says why. */
 export function parseFile(file: PolicyFile, report: Report): MapTree | null {
-  const start: Place = { file: file.path, line: 1, column: 1, length: 1 };
+  const start: SourceSpan = { file: file.path, line: 1, column: 1, length: 1 };
   if (file.text === undefined) {
     const [code, message, hint] = PROBLEMS[file.problem];
     report.add(code, start, file.detail === '' ? message : `${message}: ${file.detail}`, hint ? { hint } : {});
     return null;
   }
-  const tree = new Reader(file.path, file.text, report).read();
+  const tree = new YamlReader(file.path, file.text, report).read();
   if (!tree || tree.kind === 'map') return tree;
   if (tree.kind === 'scalar' && tree.value === null) return { kind: 'map', entries: [], place: start };
   report.add('wrong-type', tree.place, 'a policy file is a map of sections', { expected: '`section: …`' });
@@ -106,11 +106,11 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** The library tells of its stack's end as of any other error. */
 const isTooDeep = ({ message }: YAMLError): boolean => /call stack/i.test(message);
 
-class Reader {
+class YamlReader {
   readonly #path: string;
   readonly #text: string;
   readonly #report: Report;
-  readonly #lines: Lines;
+  readonly #lines: LineIndex;
   /** Where tags stand that nobody knows. */
   readonly #tags: { readonly from: number; readonly to: number }[] = [];
   /** Aliases that were refused: once each, for a bomb has a thousand. */
@@ -119,7 +119,7 @@ class Reader {
   constructor(path: string, text: string, report: Report) {
     this.#path = path;
     this.#text = text;
-    this.#lines = new Lines(text);
+    this.#lines = new LineIndex(text);
     this.#report = report;
   }
 
@@ -131,10 +131,10 @@ class Reader {
       version: '1.2',
       schema: 'core',
     });
-    for (const error of [...this.#telling(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
-      if (this.#tellSlip(error)) continue;
+    for (const error of [...this.#primaryErrors(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
+      if (this.#reportSlip(error)) continue;
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
-      const open = openingOf(document.contents, error);
+      const open = unclosedTokenOf(document.contents, error);
       const place = open ? this.#place(open.at, open.at + 1) : this.#place(error.pos[0], error.pos[1]);
       if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
       if (open) {
@@ -149,10 +149,10 @@ class Reader {
   }
 
   /** The errors that stand for themselves: an error mostly has others on its line and after it in its train. */
-  #telling(errors: readonly YAMLError[]): readonly YAMLError[] {
+  #primaryErrors(errors: readonly YAMLError[]): readonly YAMLError[] {
     const lines = new Set<number>();
     const [first] = errors;
-    if (first && losesItsWay(first)) return [first];
+    if (first && derailsParser(first)) return [first];
     return errors
       .filter(({ code }, at) => at === 0 || code !== 'UNEXPECTED_TOKEN')
       .filter(({ pos }) => {
@@ -163,7 +163,7 @@ class Reader {
   }
 
   /** Reports an indentation that slipped, at its line; false where an error is about something else. */
-  #tellSlip(error: YAMLError): boolean {
+  #reportSlip(error: YAMLError): boolean {
     const slip = findSlip(error, this.#lines.placeOf(error.pos[0]).line, this.#text);
     if (!slip) return false;
     const { line, spaces, hint } = slip;
@@ -183,11 +183,11 @@ class Reader {
     const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
     if (!key || isQuoted)
       return code === 'TAG_RESOLVE_FAILED' ? { hint: 'a text that begins with `!` needs quotes' } : {};
-    return { hint: `put the whole expression in quotes: ${key}: ${quoted(meantBy(value))}` };
+    return { hint: `put the whole expression in quotes: ${key}: ${quoted(withoutOuterQuotes(value))}` };
   }
 
   /** `depth` counts the maps and lists around the node. */
-  #tree(node: Node | null, fallback: Place, depth: number): Tree {
+  #tree(node: Node | null, fallback: SourceSpan, depth: number): Tree {
     if (!node) return { kind: 'scalar', value: null, source: '', place: fallback };
     const place = node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback;
     this.#refuseFeatures(node, place);
@@ -207,8 +207,8 @@ class Reader {
     return { kind: 'scalar', value: plain(value, source), source, place };
   }
 
-  #entries(items: readonly { key: unknown; value: unknown }[], around: Place, depth: number): Entry[] {
-    const first = new Map<string, Place>();
+  #entries(items: readonly { key: unknown; value: unknown }[], around: SourceSpan, depth: number): Entry[] {
+    const first = new Map<string, SourceSpan>();
     const entries: Entry[] = [];
     for (const item of items) {
       const keyNode = asNode(item.key);
@@ -234,7 +234,7 @@ class Reader {
     return entries;
   }
 
-  #refuseFeatures(node: Node, place: Place): void {
+  #refuseFeatures(node: Node, place: SourceSpan): void {
     const refuse = (what: string) => this.#report.add('yaml-feature', place, `${what} not part of the policy language`);
     if (isAlias(node) && !this.#aliases.has(node.source)) refuse('aliases are');
     if (isAlias(node)) this.#aliases.add(node.source);
@@ -242,12 +242,12 @@ class Reader {
   }
 
   /** The place of a value; of its tag, where that is refused, so that only this is said. */
-  #placeOf(from: number, to: number): Place {
+  #placeOf(from: number, to: number): SourceSpan {
     const tag = this.#tags.find((one) => one.to <= from && this.#text.slice(one.to, from).trim() === '');
     return tag ? this.#place(tag.from, tag.to) : this.#place(from, to);
   }
 
-  #place(from: number, to: number): Place {
+  #place(from: number, to: number): SourceSpan {
     const { line, column } = this.#lines.placeOf(Math.min(from, this.#text.length));
     const end = this.#text.indexOf('\n', from);
     const last = Math.min(to, end < 0 ? this.#text.length : end);
@@ -256,7 +256,7 @@ class Reader {
 }
 
 /** The expression of a line: without the quotes around it, where only that is CEL: `"a == "b""`. */
-function meantBy(value: string): string {
+function withoutOuterQuotes(value: string): string {
   const inner = /^(["'])(.*)\1$/.exec(value)?.[2];
   return inner !== undefined && !isCel(value) && isCel(inner) ? inner : value;
 }

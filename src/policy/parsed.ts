@@ -10,7 +10,7 @@ import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import { plainText } from './decimal-text.ts';
-import type { Diagnostic, Place } from './diagnostics.ts';
+import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { draftLearning, type LearningDraft } from './learning.ts';
 import { draftRateLimits, type RateLimitDraft, readAdmission } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
@@ -38,8 +38,15 @@ import {
 } from './schema.ts';
 import { LedgerText } from './schema-budgets.ts';
 import { RecordsText } from './schema-records.ts';
-import { checkNamed, checkSection, type Named, type Source, sectionSubject, unknownName } from './scope.ts';
 import { findSecrets } from './secrets.ts';
+import {
+  type CheckContext,
+  checkNamed,
+  checkSection,
+  type NamedItem,
+  reportUnknownName,
+  sectionSubject,
+} from './sections.ts';
 import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
@@ -57,22 +64,22 @@ export interface ParsedPolicy {
   /** Some file could not be read, so that what seems to be missing may stand there. */
   readonly isPartial: boolean;
   /** The beginning of the policy: the place of what is missing altogether. */
-  readonly start: Place;
+  readonly start: SourceSpan;
   /** The plugins that it lists: to be loaded before it is compiled. */
   readonly plugins: readonly PluginDraft[];
   /** What a Credit is worth; null where that is wrong. */
-  readonly credit: Credit | null;
+  readonly credit: CreditValue | null;
   /** Null where a section is wrong. */
-  readonly settings: Settings | null;
+  readonly settings: PolicySettings | null;
   readonly tasks: readonly Task[];
-  readonly providers: readonly Named<ProviderText>[];
-  readonly providersPlace: Place;
+  readonly providers: readonly NamedItem<ProviderText>[];
+  readonly providersPlace: SourceSpan;
   readonly models: readonly ModelDraft[];
   /** Every ID of the catalog, those of faulty models too, with its place. */
-  readonly modelIds: ReadonlyMap<string, Place>;
+  readonly modelIds: ReadonlyMap<string, SourceSpan>;
   /** Nothing is wrong with the catalog, so that rules can be judged by it. */
   readonly hasSoundModels: boolean;
-  readonly selectors: readonly Named<SelectorText>[];
+  readonly selectors: readonly NamedItem<SelectorText>[];
   readonly constraints: readonly ConstraintDraft[];
   readonly preferences: readonly PreferenceDraft[];
   readonly budgets: readonly BudgetDraft[];
@@ -88,16 +95,16 @@ export interface ParsedPolicy {
 }
 
 /** What the policy says that a Credit is worth. */
-export interface Credit {
+export interface CreditValue {
   /** USD, as in the snapshot. */
   readonly usd: string;
   /** Of the figure; the beginning of the policy where it is left out. */
-  readonly place: Place;
+  readonly place: SourceSpan;
   readonly isStated: boolean;
 }
 
 /** The sections that are figures alone. */
-export interface Settings
+export interface PolicySettings
   extends Pick<
     PolicySnapshot,
     'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'languageWorth'
@@ -129,25 +136,25 @@ export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
   return { files, isPartial, start, ...content, hasSoundModels, diagnostics: report.found };
 }
 
-function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
-  const { sections, start } = source;
-  checkVersion(source);
-  const { credit, usdPerCredit } = readCredits(source);
-  const settings = readSettings(source, usdPerCredit);
-  const tasks = compileTasks(source);
+function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
+  const { sections, start } = context;
+  checkVersion(context);
+  const { credit, usdPerCredit } = readCredits(context);
+  const settings = readSettings(context, usdPerCredit);
+  const tasks = compileTasks(context);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
-  const providers = checkNamed('providers', ProviderText, source);
+  const providers = checkNamed('providers', ProviderText, context);
   const asksForKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
-  const isHosted = ({ data }: Named<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
+  const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
-  const problemsBefore = source.report.found.length;
-  const likeOthers = readValue('unstated_latency', source) === 'median' ? hosted : null;
-  const { drafts, ids } = draftModels({ ...source, usdPerCredit, asksForKey, likeOthers, taskIndex });
-  const hasSoundModels = source.report.found.length === problemsBefore && ids.size > 0;
-  const baseline = readBaseline(ids, source);
-  const selectors = draftSelectors(source, ids);
-  const constraints = draftConstraints(source);
-  const preferences = draftPreferences(source);
+  const problemsBefore = context.report.found.length;
+  const likeOthers = readValue('unstated_latency', context) === 'median' ? hosted : null;
+  const { drafts, ids } = draftModels({ ...context, usdPerCredit, asksForKey, likeOthers, taskIndex });
+  const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
+  const baseline = readBaseline(ids, context);
+  const selectors = draftSelectors(context, ids);
+  const constraints = draftConstraints(context);
+  const preferences = draftPreferences(context);
   const names = {
     models: ids,
     providers: new Set(providers.map(({ name }) => name)),
@@ -156,7 +163,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     tasks: taskIndex,
   };
   return {
-    plugins: draftPlugins(source),
+    plugins: draftPlugins(context),
     credit,
     settings: settings && { ...settings, baseline },
     tasks,
@@ -168,17 +175,17 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     selectors,
     constraints,
     preferences,
-    budgets: draftBudgets(source, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
-    rateLimits: draftRateLimits(source),
-    contentMatch: contentMatch(source),
-    learning: draftLearning(source),
-    payments: draftPayments(source, usdPerCredit),
-    cases: draftCases(source, names),
+    budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
+    rateLimits: draftRateLimits(context),
+    contentMatch: contentMatch(context),
+    learning: draftLearning(context),
+    payments: draftPayments(context, usdPerCredit),
+    cases: draftCases(context, names),
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };
 }
 
-function checkVersion({ sections, start, report }: Source): void {
+function checkVersion({ sections, start, report }: CheckContext): void {
   const entry = sections.get('version');
   if (entry) checkValue(SECTIONS.version, { path: 'version', tree: entry.value, place: entry.place }, report);
   else report.add('no-version', start, 'the policy does not state its `version`', { expected: '`version: 1`' });
@@ -186,26 +193,26 @@ function checkVersion({ sections, start, report }: Source): void {
 
 const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
 
-function readCredits(source: Source): { credit: Credit | null; usdPerCredit: Decimal } {
-  const { tree } = sectionSubject('credits', source);
-  const checked = checkSection('credits', CreditsText, source);
+function readCredits(context: CheckContext): { credit: CreditValue | null; usdPerCredit: Decimal } {
+  const { tree } = sectionSubject('credits', context);
+  const checked = checkSection('credits', CreditsText, context);
   const stated = valueAt(tree, 'usd_per_credit');
-  const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', source.report) : USD_PER_CREDIT;
+  const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', context.report) : USD_PER_CREDIT;
   if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
-  const place = stated?.place ?? source.start;
+  const place = stated?.place ?? context.start;
   return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
 }
 
-function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline'> | null {
+function readSettings(context: CheckContext, credit: Decimal): Omit<PolicySettings, 'baseline'> | null {
   const usdPerCredit = toNumber(credit);
-  const gateway = readGateway(source);
-  const defaultWeights = readWeights(source);
-  const reference = checkSection('reference_price', ReferencePriceText, source);
-  const answerWorth = readValue('answer_worth', source);
-  const languageWorth = readValue('language_worth', source);
-  const admitUnstated = readValue('unstated_languages', source) === 'admit';
-  const records = checkSection('records', RecordsText, source);
-  const ledger = readLedger(source);
+  const gateway = readGateway(context);
+  const defaultWeights = readWeights(context);
+  const reference = checkSection('reference_price', ReferencePriceText, context);
+  const answerWorth = readValue('answer_worth', context);
+  const languageWorth = readValue('language_worth', context);
+  const admitUnstated = readValue('unstated_languages', context) === 'admit';
+  const records = checkSection('records', RecordsText, context);
+  const ledger = readLedger(context);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
   // A yardstick for weights, so that doubles do.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
@@ -224,11 +231,11 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   };
 }
 
-function readGateway(source: Source): GatewayPolicy | null {
-  const text = checkSection('gateway', GatewayText, source);
+function readGateway(context: CheckContext): GatewayPolicy | null {
+  const text = checkSection('gateway', GatewayText, context);
   if (!text) return null;
-  const { tree } = sectionSubject('gateway', source);
-  checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), source.report);
+  const { tree } = sectionSubject('gateway', context);
+  checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), context.report);
   return {
     bodyBytesMax: text.body_bytes_max,
     messagesMax: text.messages_max,
@@ -238,21 +245,21 @@ function readGateway(source: Source): GatewayPolicy | null {
     alternatives: text.alternatives,
     retriesMax: text.retries_max,
     allowPrivateImageUrls: text.allow_private_image_urls,
-    corsOrigins: readOrigins(text, tree, source.report),
-    admission: readAdmission(text, tree, source.report),
+    corsOrigins: readOrigins(text, tree, context.report),
+    admission: readAdmission(text, tree, context.report),
   };
 }
 
-function readLedger(source: Source): LedgerPolicy | null {
-  const text = checkSection('ledger', LedgerText, source);
+function readLedger(context: CheckContext): LedgerPolicy | null {
+  const text = checkSection('ledger', LedgerText, context);
   return text && { contentionWaitMs: text.contention_wait_ms, onCrash: text.on_crash };
 }
 
-function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {
-  const text = checkSection('default_weights', WeightsText, source);
+function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | null {
+  const text = checkSection('default_weights', WeightsText, context);
   if (text?.cost === 0 && text.quality === 0) {
-    const { place } = sectionSubject('default_weights', source);
-    source.report.add('out-of-range', place, 'the weights cannot both be 0', { expected: 'at least one above 0' });
+    const { place } = sectionSubject('default_weights', context);
+    context.report.add('out-of-range', place, 'the weights cannot both be 0', { expected: 'at least one above 0' });
   }
   return text;
 }
@@ -260,7 +267,7 @@ function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {
 /** A section that is one value; its default where it is left out or wrong. */
 function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_latency' | 'unstated_languages'>(
   name: Name,
-  { sections, report }: Source,
+  { sections, report }: CheckContext,
 ): Static<(typeof SECTIONS)[Name]> {
   const entry = sections.get(name);
   const fallback: Static<(typeof SECTIONS)[Name]> = SECTIONS[name].default;
@@ -270,10 +277,10 @@ function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_la
 }
 
 /** The ID of the baseline; null for none. A model that is only left out here is fine. */
-function readBaseline(ids: ReadonlyMap<string, Place>, { sections, report }: Source): string | null {
+function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }: CheckContext): string | null {
   const entry = sections.get('baseline');
   if (!entry) return null;
   const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
-  if (id !== null && !ids.has(id)) unknownName('model', id, ids.keys(), entry.value.place, report);
+  if (id !== null && !ids.has(id)) reportUnknownName('model', id, ids.keys(), entry.value.place, report);
   return id;
 }

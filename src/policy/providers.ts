@@ -2,16 +2,16 @@ import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contra
 import type { Provider } from '../core/snapshot.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { checkOptions } from './check.ts';
-import type { Place } from './diagnostics.ts';
-import { readable } from './readable.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { findService, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
-import { emptyMap, type Named } from './scope.ts';
-import { findService, type Service } from './service.ts';
+import { emptyMap, type NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
 /** A provider of the policy in this environment. */
-export interface ProviderState {
+export interface ProviderSetup {
   readonly name: string;
   /** Null where the policy is wrong about it. */
   readonly provider: Provider | null;
@@ -20,7 +20,7 @@ export interface ProviderState {
   /** Serves only while no other can. */
   readonly whenAlone: boolean;
   /** Where the policy names it. */
-  readonly place: Place;
+  readonly place: SourceSpan;
   /** What its adapter cannot ask of a model. */
   readonly lacks?: PreparedProvider['lacks'];
 }
@@ -31,16 +31,16 @@ export interface Environment {
 }
 
 /** What providers are compiled against. */
-interface Scope {
+interface ProviderContext {
   readonly report: Report;
   readonly env: Environment;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
 }
 
 /** Compiles a provider, and asks the environment whether it can serve. */
-export function compileProvider(named: Named<ProviderText>, scope: Scope): ProviderState {
+export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderContext): ProviderSetup {
   const { data, name, tree, place } = named;
-  const parts = data ?? readable(ProviderText, tree);
+  const parts = data ?? validPartsOf(ProviderText, tree);
   const whenAlone = parts.serve === 'when_alone';
   if (parts.passthrough?.includes('*')) {
     const message = `\`${named.path}\` passes on every field that a caller sends`;
@@ -77,13 +77,17 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
   return { ...state, provider, unset, lacks: adapter?.lacks };
 }
 
-interface Adapter extends Pick<ProviderState, 'lacks'> {
+interface AdapterSetup extends Pick<ProviderSetup, 'lacks'> {
   readonly name: string;
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
 /** Checks the settings meant for the adapter, and what it needs beside them. */
-function prepareAdapter({ path, tree, place }: Named<ProviderText>, service: Service, scope: Scope): Adapter | null {
+function prepareAdapter(
+  { path, tree, place }: NamedItem<ProviderText>,
+  service: ProviderService,
+  scope: ProviderContext,
+): AdapterSetup | null {
   const { plugin, preset } = service;
   const subject = { path: `${path}.settings`, tree: valueAt(tree, 'settings') ?? emptyMap(place), place };
   const checked = checkOptions(plugin.settings, subject, scope.report);
@@ -114,18 +118,18 @@ function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unkno
   }
 }
 
-interface Address {
+interface AddressSetup {
   readonly url: string | null;
   /** The variable that should hold it, where that is not set. */
   readonly unset: readonly string[];
 }
 
 function resolveAddress(
-  { path, tree }: Named<ProviderText>,
+  { path, tree }: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
   preset: ProviderPreset,
-  scope: Scope,
-): Address {
+  scope: ProviderContext,
+): AddressSetup {
   const isStated = data.base_url !== undefined || data.base_url_env !== undefined;
   const { base_url: literal, base_url_env: variable } = isStated
     ? data
@@ -163,7 +167,7 @@ function resolveAddress(
 /** The end of an address that a call goes to: paths are appended to what a policy states. */
 const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
-function refusePathOfCall(url: string, what: string, place: Place, { report }: Scope): void {
+function refusePathOfCall(url: string, what: string, place: SourceSpan, { report }: ProviderContext): void {
   const [path] = OF_A_CALL.exec(url) ?? [];
   if (path === undefined) return;
   report.add('bad-form', place, `${what} ends in \`${path}\`, which is appended to it with each call`, {
@@ -176,6 +180,6 @@ function behind(url: string | null, path: string | undefined): string | null {
   return url !== null && path !== undefined && new URL(url).pathname === '/' ? url + path : url;
 }
 
-function isSet(variable: string, scope: Scope): boolean {
+function isSet(variable: string, scope: ProviderContext): boolean {
   return (scope.env.get(variable) ?? '').trim() !== '';
 }

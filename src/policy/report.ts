@@ -1,4 +1,4 @@
-import { type Details, DIAGNOSTICS, type Diagnostic, type DiagnosticCode, type Place } from './diagnostics.ts';
+import { type Details, DIAGNOSTICS, type Diagnostic, type DiagnosticCode, type SourceSpan } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
 /** Collects the problems of one load. */
@@ -15,7 +15,7 @@ export class Report {
     return this.#found;
   }
 
-  add(code: DiagnosticCode, place: Place, message: string, details: Details = {}): void {
+  add(code: DiagnosticCode, place: SourceSpan, message: string, details: Details = {}): void {
     const { file, line, column, length } = place;
     const { severity } = DIAGNOSTICS[code];
     // Masked here, once, because names and values of the policy are part of many messages.
@@ -31,7 +31,7 @@ export class Report {
 
   /** All problems by file, line and column. Where a secret or an alias stands, that is all that is said. */
   sorted(): Diagnostic[] {
-    const at = (found: Place) => `${found.file}\n${found.line}\n${found.column}`;
+    const at = (found: SourceSpan) => `${found.file}\n${found.line}\n${found.column}`;
     const isFinal = ({ code }: Diagnostic) => code === 'secret' || code === 'yaml-feature';
     const settled = new Set(this.#found.filter(isFinal).map(at));
     const seen = new Set<string>();

@@ -1,6 +1,6 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { ConstraintText, PreferenceText } from './schema-rules.ts';
-import { checkList, type Named, type Source } from './scope.ts';
+import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { type ScalarTree, type Tree, valueAt } from './tree.ts';
 
 /** An expression as the policy states it. */
@@ -14,7 +14,7 @@ export interface ExpressionDraft {
 interface RuleDraft {
   readonly name: string;
   /** Of its name. */
-  readonly place: Place;
+  readonly place: SourceSpan;
   readonly when: ExpressionDraft | null;
   /** False where a key of it is wrong: then only its expressions are looked at. */
   readonly isWhole: boolean;
@@ -30,37 +30,37 @@ export interface PreferenceDraft extends RuleDraft {
   readonly prefer: ExpressionDraft | null;
   /** Null where it is wrong. */
   readonly worth: number | null;
-  readonly worthPlace: Place;
+  readonly worthPlace: SourceSpan;
 }
 
 /** The constraints of the policy, checked but for their expressions. */
-export function draftConstraints(source: Source): ConstraintDraft[] {
-  return checkList('constraints', ConstraintText, source).map((named) => {
+export function draftConstraints(context: CheckContext): ConstraintDraft[] {
+  return checkList('constraints', ConstraintText, context).map((named) => {
     const { data, path } = named;
     const require = expressionAt(named, 'require');
     const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
     if (data && !require && maxLatencyMs === null && maxCostCredits === null) {
       const message = `\`${path}\` limits nothing: it needs the key \`require\`, \`max_latency_ms\` or \`max_cost_credits\``;
-      source.report.add('missing-key', placeOf(named), message);
+      context.report.add('missing-key', placeOf(named), message);
     }
     return { ...ruleOf(named), require, maxLatencyMs, maxCostCredits };
   });
 }
 
 /** The preferences of the policy, checked but for their expressions. */
-export function draftPreferences(source: Source): PreferenceDraft[] {
-  return checkList('preferences', PreferenceText, source).map((named) => {
+export function draftPreferences(context: CheckContext): PreferenceDraft[] {
+  return checkList('preferences', PreferenceText, context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
     const worthPlace = valueAt(named.tree, 'worth')?.place ?? named.place;
     return { ...ruleOf(named), prefer, worth: named.data?.worth ?? null, worthPlace };
   });
 }
 
-function ruleOf(named: Named<unknown>): RuleDraft {
+function ruleOf(named: NamedItem<unknown>): RuleDraft {
   return { name: named.name, place: placeOf(named), when: expressionAt(named, 'when'), isWhole: named.data !== null };
 }
 
-function placeOf({ tree, place }: Named<unknown>): Place {
+function placeOf({ tree, place }: NamedItem<unknown>): SourceSpan {
   return valueAt(tree, 'name')?.place ?? place;
 }
 

@@ -1,5 +1,5 @@
 import type { Program } from './cel-check.ts';
-import type { Checker } from './expressions.ts';
+import type { ExpressionChecker } from './expressions.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule-drafts.ts';
@@ -31,7 +31,11 @@ export interface CheckedRules {
 }
 
 /** Checks every expression of the rules and selectors, by its types and by the names in it. */
-export function* checkRules(parsed: ParsedPolicy, check: Checker, report: Report): Generator<undefined, CheckedRules> {
+export function* checkRules(
+  parsed: ParsedPolicy,
+  check: ExpressionChecker,
+  report: Report,
+): Generator<undefined, CheckedRules> {
   const constraints: CheckedConstraint[] = [];
   for (const draft of parsed.constraints) {
     constraints.push({ draft, when: check.when(draft.when), require: check.of(draft.require, 'constraint') });

@@ -1,4 +1,4 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { ScalarTree } from './tree.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { ScalarTree } from './tree.ts';
  * quoted with escapes, folded over lines, or a block. `from` and `to` count UTF-16 units of the
  * value. A part that spans lines is marked to the end of its first.
  */
-export function placeWithin(tree: ScalarTree, text: string, from: number, to: number): Place {
+export function placeWithin(tree: ScalarTree, text: string, from: number, to: number): SourceSpan {
   const { file, line, column } = tree.place;
   const value = String(tree.value);
   const offsets = alignScalar(text, offsetOf(text, line, column), value);

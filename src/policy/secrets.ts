@@ -1,4 +1,4 @@
-import { maskLooks, maskSecrets } from './mask.ts';
+import { maskSecretShapes, maskSecrets } from './mask.ts';
 import type { Report } from './report.ts';
 import type { MapTree, ScalarTree, Tree } from './tree.ts';
 
@@ -19,19 +19,19 @@ export function findSecrets(file: MapTree, report: Report): void {
 }
 
 /** What counts as a secret in a section, and what is to be done about one. */
-interface Kind {
+interface SecretKind {
   looksSecret(text: string): boolean;
   hintFor(key: string): { readonly hint: string };
 }
 
-const looksSecret = (text: string): boolean => maskLooks(text) !== text;
+const looksSecret = (text: string): boolean => maskSecretShapes(text) !== text;
 
-const OF_OTHERS: Kind = {
+const OF_OTHERS: SecretKind = {
   looksSecret,
   hintFor: () => ({ hint: 'put the secret in an environment variable and name that variable in `api_key_env`' }),
 };
 
-const OF_PAYMENTS: Kind = {
+const OF_PAYMENTS: SecretKind = {
   looksSecret: (text) => maskSecrets(text) !== text || text.split(',').some(isKeyedAddress),
   hintFor: (key) => ({
     hint: key.startsWith('rpc_url')
@@ -52,7 +52,7 @@ function isKeyedAddress(text: string): boolean {
   );
 }
 
-function find(tree: Tree, kind: Kind, report: Report, key: string): void {
+function find(tree: Tree, kind: SecretKind, report: Report, key: string): void {
   if (tree.kind === 'map') {
     for (const entry of tree.entries) {
       if (kind.looksSecret(entry.key))
@@ -66,7 +66,7 @@ function find(tree: Tree, kind: Kind, report: Report, key: string): void {
   }
 }
 
-function isSecret(key: string, { value, source }: ScalarTree, kind: Kind): boolean {
+function isSecret(key: string, { value, source }: ScalarTree, kind: SecretKind): boolean {
   if (value === null || source === '') return false;
   // Keys of some providers have no mark of their own: what is not a variable's name is taken for one.
   if (VARIABLE_KEYS.has(key)) return !isVariable(source) || kind.looksSecret(source);

@@ -1,20 +1,20 @@
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import type { Selector } from '../core/snapshot.ts';
 import { checkOptions, type Subject } from './check.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { optionsOf } from './plugin-options.ts';
 import { Report } from './report.ts';
 import { SelectorText } from './schema.ts';
-import { checkNamed, emptyMap, type Named, type Source, unknownOfPlugins } from './scope.ts';
+import { type CheckContext, checkNamed, emptyMap, type NamedItem, reportUnknownPlugin } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** Selectors that every policy has, each with the strategy of its name. */
 const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'] as const;
 
 /** The selectors of the policy and those that always exist. No name is one of a model too. */
-export function draftSelectors(source: Source, ids: ReadonlyMap<string, Place>): Named<SelectorText>[] {
-  const stated = checkNamed('selectors', SelectorText, source);
-  const place = source.sections.get('selectors')?.place ?? source.start;
+export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, SourceSpan>): NamedItem<SelectorText>[] {
+  const stated = checkNamed('selectors', SelectorText, context);
+  const place = context.sections.get('selectors')?.place ?? context.start;
   const others = BUILT_IN.filter((name) => !stated.some((selector) => selector.name === name)).map((name) => ({
     name,
     path: `selectors.${name}`,
@@ -23,17 +23,17 @@ export function draftSelectors(source: Source, ids: ReadonlyMap<string, Place>):
     data: { strategy: name, options: {} },
   }));
   for (const { name, place: at } of [...stated, ...others]) {
-    if (ids.has(name)) refuseClash(name, at, ids, source.report);
+    if (ids.has(name)) refuseClash(name, at, ids, context.report);
   }
   return [...stated, ...others];
 }
 
-interface Scope {
+interface SelectorContext {
   readonly report: Report;
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
 }
 
-type StatedSelector = Named<SelectorText>;
+type SelectorItem = NamedItem<SelectorText>;
 
 /** A selector but for its filter of models, which is that of the selector `filterOf`. */
 export interface SelectorDraft extends Omit<Selector, 'allows'> {
@@ -45,8 +45,8 @@ export interface SelectorDraft extends Omit<Selector, 'allows'> {
  * all options. Wrong selectors are in the report instead.
  */
 export function* compileSelectors(
-  stated: readonly StatedSelector[],
-  scope: Scope,
+  stated: readonly SelectorItem[],
+  scope: SelectorContext,
 ): Generator<undefined, SelectorDraft[]> {
   const drafts: SelectorDraft[] = [];
   const byName = new Map(stated.map((selector) => [selector.name, selector]));
@@ -59,15 +59,15 @@ export function* compileSelectors(
 }
 
 function compileSelector(
-  named: StatedSelector,
-  others: ReadonlyMap<string, StatedSelector>,
-  { strategies, report }: Scope,
+  named: SelectorItem,
+  others: ReadonlyMap<string, SelectorItem>,
+  { strategies, report }: SelectorContext,
 ): SelectorDraft | null {
   const { name, tree, data } = named;
   if (!data) return null;
   const plugin = strategies.get(data.strategy);
   if (!plugin) {
-    unknownOfPlugins('strategy', data.strategy, strategies.keys(), placeAt(tree, 'strategy'), report);
+    reportUnknownPlugin('strategy', data.strategy, strategies.keys(), placeAt(tree, 'strategy'), report);
     return null;
   }
   const former = formerStrategy(plugin, named, strategies, report);
@@ -85,13 +85,13 @@ function compileSelector(
   return { name, strategy: strategy.name, options, filterOf };
 }
 
-const optionsSubject = ({ path, tree, place }: StatedSelector): Subject => ({
+const optionsSubject = ({ path, tree, place }: SelectorItem): Subject => ({
   path: `${path}.options`,
   tree: valueAt(tree, 'options') ?? emptyMap(place),
   place,
 });
 
-interface Former {
+interface FormerStrategy {
   readonly by: StrategyPlugin;
   readonly option: string;
 }
@@ -99,10 +99,10 @@ interface Former {
 /** The strategy that still takes an option of an earlier version which the selector states; null where it states none. */
 function formerStrategy(
   { name, formerly }: StrategyPlugin,
-  { path, tree }: StatedSelector,
+  { path, tree }: SelectorItem,
   strategies: ReadonlyMap<string, StrategyPlugin>,
   report: Report,
-): Former | null {
+): FormerStrategy | null {
   const options = valueAt(tree, 'options');
   const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
   const by = formerly && strategies.get(formerly.by);
@@ -116,7 +116,7 @@ function formerStrategy(
 /** A selector that is named like its strategy is relied upon by that name: options of its own may break what it promises. */
 function warnOfDepartures(
   { name, inherits }: StrategyPlugin,
-  selector: StatedSelector,
+  selector: SelectorItem,
   inherited: Readonly<Record<string, unknown>>,
   options: Readonly<Record<string, unknown>>,
   report: Report,
@@ -135,9 +135,9 @@ function warnOfDepartures(
 /** Options that a selector leaves out and its strategy has it inherit; null where they cannot be had, and the report says why. */
 function inheritedBy(
   { name: strategy, inherits }: StrategyPlugin,
-  selector: StatedSelector,
-  others: ReadonlyMap<string, StatedSelector>,
-  { strategies, report }: Scope,
+  selector: SelectorItem,
+  others: ReadonlyMap<string, SelectorItem>,
+  { strategies, report }: SelectorContext,
 ): Readonly<Record<string, unknown>> | null {
   if (!inherits) return {};
   const { required, optional = [] } = inherits;
@@ -163,7 +163,7 @@ function inheritedBy(
   return Object.fromEntries(keys.map((key) => [key, options[key]]));
 }
 
-function refuseClash(name: string, place: Place, ids: ReadonlyMap<string, Place>, report: Report): void {
+function refuseClash(name: string, place: SourceSpan, ids: ReadonlyMap<string, SourceSpan>, report: Report): void {
   const model = ids.get(name);
   report.add('duplicate-name', place, `\`${name}\` names both a selector and a model`, {
     hint: 'callers give either as `model`, so the names must differ',

@@ -1,14 +1,14 @@
 import type { Task } from '../core/snapshot.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { TaskText } from './schema.ts';
-import { checkNamed, type Source } from './scope.ts';
+import { type CheckContext, checkNamed } from './sections.ts';
 
 const GENERAL: Task = { name: 'general', expectedOutputTokens: 400, defaultInputTokens: 500, minUsefulOutput: 64 };
 /** Words with a meaning of their own beside task names in a model's `quality`. */
 const NOT_TASKS = ['default', 'basis'];
 
 /** The tasks of the policy and those that always exist, `general` first. One that it does not size takes the sizes of `general`. */
-export function compileTasks(scope: Source): Task[] {
+export function compileTasks(scope: CheckContext): Task[] {
   const tasks: Task[] = [];
   for (const { name, data, place } of checkNamed('tasks', TaskText, scope)) {
     if (NOT_TASKS.includes(name)) {

@@ -1,4 +1,4 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
 /** A value of a policy with the place where it stands. Plain data: it may cross from a worker. */
@@ -7,25 +7,25 @@ export type Tree = MapTree | ListTree | ScalarTree;
 export interface MapTree {
   readonly kind: 'map';
   readonly entries: readonly Entry[];
-  readonly place: Place;
+  readonly place: SourceSpan;
 }
 export interface ListTree {
   readonly kind: 'list';
   readonly items: readonly Tree[];
-  readonly place: Place;
+  readonly place: SourceSpan;
 }
 export interface ScalarTree {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
   /** As written, without quotes: decimals are read from here. */
   readonly source: string;
-  readonly place: Place;
+  readonly place: SourceSpan;
 }
 
 /** A key of a map with its value; `place` is the key's. */
 export interface Entry {
   readonly key: string;
-  readonly place: Place;
+  readonly place: SourceSpan;
   readonly value: Tree;
 }
 
@@ -45,7 +45,7 @@ export function valueAt(tree: Tree, ...path: readonly (string | number)[]): Tree
 }
 
 /** The place of the value under a path; where there is none, that of the nearest that is. */
-export function placeAt(tree: Tree, ...path: readonly (string | number)[]): Place {
+export function placeAt(tree: Tree, ...path: readonly (string | number)[]): SourceSpan {
   for (let depth = path.length; depth > 0; depth--) {
     const found = valueAt(tree, ...path.slice(0, depth));
     if (found) return found.place;

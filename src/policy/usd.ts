@@ -12,7 +12,7 @@ const CREDIT_DECIMALS = 6;
 const power = (exponent: number): bigint => 10n ** BigInt(exponent);
 
 /** An amount of USD, as written and as it is counted. */
-export interface Amount {
+export interface UsdAmount {
   readonly usd: Decimal;
   readonly credits: Microcredits;
 }
@@ -36,7 +36,7 @@ export class UsdReader {
     this.#report = report;
   }
 
-  read(tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up'): Amount | null {
+  read(tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up'): UsdAmount | null {
     const usd = figureAt(tree, key, value, this.#report);
     if (!usd) return null;
     const { digits, scale } = this.#usdPerCredit;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LoadedModule, LoadedModules, PluginShelf } from '../plugin-host/load.ts';
+import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
@@ -9,14 +9,14 @@ import type { PolicyEnvironment } from '../records/record.ts';
 import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
-import type { Parsed } from './language.ts';
+import type { ParsedFiles } from './parse-files.ts';
 import { buildRuntime, type Runtime } from './runtime.ts';
 import { inSlices, Superseded } from './slices.ts';
-import { type Bundle, hashOf } from './source.ts';
+import { hashOf, type PolicyBundle } from './source.ts';
 
 /** A policy that is fit to serve. */
 export interface Candidate {
-  readonly bundle: Bundle;
+  readonly bundle: PolicyBundle;
   readonly runtime: Runtime;
   /** The bare data of the policy, as JSON: the next one is compared with it. */
   readonly outline: string;
@@ -28,19 +28,19 @@ export interface Candidate {
 }
 
 /** A policy that is not, with all that is wrong with it. */
-export interface Rejected {
+export interface RejectedPolicy {
   readonly problems: readonly Diagnostic[];
   /** What no place in a file can be named for; null when the problems say it all. */
   readonly message: string | null;
 }
 
 /** What policies are judged with. */
-export interface Judge {
+export interface PolicyTools {
   /** The policy's folder; relative plugins are looked for from here. */
   readonly folder: string;
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
-  readonly shelf: PluginShelf;
+  readonly loader: PluginLoader;
   readonly env: Environment;
   /** What is known of endpoints by their names, whatever policy they are in; without it, nothing is. */
   readonly health?: Health;
@@ -53,20 +53,24 @@ export interface Judge {
   /** Runs the policy's own cases on a runtime that does not serve yet; yields between them. Returns the failures. */
   rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
   /** See `parseFiles`. */
-  parse(files: readonly PolicyFile[], before: string | null): Parsed | Promise<Parsed>;
+  parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
 }
 
-export interface JudgeOptions {
+export interface CandidateOptions {
   /** The policy in force, to compare with. */
   readonly inForce?: Candidate;
   readonly isStale?: () => boolean;
 }
 
 /** Steps 3 to 6: check, compile, build, rehearse. Throws Superseded once stale, and nothing else. */
-export async function judge(bundle: Bundle, tools: Judge, options: JudgeOptions = {}): Promise<Candidate | Rejected> {
-  const prepared = await prepare(bundle, tools, options);
+export async function buildCandidate(
+  bundle: PolicyBundle,
+  tools: PolicyTools,
+  options: CandidateOptions = {},
+): Promise<Candidate | RejectedPolicy> {
+  const prepared = await compileCandidate(bundle, tools, options);
   if (isRejected(prepared)) return prepared;
-  return orRejected(async () => {
+  return rejectOnThrow(async () => {
     const failures = await inSlices(tools.rehearse(prepared.runtime), options.isStale ?? never);
     if (failures.length === 0) return prepared;
     return { problems: [...prepared.warnings, ...failures.map(withoutSecrets)], message: null };
@@ -74,19 +78,19 @@ export async function judge(bundle: Bundle, tools: Judge, options: JudgeOptions 
 }
 
 /** Steps 3 to 5: a candidate whose cases have not run. Throws Superseded once stale, and nothing else. */
-export function prepare(
-  bundle: Bundle,
-  tools: Judge,
-  { inForce, isStale = never }: JudgeOptions = {},
-): Promise<Candidate | Rejected> {
-  return orRejected(async () => {
+export function compileCandidate(
+  bundle: PolicyBundle,
+  tools: PolicyTools,
+  { inForce, isStale = never }: CandidateOptions = {},
+): Promise<Candidate | RejectedPolicy> {
+  return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
     // Before anything is said about the policy: a file may hold the secret that it should have named.
     registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
-    const own = await tools.shelf.load(specifiers, resolve(tools.folder));
+    const own = await tools.loader.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new Superseded();
-    const { env, unset } = watched(tools.env);
+    const { env, unset } = recordUnset(tools.env);
     const context = contextOf(own, { ...tools, env });
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
     const diagnostics = found.map(withoutSecrets);
@@ -106,7 +110,7 @@ export function prepare(
 const never = () => false;
 
 /** What is thrown has no place in a file. */
-async function orRejected(judged: () => Promise<Candidate | Rejected>): Promise<Candidate | Rejected> {
+async function rejectOnThrow(judged: () => Promise<Candidate | RejectedPolicy>): Promise<Candidate | RejectedPolicy> {
   try {
     return await judged();
   } catch (cause) {
@@ -134,10 +138,10 @@ export function withoutValues(change: PolicyChange): PolicyChange {
   return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
 }
 
-export const isRejected = (judged: Candidate | Rejected): judged is Rejected => 'problems' in judged;
+export const isRejected = (judged: Candidate | RejectedPolicy): judged is RejectedPolicy => 'problems' in judged;
 
 /** An environment with the variables that it was asked for and lacks: presets of adapters name some that no policy does. */
-function watched(env: Environment): { env: Environment; unset: ReadonlySet<string> } {
+function recordUnset(env: Environment): { env: Environment; unset: ReadonlySet<string> } {
   const unset = new Set<string>();
   const get = (name: string) => {
     const value = env.get(name);
@@ -147,12 +151,12 @@ function watched(env: Environment): { env: Environment; unset: ReadonlySet<strin
   return { env: { get }, unset };
 }
 
-const modulesIn = (own: LoadedModules): LoadedModule[] =>
-  [...own.values()].filter((module): module is LoadedModule => !(module instanceof Error));
+const modulesIn = (own: PluginModules): PluginModule[] =>
+  [...own.values()].filter((module): module is PluginModule => !(module instanceof Error));
 
-const hashesOf = (own: LoadedModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
+const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
 
-function contextOf(own: LoadedModules, { env, shipped, today, ledger }: Judge): LoadContext {
+function contextOf(own: PluginModules, { env, shipped, today, ledger }: PolicyTools): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
   const outside = new Map<string, string>();

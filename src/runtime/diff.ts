@@ -1,7 +1,7 @@
 import { isObject } from '../core/object.ts';
 
 /** Bare data of a policy, section by section, as its files state it. */
-export type Outline = Readonly<Record<string, unknown>>;
+export type PolicyOutline = Readonly<Record<string, unknown>>;
 
 /** A key with what it held before and holds now; undefined where it was not, or is no longer. */
 export interface KeyChange {
@@ -36,7 +36,7 @@ const NAMED: ReadonlySet<string> = new Set([
 ]);
 
 /** What makes one policy of another: sorted by section and name, the same for the same two. Order within files is no change. */
-export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {
+export function diffPolicies(before: PolicyOutline, after: PolicyOutline): PolicyChange[] {
   const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return sections.flatMap((section) => {
     const from = entryOf(before, section);
@@ -69,14 +69,14 @@ function diffThing(section: string, name: string | null, from: unknown, to: unkn
 }
 
 /** A thing that goes by another name, and is the same otherwise. */
-export interface Renamed {
+export interface PolicyRename {
   readonly section: string;
   readonly from: string;
   readonly to: string;
 }
 
 /** Which of the removed things are added ones by another name: those whose content only one of each has. */
-export function renames(before: Outline, after: Outline): Renamed[] {
+export function findRenames(before: PolicyOutline, after: PolicyOutline): PolicyRename[] {
   return [...NAMED].sort().flatMap((section) => {
     const [from, to] = [membersOf(entryOf(before, section)), membersOf(entryOf(after, section))];
     const removed = [...from].filter(([name]) => !to.has(name));

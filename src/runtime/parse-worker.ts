@@ -1,5 +1,5 @@
 import type { PolicyFile } from '../policy/load.ts';
-import { parseFiles } from './language.ts';
+import { parseFiles } from './parse-files.ts';
 
 /** What is asked of the worker: see `parseFiles`. */
 export interface ParseRequest {

@@ -1,21 +1,21 @@
 import type { Diagnostic } from '../policy/diagnostics.ts';
-import { type Candidate, isRejected, type Judge, judge, type Rejected } from './candidate.ts';
+import { buildCandidate, type Candidate, isRejected, type PolicyTools, type RejectedPolicy } from './candidate.ts';
 import type { PolicyChange } from './diff.ts';
-import { Quoting } from './quoting.ts';
+import { QuotedRuntimes } from './quoted-runtimes.ts';
 import type { Runtime } from './runtime.ts';
 import { Superseded } from './slices.ts';
-import { type Bundle, PolicySourceError, readBundle } from './source.ts';
+import { type PolicyBundle, PolicySourceError, readBundle } from './source.ts';
 import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './status.ts';
 
 export interface ReloaderOptions {
-  readonly judge: Judge;
+  readonly tools: PolicyTools;
   /**
    * Makes ready what must be there before a revision serves, such as its text; resolves with what must change
    * in one step with it. A failure refuses the revision.
    */
   prepare(candidate: Candidate): Promise<() => void>;
   /** Told of each attempt; `bundle` is what was read, null when it could not be. */
-  onAttempt(attempt: ReloadAttempt, bundle: Bundle | null): void;
+  onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null): void;
 }
 
 /** An edit that looks half done, or that is wrong, gets so long to be finished before it is judged for good, ms. */
@@ -23,7 +23,7 @@ const FINISH_MS = 250;
 /** An attempt that newer edits have kept from ending for so long is carried through, ms. */
 const PATIENCE_MS = 1_000;
 
-interface Waiting {
+interface ReloadRequest {
   readonly cause: ReloadCause;
   /** The revision that must be in force; null for any. */
   readonly expected: string | null;
@@ -45,18 +45,18 @@ export class Reloader {
   /** Hash of the files that were refused last; null once anything was accepted. */
   #refused: string | null = null;
   #outdated: readonly string[] = [];
-  #waiting: Waiting[] = [];
+  #waiting: ReloadRequest[] = [];
   #running = false;
   /** Ends a pause of the attempt under way. */
   #wake: () => void = () => {};
   readonly #counts = { applied: 0, unchanged: 0, refused: 0 };
-  readonly #quoting: Quoting;
+  readonly #quoting: QuotedRuntimes;
 
   constructor(first: Candidate, options: ReloaderOptions) {
     this.#inForce = first;
     this.#options = options;
-    this.#quoting = new Quoting(options.judge.now);
-    this.#since = this.#lastSuccess = options.judge.now();
+    this.#quoting = new QuotedRuntimes(options.tools.now);
+    this.#since = this.#lastSuccess = options.tools.now();
     const { revision } = first.runtime.snapshot;
     const how = { time: this.#since, tookMs: 0, cause: 'start', result: 'applied', revision } as const;
     this.#last = { ...how, message: 'The policy is in force.', diagnostics: first.warnings, changes: [] };
@@ -101,18 +101,18 @@ export class Reloader {
 
   async #run(): Promise<void> {
     this.#running = true;
-    let batch: Waiting[] = [];
+    let batch: ReloadRequest[] = [];
     let begun = performance.now();
     while (batch.length > 0 || this.#waiting.length > 0) {
-      batch = this.#stillMeant([...batch, ...this.#waiting.splice(0)]);
+      batch = this.#withoutStale([...batch, ...this.#waiting.splice(0)]);
       if (batch.length === 0) continue;
-      const look: Look = { cause: mostExplicit(batch), begun, bundle: null };
+      const state: AttemptState = { cause: mostExplicit(batch), begun, bundle: null };
       try {
-        const attempt = await this.#attempt(look);
+        const attempt = await this.#attempt(state);
         for (const { resolve } of batch) resolve(attempt);
       } catch (cause) {
         if (cause instanceof Superseded) continue;
-        const attempt = this.#refuse(look, null, cause instanceof Error ? cause : new Error(String(cause)));
+        const attempt = this.#refuse(state, null, cause instanceof Error ? cause : new Error(String(cause)));
         for (const { resolve } of batch) resolve(attempt);
       }
       batch = [];
@@ -121,7 +121,7 @@ export class Reloader {
     this.#running = false;
   }
 
-  #stillMeant(batch: readonly Waiting[]): Waiting[] {
+  #withoutStale(batch: readonly ReloadRequest[]): ReloadRequest[] {
     const { revision } = this.#inForce.runtime.snapshot;
     return batch.filter(({ expected, reject }) => {
       if (expected === null || expected === revision) return true;
@@ -130,34 +130,34 @@ export class Reloader {
     });
   }
 
-  async #attempt(look: Look): Promise<ReloadAttempt> {
-    const isEarly = () => performance.now() - look.begun < PATIENCE_MS;
+  async #attempt(state: AttemptState): Promise<ReloadAttempt> {
+    const isEarly = () => performance.now() - state.begun < PATIENCE_MS;
     const isStale = () => this.#waiting.length > 0 && isEarly();
     let paused = '';
     for (;;) {
       const bundle = await this.#read();
       const hash = bundle instanceof Error ? bundle.message : bundle.hash;
-      look.bundle = bundle instanceof Error ? null : bundle;
+      state.bundle = bundle instanceof Error ? null : bundle;
       if (isStale()) throw new Superseded();
-      if (hash === this.#inForce.bundle.hash) return this.#keep(look);
+      if (hash === this.#inForce.bundle.hash) return this.#keep(state);
       // Who asks by name wants an answer now; an edit may still be going on.
-      const isPatient = look.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
+      const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
       const judged =
         bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
           ? null
-          : await judge(bundle, this.#options.judge, { inForce: this.#inForce, isStale });
-      if (judged && !isRejected(judged)) return await this.#apply(look, judged);
+          : await buildCandidate(bundle, this.#options.tools, { inForce: this.#inForce, isStale });
+      if (judged && !isRejected(judged)) return await this.#apply(state, judged);
       if (isPatient) {
         paused = hash;
         await this.#pause(isStale);
-      } else if (bundle instanceof Error) return this.#refuse(look, hash, bundle);
-      else if (judged) return this.#refuse(look, hash, judged);
+      } else if (bundle instanceof Error) return this.#refuse(state, hash, bundle);
+      else if (judged) return this.#refuse(state, hash, judged);
     }
   }
 
-  async #read(): Promise<Bundle | PolicySourceError> {
+  async #read(): Promise<PolicyBundle | PolicySourceError> {
     try {
-      return await readBundle(this.#options.judge.folder);
+      return await readBundle(this.#options.tools.folder);
     } catch (cause) {
       if (cause instanceof PolicySourceError) return cause;
       return new PolicySourceError(`The policy cannot be read: ${cause instanceof Error ? cause.message : cause}.`);
@@ -165,7 +165,7 @@ export class Reloader {
   }
 
   /** A file that is gone or empty all at once is often one that is being written anew. */
-  #looksHalfDone({ files }: Bundle): boolean {
+  #looksHalfDone({ files }: PolicyBundle): boolean {
     const now = new Map(files.map((file) => [file.path, file]));
     return this.#inForce.bundle.files.some((before) => {
       const file = now.get(before.path);
@@ -183,23 +183,23 @@ export class Reloader {
   }
 
   /** The files say what is in force already, maybe after a mistake was taken back. */
-  #keep(look: Look): ReloadAttempt {
-    const outdated = this.#options.judge.shelf.outdated();
+  #keep(state: AttemptState): ReloadAttempt {
+    const outdated = this.#options.tools.loader.outdated();
     const isNews = this.#last.result === 'refused' || outdated.join() !== this.#outdated.join();
     this.#outdated = outdated;
     // Many events end here: a file that was touched, or the last write of an edit that is in force.
-    return look.cause === 'edit' && !isNews
+    return state.cause === 'edit' && !isNews
       ? this.#last
-      : this.#end(look, 'unchanged', { message: unchanged(outdated) });
+      : this.#end(state, 'unchanged', { message: unchanged(outdated) });
   }
 
-  async #apply(look: Look, candidate: Candidate): Promise<ReloadAttempt> {
+  async #apply(state: AttemptState, candidate: Candidate): Promise<ReloadAttempt> {
     let swap: () => void;
     try {
       swap = await this.#options.prepare(candidate);
     } catch (cause) {
       return this.#refuse(
-        look,
+        state,
         candidate.bundle.hash,
         new Error(`The new revision could not be made ready: ${cause instanceof Error ? cause.message : cause}`),
       );
@@ -210,35 +210,35 @@ export class Reloader {
     swap();
     this.#inForce = candidate;
     this.#quoting.keep(before.runtime);
-    this.#outdated = this.#options.judge.shelf.outdated();
+    this.#outdated = this.#options.tools.loader.outdated();
     const { revision } = before.runtime.snapshot;
     if (revision === candidate.runtime.snapshot.revision) {
-      return this.#end(look, 'unchanged', { message: unchanged(this.#outdated) });
+      return this.#end(state, 'unchanged', { message: unchanged(this.#outdated) });
     }
-    this.#since = this.#options.judge.now();
+    this.#since = this.#options.tools.now();
     this.#previous = { revision, changes };
     const said = { message: 'The policy is in force.', diagnostics: candidate.warnings, changes };
-    return this.#end(look, 'applied', said);
+    return this.#end(state, 'applied', said);
   }
 
-  #refuse(look: Look, hash: string | null, why: Rejected | Error): ReloadAttempt {
+  #refuse(state: AttemptState, hash: string | null, why: RejectedPolicy | Error): ReloadAttempt {
     const diagnostics = why instanceof Error ? [] : why.problems;
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
     const message = why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; nothing was changed.`;
     const isKnown = hash === this.#refused && message === this.#last.message;
     // A file that was touched is no news.
-    if (look.cause === 'edit' && isKnown && sameProblems(diagnostics, this.#last.diagnostics)) return this.#last;
+    if (state.cause === 'edit' && isKnown && sameProblems(diagnostics, this.#last.diagnostics)) return this.#last;
     this.#refused = hash;
-    return this.#end(look, 'refused', { message, diagnostics });
+    return this.#end(state, 'refused', { message, diagnostics });
   }
 
   #end(
-    { cause, begun, bundle }: Look,
+    { cause, begun, bundle }: AttemptState,
     result: ReloadAttempt['result'],
     said: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
   ): ReloadAttempt {
     const { revision } = this.#inForce.runtime.snapshot;
-    const time = this.#options.judge.now();
+    const time = this.#options.tools.now();
     const tookMs = Math.round(performance.now() - begun);
     const attempt = { time, tookMs, cause, result, revision, diagnostics: [], changes: [], ...said };
     this.#last = attempt;
@@ -256,12 +256,12 @@ export class Reloader {
   }
 }
 
-interface Look {
+interface AttemptState {
   readonly cause: ReloadCause;
   /** On the clock that never goes back, ms. */
   readonly begun: number;
   /** What was read last. */
-  bundle: Bundle | null;
+  bundle: PolicyBundle | null;
 }
 
 const unchanged = (outdated: readonly string[]): string =>

@@ -6,7 +6,7 @@ import type { Readings } from '../core/readings.ts';
 import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { zonedClock } from '../core/zoned-time.ts';
-import type { Registry } from '../plugin-host/registry.ts';
+import type { PluginRegistry } from '../plugin-host/registry.ts';
 import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
@@ -14,7 +14,7 @@ import { type EndpointHealth, Health, type OriginOf, type Outputs } from '../ups
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
 /** A snapshot with its strategies prepared: all that a decision is made with. Immutable. */
-export interface Deciding {
+export interface DecisionRuntime {
   readonly snapshot: PolicySnapshot;
   readonly decider: Decider;
   /** By selector. */
@@ -26,7 +26,7 @@ export interface Deciding {
 }
 
 /** And with its providers: what requests are decided and carried out with. Immutable. */
-export interface Runtime extends Deciding {
+export interface Runtime extends DecisionRuntime {
   /** Calendar time in the policy's zone, of milliseconds since 1970. */
   localTime(timeMs: number): RuleScope['time'];
   /** By model, then by endpoint, in the snapshot's order. */
@@ -46,7 +46,7 @@ export interface Runtime extends Deciding {
  */
 export function strategyOf(
   { model, pinned, weights }: Facts,
-  { strategies, weighted }: Deciding,
+  { strategies, weighted }: DecisionRuntime,
 ): Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'> {
   if (pinned) return { strategy: weighted, reason: 'pinned' };
   const own = strategies.get(model)!;
@@ -55,14 +55,14 @@ export function strategyOf(
 }
 
 /** For a runtime that carries nothing out, as when a policy is only judged. */
-const NOTHING_SEEN = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
+const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
 
 /** Prepares the plugins of a snapshot. Throws what a plugin's `prepare` throws, with the place named. `health` is what outlives it. */
 export function buildRuntime(
   snapshot: PolicySnapshot,
-  registry: Registry,
+  registry: PluginRegistry,
   secret: (variable: string) => string | undefined,
-  health: Health = new Health(NOTHING_SEEN),
+  health: Health = new Health(NO_READINGS),
 ): Runtime {
   const providers = new Map<string, UpstreamTarget>();
   const origins = new Map<string, string>();
@@ -78,7 +78,7 @@ export function buildRuntime(
   }
   const originOf: OriginOf = (provider) => origins.get(provider)!;
   return {
-    ...prepareDeciding(snapshot, registry),
+    ...prepareDecisionRuntime(snapshot, registry),
     localTime: zonedClock(snapshot.gateway.timeZone),
     health: snapshot.models.map(({ id, endpoints }) =>
       endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id, originOf(provider))),
@@ -91,7 +91,7 @@ export function buildRuntime(
 }
 
 /** Prepares the strategies of a snapshot. Throws what a plugin's `prepare` throws, with the place named. */
-export function prepareDeciding(snapshot: PolicySnapshot, registry: Registry): Deciding {
+export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginRegistry): DecisionRuntime {
   const strategies = new Map<string, PreparedStrategy>();
   for (const { name, strategy, options } of snapshot.selectors.values()) {
     strategies.set(name, prepareStrategy(registry, name, strategy, options));
@@ -111,7 +111,7 @@ function dialOf(provider: Provider, variable: (name: string) => string | undefin
     : network.dial({ provider: name, baseUrl, allowPrivate: allowPrivateNetwork }, variable);
 }
 
-function prepareStrategy(registry: Registry, selector: string, name: string, options: object): PreparedStrategy {
+function prepareStrategy(registry: PluginRegistry, selector: string, name: string, options: object): PreparedStrategy {
   const plugin = registry.strategies.get(name);
   if (!plugin) throw new Error(`selector \`${selector}\`: there is no strategy \`${name}\``);
   return naming(`selector \`${selector}\``, () => plugin.prepare({ ...options }));

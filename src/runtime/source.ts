@@ -14,7 +14,7 @@ const READS_MAX = 8;
 const READ_AGAIN_MS = 15;
 
 /** All files of a policy, read as one. */
-export interface Bundle {
+export interface PolicyBundle {
   /** By path, ascending. Paths are from the working folder, or absolute outside it. */
   readonly files: readonly PolicyFile[];
   /** Names the content: equal files, equal hash. */
@@ -30,7 +30,7 @@ export class PolicySourceError extends Error {
  * Reads the `.yaml` and `.yml` files of a folder as one bundle: where it changes meanwhile, it is read
  * again, so that two generations are not mixed. Names that begin with a dot are not looked at.
  */
-export async function readBundle(folder: string): Promise<Bundle> {
+export async function readBundle(folder: string): Promise<PolicyBundle> {
   for (let reads = 1; ; reads++) {
     const before = await signatureOf(folder);
     const files = await readAll(folder);
@@ -81,13 +81,13 @@ const isFile = (path: string): Promise<boolean> =>
 export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
 
 /** As diagnostics name it: from the working folder, or from the root where it lies elsewhere. */
-function shown(file: string): string {
+function displayPath(file: string): string {
   const path = relative('', file);
   return path.startsWith('..') ? resolve(file) : path;
 }
 
 async function readOne(file: string): Promise<PolicyFile | null> {
-  const path = shown(file);
+  const path = displayPath(file);
   try {
     const { size } = await regularFile(file);
     if (size > FILE_BYTES_MAX) return { path, problem: 'too-large', detail: `it has ${size} bytes` };

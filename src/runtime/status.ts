@@ -4,11 +4,11 @@ import type { PolicyChange } from './diff.ts';
 /** What made the policy be looked at. */
 export type ReloadCause = 'start' | 'edit' | 'signal' | 'request';
 
-const BY_WISH: readonly ReloadCause[] = ['start', 'request', 'signal', 'edit'];
+const MOST_EXPLICIT_FIRST: readonly ReloadCause[] = ['start', 'request', 'signal', 'edit'];
 
 /** The cause of an attempt that several asked for: the most explicit one. */
 export function mostExplicit(asked: readonly { readonly cause: ReloadCause }[]): ReloadCause {
-  return BY_WISH.find((cause) => asked.some((one) => one.cause === cause)) ?? 'edit';
+  return MOST_EXPLICIT_FIRST.find((cause) => asked.some((one) => one.cause === cause)) ?? 'edit';
 }
 
 /** One look at the policy's files, and what came of it. */

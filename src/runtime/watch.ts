@@ -15,18 +15,18 @@ export interface WatchOptions {
   /** Files elsewhere that count too, such as plugins' code; they are only looked at now and then. */
   readonly more: () => readonly string[];
   /** Called with the first event of an edit: what it will take can be made ready. */
-  readonly onStir: () => void;
+  readonly onFirstEvent: () => void;
   /** Called once per edit, after its last write. */
   readonly onEdit: () => void;
 }
 
-export interface Watch {
+export interface PolicyWatcher {
   close(): void;
 }
 
 /** Directories are watched, never files: a file that is replaced by renaming falls silent. */
-export function watchPolicies({ folder, more, onStir, onEdit }: WatchOptions): Watch {
-  const net = new Net(resolve(folder), noticed);
+export function watchPolicies({ folder, more, onFirstEvent: onStir, onEdit }: WatchOptions): PolicyWatcher {
+  const net = new DirectoryWatches(resolve(folder), noticed);
   let first = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
   let seen: string | null = null;
@@ -69,7 +69,7 @@ export function watchPolicies({ folder, more, onStir, onEdit }: WatchOptions): W
   };
 }
 
-interface Watched {
+interface DirectoryWatch {
   readonly watcher: FSWatcher;
   /** Which directory it was, for its path may come to name another. */
   readonly inode: string;
@@ -79,10 +79,10 @@ interface Watched {
  * Watches on the directories that an edit can happen in: the folder itself, the one above it (the folder
  * may be replaced), and those that its links lead to.
  */
-class Net {
+class DirectoryWatches {
   readonly #folder: string;
   readonly #onEvent: () => void;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, DirectoryWatch>();
   #closed = false;
 
   constructor(folder: string, onEvent: () => void) {

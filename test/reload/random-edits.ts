@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { type Bundle, hashOf, PolicySourceError, readBundle } from '../../src/runtime/source.ts';
+import { hashOf, type PolicyBundle, PolicySourceError, readBundle } from '../../src/runtime/source.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 
 const registry = createRegistry(shipped);
@@ -59,7 +59,7 @@ export class RandomEdits {
     }
   }
 
-  #revisionOf({ files }: Pick<Bundle, 'files'>): string | null {
+  #revisionOf({ files }: Pick<PolicyBundle, 'files'>): string | null {
     const { snapshot } = loadPolicy(files, { env, ...registry, revisionOf: hashOf });
     if (!snapshot) return null;
     const [best] = [...snapshot.models].sort((a, b) => b.quality[0]! - a.quality[0]!);

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { diffPolicies, type KeyChange, type Outline, type PolicyChange } from '../../src/runtime/diff.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
+import { diffPolicies, type KeyChange, type PolicyChange, type PolicyOutline } from '../../src/runtime/diff.ts';
+import { parseFiles } from '../../src/runtime/parse-files.ts';
 
 type Diff = typeof diffPolicies;
 type Thing = Readonly<Record<string, unknown>>;
 
 /** A policy, an edit of it, and what a reader should be told. */
 interface Edited {
-  readonly before: Outline;
-  readonly after: Outline;
+  readonly before: PolicyOutline;
+  readonly after: PolicyOutline;
   readonly told: readonly PolicyChange[];
 }
 
@@ -148,7 +148,7 @@ const LAWS: Readonly<Record<string, (diff: Diff) => fc.IProperty<unknown>>> = {
     fc.property(edits, ({ before, after }) => expect(diff(after, before)).toEqual(diff(before, after).map(mirrored))),
   'does not tell of another order': (diff) =>
     fc.property(edits, ({ before }) => {
-      expect(diff(before, reordered(before) as Outline)).toEqual([]);
+      expect(diff(before, reordered(before) as PolicyOutline)).toEqual([]);
     }),
 };
 
@@ -158,7 +158,7 @@ const withoutKeys =
     diffPolicies(before, after)
       .map((one) => (one.keys ? { ...one, keys: one.keys.filter(keep) } : one))
       .filter(({ keys }) => keys === undefined || keys.length > 0);
-const byPosition = (outline: Outline): Outline => {
+const byPosition = (outline: PolicyOutline): PolicyOutline => {
   const list = outline.constraints;
   return Array.isArray(list)
     ? { ...outline, constraints: Object.fromEntries(list.entries().map(([i, one]) => [i, one])) }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { diffPolicies, renames, summary } from '../../src/runtime/diff.ts';
+import { diffPolicies, findRenames, summary } from '../../src/runtime/diff.ts';
 
 describe('the difference of two policies', () => {
   test('names what was added, removed and changed, with old and new values', () => {
@@ -51,7 +51,7 @@ describe('the difference of two policies', () => {
       models: { new: { a: 1 }, 'twin-1': { b: 2 }, 'twin-2': { b: 2 }, kept: { c: 3 }, bare: {} },
       cases: [{ name: 'two', given: 1 }],
     };
-    expect(renames(before, after)).toEqual([
+    expect(findRenames(before, after)).toEqual([
       { section: 'cases', from: 'one', to: 'two' },
       { section: 'models', from: 'old', to: 'new' },
     ]);

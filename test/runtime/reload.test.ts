@@ -3,9 +3,9 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
+import { createPluginLoader } from '../../src/plugin-host/load.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
+import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { Reloader } from '../../src/runtime/reload.ts';
 import { inSlices, Superseded } from '../../src/runtime/slices.ts';
 import { readBundle } from '../../src/runtime/source.ts';
@@ -31,10 +31,10 @@ async function start(prepare = async () => () => {}) {
   let gate = Promise.resolve();
   let parses = 0;
   let delayMs = 0;
-  const tools: Judge = {
+  const tools: PolicyTools = {
     folder,
     shipped,
-    shelf: createPluginShelf(),
+    loader: createPluginLoader(),
     env: { get: () => 'set' },
     now: Date.now,
     rehearse,
@@ -45,10 +45,10 @@ async function start(prepare = async () => () => {}) {
       return parseFiles(files, before);
     },
   };
-  const first = await judge(await readBundle(folder), tools);
+  const first = await buildCandidate(await readBundle(folder), tools);
   if (isRejected(first)) throw new Error(JSON.stringify(first));
   const attempts: ReloadAttempt[] = [];
-  const reloader = new Reloader(first, { judge: tools, prepare, onAttempt: (attempt) => void attempts.push(attempt) });
+  const reloader = new Reloader(first, { tools: tools, prepare, onAttempt: (attempt) => void attempts.push(attempt) });
   return {
     reloader,
     attempts,

@@ -1,7 +1,7 @@
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 
 /** A part of an expression that is CEL and not part of the language. */
-export interface Refused {
+export interface CelRefusal {
   readonly at: { readonly start: number; readonly end: number };
   readonly message: string;
   readonly hint?: string;
@@ -12,11 +12,11 @@ const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
 const ALWAYS_TRUE = 'what is missing reads as the empty text, so it would always be true';
 
 /** Everything in an expression that the language leaves out, with what to write instead. */
-export function findRefused(ast: ASTNode): Refused[] {
+export function findRefused(ast: ASTNode): CelRefusal[] {
   return [...nodesOf(ast)].map(refusedAt).filter((found) => found !== null);
 }
 
-function refusedAt(node: ASTNode): Refused | null {
+function refusedAt(node: ASTNode): CelRefusal | null {
   if (node.op === 'rcall' && node.args[0] === 'matches') {
     return {
       at: { start: node.args[1].end + 1, end: node.end },
@@ -34,7 +34,7 @@ function refusedAt(node: ASTNode): Refused | null {
   return node.op === 'in' ? refusedMembership(node, node.args) : null;
 }
 
-function refusedMembership(at: ASTNode, [name, map]: readonly [ASTNode, ASTNode]): Refused | null {
+function refusedMembership(at: ASTNode, [name, map]: readonly [ASTNode, ASTNode]): CelRefusal | null {
   const path = pathOf(map)?.join('.') ?? '';
   if (!LABELS.includes(path)) return null;
   const label = literalOf(name);

@@ -5,14 +5,14 @@ import { Report } from './report.ts';
 import { valueAt } from './tree.ts';
 
 /** Where a policy states what a snapshot has no places of. */
-export interface Places {
+export interface CatalogPlaces {
   /** By ID. */
-  readonly models: ReadonlyMap<string, StatedModel>;
+  readonly models: ReadonlyMap<string, ModelPlaces>;
   /** By name; of those alone that the policy states. */
   readonly selectors: ReadonlyMap<string, SourcePlace>;
 }
 
-export interface StatedModel {
+export interface ModelPlaces {
   readonly place: SourcePlace;
   /** One for each of the list; empty where the policy has the short form. */
   readonly endpoints: readonly EndpointPlace[];
@@ -25,7 +25,7 @@ export interface EndpointPlace {
 }
 
 /** Reads places out of the files of a policy that is right. Pure. */
-export function placesOf(files: readonly PolicyFile[]): Places {
+export function catalogPlacesOf(files: readonly PolicyFile[]): CatalogPlaces {
   const report = new Report();
   // Most of a large policy may be cases.
   const relevant = files.filter(({ text = '' }) => text.includes('models') || text.includes('selectors'));
@@ -35,7 +35,7 @@ export function placesOf(files: readonly PolicyFile[]): Places {
     const tree = sections.get(section)?.value;
     return tree?.kind === 'map' ? tree.entries : [];
   };
-  const models = entriesOf('models').map(({ key, place, value }): [string, StatedModel] => {
+  const models = entriesOf('models').map(({ key, place, value }): [string, ModelPlaces] => {
     const list = valueAt(value, 'endpoints');
     const endpoints = (list?.kind === 'list' ? list.items : []).map((tree) => ({
       provider: textAt(tree, 'provider', ''),

@@ -1,5 +1,5 @@
 /** Where something stands: line and column count from 1, columns in UTF-16 units. */
-export interface Place {
+export interface SourceSpan {
   readonly file: string;
   readonly line: number;
   readonly column: number;

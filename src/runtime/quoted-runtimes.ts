@@ -4,7 +4,7 @@ import type { Runtime } from './runtime.ts';
  * Runtimes that are no longer in force, for as long as quotes of theirs can be paid: a reload must not change what was
  * promised.
  */
-export class Quoting {
+export class QuotedRuntimes {
   readonly #now: () => number;
   #kept: readonly { readonly runtime: Runtime; readonly until: number }[] = [];
 
