@@ -11,10 +11,10 @@ import { checkTimeZone } from './time-zone.ts';
 import { placeAt } from './tree.ts';
 import { validPartsOf } from './valid-parts.ts';
 
-/** A budget of the policy, checked but for its expressions. Where a key of it is wrong, its figures are fillers. */
+/** A budget whose expressions are not checked yet. If one of its keys is wrong, its figures are placeholders. */
 export interface BudgetDraft {
   readonly name: string;
-  /** Of its name. */
+  /** The place of its name. */
   readonly place: SourceSpan;
   readonly match: ExpressionDraft | null;
   readonly each: ExpressionDraft | null;
@@ -25,10 +25,10 @@ export interface BudgetDraft {
   readonly alertAt: readonly number[];
 }
 
-/** A Credit has so many decimals in the ledger. */
+/** Decimals of a Credit in the ledger. */
 const DECIMALS = 6;
 
-/** The budgets of the policy. `zone` is that of those that name none. */
+/** Checks the budgets of the policy. `zone` is the default time zone. */
 export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[] {
   return checkList('budgets', BudgetText, context).map((named) => {
     const { name, tree, data } = named;
@@ -54,7 +54,7 @@ export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[]
   });
 }
 
-/** `key` stands for its ID. */
+/** `key` is short for `key.id`. */
 function eachOf(named: NamedItem<BudgetText>): ExpressionDraft | null {
   const each = expressionAt(named, 'each');
   return each?.text.trim() === 'key' ? { ...each, text: 'key.id' } : each;

@@ -10,7 +10,7 @@ import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 
-/** A budget with its checked expressions; null where there are none, or where they are wrong. */
+/** A budget with its checked expressions; null for an expression that is absent or wrong. */
 export interface CheckedBudget {
   readonly draft: BudgetDraft;
   readonly match: Program | null;
@@ -27,7 +27,7 @@ export function* checkBudgets(
   for (const draft of budgets) {
     const match = check.match(draft.match, 'budget');
     const each = check.each(draft.each, 'budget');
-    // Beside a `match` that is wrong nobody knows for whom `each` is asked.
+    // A wrong `match` does not tell which keys `each` runs for.
     if (each && (match || !draft.match)) reviewEach(each, match, report, OF_BUDGETS);
     checked.push({ draft, match, each });
     yield;
@@ -35,7 +35,6 @@ export function* checkBudgets(
   return checked;
 }
 
-/** A budget as the ledger uses it. */
 export function compileBudget({ draft, match, each }: CheckedBudget): Budget {
   const { name, place, limit, window, timeZone, onExhausted, alertAt } = draft;
   return {
@@ -56,17 +55,17 @@ function textOf(draft: ExpressionDraft | null): string | null {
   return draft?.text.trim() ?? null;
 }
 
-/** What an `each` divides. */
+/** The kind of limit that an `each` divides. */
 export interface EachContext {
   readonly kind: ExpressionKind;
   viewOf(scope: BudgetScope): Readonly<Record<string, unknown>>;
-  /** What each text has of its own. */
+  /** Each value of the expression has its own one of these. */
   readonly unit: 'window' | 'limit';
 }
 
 const OF_BUDGETS: EachContext = { kind: 'budget', viewOf: budgetViewOf, unit: 'window' };
 
-/** Warns of an `each` that fails, or that throws keys together which nobody may have meant. */
+/** Warns of an `each` that fails, or that may group keys by mistake. */
 export function reviewEach(each: TextProgram, match: Program | null, report: Report, context: EachContext): void {
   const { ast, placeOf, draft } = each;
   const accesses = [...accessesOf(ast)];
@@ -78,8 +77,8 @@ export function reviewEach(each: TextProgram, match: Program | null, report: Rep
   }
   const bare = context.viewOf(EMPTY_KEY);
   const ofNoLabels = tryRun(each, bare);
-  const isAsked = !match || tryRun(match, bare).value !== false;
-  if (ofNoLabels.failure !== undefined && isAsked) {
+  const isMatched = !match || tryRun(match, bare).value !== false;
+  if (ofNoLabels.failure !== undefined && isMatched) {
     const message = `\`${draft.path}\` fails for some, which counts as the empty text: ${ofNoLabels.failure}`;
     report.add('when-can-fail', placeOf(ast), message, {
       hint: 'let `match` demand what it takes, such as `key.labels.team.contains("-")`',
@@ -91,11 +90,11 @@ export function reviewEach(each: TextProgram, match: Program | null, report: Rep
   }
 }
 
-/** Whether keys without a label come together by an oversight. */
+/** Whether keys without a label share one limit, probably by mistake. */
 function isShared(label: string, each: TextProgram, match: Program | null, context: EachContext): boolean {
-  // An `each` that asks for the label has thought of the keys without it.
+  // A comparison with the label shows that keys without it were considered.
   if (isComparedIn(each.ast, label)) return false;
-  // So has one that then falls back on the key itself.
+  // So does a fallback on the ID of the key.
   const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
   if (tryRun(each, context.viewOf(probe)).value?.includes('\u0000')) return false;
   return !match || !partsOf(match.ast).some((part) => isDemand(part, label, context));
@@ -106,7 +105,7 @@ function isComparedIn(ast: ASTNode, label: string): boolean {
   return [...nodesOf(ast)].some((node) => (node.op === '==' || node.op === '!=') && node.args.some(isIt));
 }
 
-/** Whether a part of a condition is about a label alone, and false of a key without it. */
+/** Whether a part of a condition reads only this label and is false for keys without it. */
 function isDemand(part: ASTNode, label: string, { kind: sight, viewOf }: EachContext): boolean {
   const accesses = [...accessesOf(part)];
   if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;

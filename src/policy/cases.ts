@@ -6,7 +6,7 @@ import { type CheckContext, checkList, emptyMap, type NamedItem, reportUnknownNa
 import { entryOf, placeAt, valueAt } from './tree.ts';
 import { validPartsOf } from './valid-parts.ts';
 
-/** The names that cases may use. */
+/** The names that cases may refer to. */
 export interface CaseNames {
   readonly models: { has(name: string): boolean; keys(): Iterable<string> };
   readonly providers: ReadonlySet<string>;
@@ -15,7 +15,7 @@ export interface CaseNames {
   readonly tasks: { has(name: string): boolean; keys(): Iterable<string> };
 }
 
-/** The cases of the policy, checked: every name in them exists. Running them is not for this room. */
+/** Checks the cases of the policy, and that every name in them exists. `operate/policy/rehearse.ts` runs them. */
 export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
   return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
@@ -58,13 +58,13 @@ function definedOnly(query: Readonly<Record<string, unknown>>): Record<string, u
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
 }
 
-/** Of a case, what names something. */
+/** The parts of a case that refer to names. */
 interface CaseReferences {
   readonly given: { readonly model?: string; readonly key?: { readonly models?: readonly string[] } };
   readonly expect: Pick<Partial<ExpectText>, 'model' | 'provider' | 'task' | 'refused' | 'rejected'>;
 }
 
-/** What can be read of a case that is wrong. */
+/** The valid references of a case that does not fit its schema. */
 function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
   const given = validPartsOf(GivenText, valueAt(tree, 'given') ?? emptyMap(place));
   return { given, expect: validPartsOf(ExpectText, valueAt(tree, 'expect') ?? emptyMap(place)) };
@@ -88,7 +88,7 @@ function checkNames(
   }
   for (const [at, id] of [expect.model ?? []].flat().entries()) {
     if (names.models.has(id)) continue;
-    // Of one that stands alone, the place of the value itself.
+    // For a single model instead of a list, this is the place of the value.
     reportUnknownName('model', id, models, placeAt(tree, 'expect', 'model', at), report);
   }
   if (expect.provider !== undefined && !names.providers.has(expect.provider)) {

@@ -17,23 +17,21 @@ interface Range {
   readonly end: number;
 }
 
-/** An expression that was checked: what it is of what it sees. Throws where it cannot be evaluated. */
+/** A checked expression. `run` throws if it cannot be evaluated on a view. */
 export interface CheckedExpression<Value> {
   readonly ast: ASTNode;
   run(view: View): Value;
-  /** The place in the file of a part of the expression. */
+  /** The place of a part of the expression in its file. */
   placeOf(node: Range): SourceSpan;
   readonly draft: ExpressionDraft;
 }
-/** One that is true or false. */
 export type Program = CheckedExpression<boolean>;
-/** One that gives a text. */
 export type TextProgram = CheckedExpression<string>;
 
-/** File → its text. */
+/** Path of a file → its text. */
 export type FileTexts = ReadonlyMap<string, string>;
 
-/** Checks an expression against what its key can see; null when it is wrong, and then the report says why. */
+/** Checks a condition against the variables of its kind. Reports errors and returns null for a wrong one. */
 export function checkExpression(
   draft: ExpressionDraft,
   kind: ExpressionKind,
@@ -51,7 +49,7 @@ export function checkExpression(
   return null;
 }
 
-/** The same for an expression that is to give a text. */
+/** As `checkExpression`, for an expression whose value is a text. */
 export function checkText(
   draft: ExpressionDraft,
   kind: ExpressionKind,
@@ -70,7 +68,6 @@ export function checkText(
   return null;
 }
 
-/** How the text that was meant is written. */
 function hintForText(type: string | undefined, written: string, kind: ExpressionKind): { hint?: string } {
   if (type === 'bool') return { hint: 'a comparison tells which requests it is for: that is `match`' };
   if (written === 'key.labels') return { hint: 'name the label: `key.labels.team`' };
@@ -80,7 +77,7 @@ function hintForText(type: string | undefined, written: string, kind: Expression
   return written === 'request' ? { hint: 'name its field: `request.model`' } : {};
 }
 
-/** An expression that is right, with the type that it gives. */
+/** Checks syntax, variables and types, and returns the type of the result. */
 function checkAny(
   draft: ExpressionDraft,
   kind: ExpressionKind,
@@ -89,7 +86,7 @@ function checkAny(
 ): (CheckedExpression<unknown> & { readonly type: string | undefined }) | null {
   const placeOf = ({ start, end }: Range) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
-  // The schema has said so. The parser nests as deep as its text lets it.
+  // The schema reported it. The parser recurses as deep as the text nests.
   if (draft.text.length > EXPRESSION_LENGTH_MAX) return null;
   const add = (code: DiagnosticCode, at: Range, message: string, d: Details) =>
     report.add(code, placeOf(at), message, d);
@@ -120,7 +117,7 @@ function parse(text: string, kind: ExpressionKind): ParseResult | CelFault {
   }
 }
 
-/** Whether a text is CEL at all, whatever it names. */
+/** Whether a text is valid CEL syntax. */
 export function isCel(text: string): boolean {
   return text.length <= EXPRESSION_LENGTH_MAX && !('code' in parse(text, 'when'));
 }
@@ -161,7 +158,7 @@ function wrongPlaces(ast: ASTNode, kind: ExpressionKind): CelFault[] {
   });
 }
 
-/** Where what cannot be seen belongs. */
+/** The key that may use a variable which this one may not. */
 function hintForPlace(kind: ExpressionKind, name: string): string {
   if (kind === 'when') return 'move this part to `require` (or `prefer`)';
   if (kind === 'budget') {

@@ -1,13 +1,13 @@
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 
-/** What of a condition makes it impossible. */
+/** The part of a condition that makes it always false. */
 export interface Contradiction {
   readonly at: ASTNode;
   readonly message: string;
   readonly hint?: string;
 }
 
-/** What is left for a field once all comparisons hold. */
+/** The values of a field for which all comparisons so far hold. */
 interface PossibleValues {
   low: number;
   high: number;
@@ -21,12 +21,12 @@ const TIME: Readonly<Record<string, readonly [number, number]>> = {
   'time.hour': [0, 23],
   'time.minute': [0, 59],
 };
-/** Figures are told apart down to this. */
+/** The smallest difference between two figures. */
 const STEP = 1e-9;
 
 /**
- * Finds out whether a condition can never be true: it names nothing and is false, or its parts that
- * must all hold leave nothing for a field. Sees what is plain, not every contradiction.
+ * Finds why a condition can never be true: it is a false constant, or its `&&` parts leave no value
+ * for a field. Does not find every contradiction.
  */
 export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean): Contradiction | null {
   const namesNothing = ![...nodesOf(ast)].some((node) => node.op === 'id');
@@ -53,7 +53,7 @@ function hintFor(field: string, part: ASTNode): string | undefined {
     : undefined;
 }
 
-/** The parts of a condition that must all hold. */
+/** The operands of `&&`, nested ones included. */
 export function partsOf(node: ASTNode): ASTNode[] {
   if (node.op !== '&&') return [node];
   const [left, right] = node.args;
@@ -66,7 +66,7 @@ function isEmpty(left: PossibleValues | undefined): boolean {
 
 const FLIPPED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '==': '==' };
 
-/** Narrows what is left for the field of a comparison; null when it is none of a field with literals. */
+/** Narrows the values of a compared field and returns its name; null for any node but a field compared with literals. */
 function narrow(node: ASTNode, all: Map<string, PossibleValues>): string | null {
   if (node.op === 'in') {
     const [subject, list] = node.args;

@@ -5,16 +5,16 @@ import type { ExpressionKind } from './cel-types.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 
-/** The most steps of all expressions that are judged for each request, about 4 ms. */
+/** Limit of steps of all expressions that run for each request, about 4 ms. */
 const REQUEST_STEPS_MAX = 200_000;
-/** The most steps of all that are judged over the catalog when the policy is loaded, about 0.4 s. */
+/** Limit of steps of all expressions that run over the catalog at load, about 0.4 s. */
 const LOAD_STEPS_MAX = 20_000_000;
 
-/** Keeps the work of a policy's expressions within limits, before any of them is evaluated. */
+/** Checks the worst-case cost of a policy's expressions before any of them runs. */
 export interface CostLimits {
-  /** Whether an expression is within the limit of one; where it is not, the report says which part exceeds it. */
+  /** Whether one expression is within its limit. Reports the part that exceeds it. */
   admit(program: CheckedExpression<unknown>, kind: ExpressionKind): boolean;
-  /** Whether all that were admitted are within the limits of a policy; where not, the report names the costliest. */
+  /** Whether all admitted expressions together are within the limits. Reports the costliest one otherwise. */
   reviewTotals(): boolean;
 }
 
@@ -47,7 +47,7 @@ export function createCostLimits({ models, tasks }: ParsedPolicy, report: Report
 
 const HINT = 'loops inside loops multiply, and what a caller writes counts with its greatest length: loop over less';
 
-/** Of the expressions that are judged on one occasion. */
+/** The steps of all expressions that run on one occasion. */
 class StepTotal {
   readonly #occasion: string;
   readonly #max: number;

@@ -3,18 +3,18 @@ import { DOUBLE, type Extent, type Extents, largerOf, listOf, mapOf, objectOf, S
 import { methodCost, readSteps } from './cel-function-cost.ts';
 import { type ExpressionKind, VARIABLES } from './cel-types.ts';
 
-/** The most steps of one expression, about 1 ms: a step is the time of reading a name, at most 20 ns. */
+/** Limit of steps of one expression, about 1 ms. A step is the time to read a name, at most 20 ns. */
 export const EXPRESSION_STEPS_MAX = 50_000;
 
-/** The steps of a failure: `||`, `&&`, `all` and `exists` go on after one, so that there can be many. */
+/** Steps of a failure. `||`, `&&`, `all` and `exists` continue after one, so there can be many. */
 const FAILURE_STEPS = 400;
-/** The steps of each turn of a comprehension, beside its body. */
-const TURN_STEPS = 4;
+/** Steps of each iteration of a comprehension, without its body. */
+const ITERATION_STEPS = 4;
 
-/** The highest cost of an expression. */
+/** The worst-case cost of an expression. */
 export interface ExpressionCost {
   readonly steps: number;
-  /** The smallest part that alone exceeds `EXPRESSION_STEPS_MAX`; null where the whole does not. */
+  /** The smallest part that exceeds `EXPRESSION_STEPS_MAX`; null if the whole expression does not. */
   readonly excess: Excess | null;
 }
 
@@ -23,7 +23,7 @@ interface Excess {
   readonly steps: number;
 }
 
-/** A part of an expression: its highest cost, and the largest size of its value. */
+/** The worst-case cost of a part of an expression, and the largest extent of its value. */
 interface PartCost {
   readonly steps: number;
   readonly extent: Extent;
@@ -32,8 +32,8 @@ interface PartCost {
 type NameExtents = ReadonlyMap<string, Extent>;
 
 /**
- * The most that an expression, whose types were checked, can cost: as if every part were evaluated, and every list, map and
- * text had its largest size. A single walk over the expression.
+ * The worst-case cost of a type-checked expression: every part is evaluated, and every list, map and text has its largest
+ * size. Walks the expression once.
  */
 export function costOf(ast: ASTNode, kind: ExpressionKind, extents: Extents): ExpressionCost {
   const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectOf(type)]));
@@ -111,7 +111,7 @@ class Weigher {
     return { steps: steps + 1 + (extent.isTotal ? 0 : FAILURE_STEPS), extent: extent.value ?? extent };
   }
 
-  /** Several parts that are all evaluated, as one whose value is the largest of theirs. */
+  /** Adds the steps of parts that are all evaluated, and joins their extents to the largest. */
   #joined(nodes: readonly ASTNode[], names: NameExtents): PartCost {
     const parts = nodes.map((node) => this.part(node, names));
     const steps = parts.reduce((sum, part) => sum + part.steps, 1);
@@ -130,7 +130,7 @@ class Weigher {
     const item = over.extent.item ?? over.extent;
     const inner = new Map(names).set(bound.args, item);
     const parts = body.map((node) => this.part(node, inner));
-    const turn = parts.reduce((sum, { steps }) => sum + steps, TURN_STEPS);
+    const turn = parts.reduce((sum, { steps }) => sum + steps, ITERATION_STEPS);
     const { size } = over.extent;
     const steps = 1 + over.steps + size * turn;
     if (name === 'map') return { steps, extent: listOf(size, parts.at(-1)?.extent ?? item) };
@@ -156,7 +156,7 @@ class Weigher {
   }
 }
 
-/** The macros that evaluate their last arguments for each entry. */
+/** Macros that evaluate their last arguments for each entry. */
 const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 
 function extentOfLiteral(value: unknown): Extent {
@@ -197,7 +197,7 @@ function operator(sign: string, a: Extent, b: Extent): PartCost {
   }
 }
 
-/** Of numbers, or of texts and lists, which `+` joins. */
+/** Arithmetic on numbers, or `+` on texts or lists. */
 function sum(sign: string, a: Extent, b: Extent): PartCost {
   const joined = largerOf(a, b);
   if (sign === '+' && (joined.kind === 'text' || joined.kind === 'list')) {

@@ -10,7 +10,7 @@ interface Range {
   readonly end: number;
 }
 
-/** What is wrong with an expression, and where in it. */
+/** An error in an expression, with its offsets. */
 export interface CelFault {
   readonly code: DiagnosticCode;
   readonly at: Range;
@@ -27,7 +27,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['|', '||'],
 ]);
 
-/** Explains why a text is no CEL. */
+/** Explains a syntax error. */
 export function explainSyntax({ code, range, summary }: ParseError, text: string): CelFault {
   const start = Math.min(range?.start ?? 0, text.length);
   const at = { start, end: Math.max(start, range?.end ?? start) };
@@ -57,7 +57,7 @@ function hintFor(code: string, sign: string, before: string): string | null {
   return sign === ',' && /\bin\s*\([^()]*$/.test(before) ? 'a list stands in brackets: `x in ["a", "b"]`' : null;
 }
 
-/** A word of other languages, with the sign that CEL has for it. */
+/** A word of other languages, for which CEL has a sign. */
 function notCel(word: string, start: number): CelFault {
   const at = { start, end: start + word.length };
   return {
@@ -68,7 +68,7 @@ function notCel(word: string, start: number): CelFault {
   };
 }
 
-/** Explains why an expression does not fit the types of what it sees. */
+/** Explains a type error. */
 export function explainType(error: Error | undefined, ast: ASTNode, kind: ExpressionKind): CelFault {
   const { code, range, summary, node } = readError(error);
   const at = range ?? ast;
@@ -98,8 +98,8 @@ function unknownName(name: string, at: Range, kind: ExpressionKind, ast: ASTNode
 }
 
 /**
- * What a budget or rate limit may mean by a name that nobody knows: alone, as a rule a label of the key. Null for a
- * misspelt owner.
+ * A hint for an unknown name in a budget or rate limit. A lone name is usually a label of the key; null for a misspelt
+ * owner.
  */
 function hintForKeys(name: string, ast: ASTNode, kind: 'budget' | 'limit'): string | null {
   if (kind === 'limit' && name === 'address') return '`each: address` stands alone, and is no part of an expression';
@@ -130,7 +130,7 @@ function unknownField(node: ASTNode, at: Range, kind: ExpressionKind): CelFault 
   };
 }
 
-/** The declared type that an access leads to; null where it leads to something else. */
+/** The declared type of an access; null for any other type. */
 function typeOf(path: readonly string[], kind: ExpressionKind): TypeName | null {
   const [variable = '', ...fields] = path;
   let type: TypeName | null = VARIABLES[kind][variable] ?? null;
@@ -183,7 +183,7 @@ function plainTypes(text: string): string {
     .replaceAll(/\bbool\b/g, 'true or false');
 }
 
-/** Two types that do not go together. The usual one is a whole number against a figure. */
+/** Explains types that do not fit each other: mostly an integer literal and a double. */
 function clash(summary: string, node: ASTNode | undefined, at: Range): CelFault {
   const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
   const whole = wholeAgainstFigure(summary, node);
@@ -214,14 +214,14 @@ function clash(summary: string, node: ASTNode | undefined, at: Range): CelFault 
   return { code: 'cel-type', at, message, details: {} };
 }
 
-/** What `list.contains(text)` is in CEL. */
+/** The CEL form of `list.contains(text)`. */
 function membership({ op, args }: ASTNode): string | undefined {
   if (op !== 'rcall') return undefined;
   const [, list, [item]] = args;
   return item && `write \`${sourceOf(item)} in ${sourceOf(list)}\``;
 }
 
-/** What a list that is compared with a text should be: `"local" in model.tags`. */
+/** The CEL form of comparing a list with a text: `"local" in model.tags`. */
 function inList(node: ASTNode | undefined): string {
   if (node?.op !== '==' && node?.op !== '!=') return '`"…" in …`';
   const [left, right] = node.args;
@@ -234,7 +234,7 @@ function sourceOf({ input, start, end }: ASTNode): string {
   return input.slice(start, end);
 }
 
-/** The whole number of an operation on a figure; undefined when that is not what is wrong. */
+/** The integer literal in an operation on a double; undefined for any other error. */
 function wholeAgainstFigure(summary: string, node: ASTNode | undefined): ASTNode | undefined {
   if (!node) return undefined;
   if (/expected type 'double' but found 'int'/.test(summary)) return isWhole(node) ? node : undefined;

@@ -7,7 +7,7 @@ import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { reportUnknownName } from './sections.ts';
 
-/** The names that a policy defines. */
+/** The names that expressions can refer to. */
 export interface ReferenceNames {
   readonly tasks: readonly string[];
   readonly models: readonly string[];
@@ -15,7 +15,7 @@ export interface ReferenceNames {
   readonly providers: readonly string[];
 }
 
-/** Reports texts that are compared with a name of the policy and are none: such a comparison is never true. */
+/** Reports texts compared with a field of names that are not such a name, so that the comparison is never true. */
 export function checkReferences(
   { ast, placeOf }: CheckedExpression<unknown>,
   names: ReferenceNames,
@@ -36,7 +36,7 @@ export function checkReferences(
   }
 }
 
-/** The tag that was probably meant where an expression names one that no model has: that is no error by itself. */
+/** A hint for a tag that no model has. Such a tag alone is not an error. */
 export function hintForTags(ast: ASTNode, tags: readonly string[]): { hint?: string } {
   for (const node of nodesOf(ast)) {
     for (const [literal, path] of comparisonsOf(node)) {
@@ -51,7 +51,7 @@ export function hintForTags(ast: ASTNode, tags: readonly string[]): { hint?: str
   return {};
 }
 
-/** Literal → the path that it is compared with. */
+/** Pairs of a literal and the path that it is compared with. */
 function comparisonsOf(node: ASTNode): [ASTNode, string][] {
   if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return [];
   const [left, right] = node.args;

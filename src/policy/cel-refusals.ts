@@ -1,6 +1,6 @@
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 
-/** A part of an expression that is CEL and not part of the language. */
+/** A part of an expression that is valid CEL but not part of the policy language. */
 export interface CelRefusal {
   readonly at: { readonly start: number; readonly end: number };
   readonly message: string;
@@ -11,7 +11,7 @@ export interface CelRefusal {
 const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
 const ALWAYS_TRUE = 'what is missing reads as the empty text, so it would always be true';
 
-/** Everything in an expression that the language leaves out, with what to write instead. */
+/** All parts of an expression that the policy language excludes, with an alternative. */
 export function findRefused(ast: ASTNode): CelRefusal[] {
   return [...nodesOf(ast)].map(refusedAt).filter((found) => found !== null);
 }

@@ -20,7 +20,7 @@ import { type CompiledRules, compileRules } from './rule-bits.ts';
 import { type CheckedRules, checkRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
 
-/** A compiled policy that still lacks its revision, and the facts of the environment that are part of it. */
+/** A compiled policy without its revision, and the environment's part of that revision. */
 export interface CompiledPolicy {
   readonly snapshot: Omit<PolicySnapshot, 'revision'>;
   readonly environment: readonly (readonly unknown[])[];
@@ -34,7 +34,7 @@ export interface CompileContext extends InstalledPlugins {
   readonly ledger?: LedgerState;
 }
 
-/** Checks what needs plugins, expressions and the environment, and compiles; null when anything is wrong. */
+/** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 export function* compile(
   parsed: ParsedPolicy,
   { env, plugins, outside, today, ledger, ...installed }: CompileContext,
@@ -53,7 +53,7 @@ export function* compile(
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (today !== undefined) for (const model of parsed.models) review(model, today, report);
-  // Whether anything can be served is asked only of a policy that is right.
+  // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit || !learning) {
     if (parsed.hasSoundModels && isAffordable) yield* evaluateSoundRules(parsed, programs, report);
@@ -81,13 +81,12 @@ export function* compile(
   return { snapshot: deepFreeze(snapshot), environment: environmentFacts(states) };
 }
 
-/** What of a snapshot is made of expressions and plugins. */
+/** The parts of a snapshot that are made of expressions and plugins. */
 interface SnapshotParts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'learning'> {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }
 
-/** Puts a snapshot together. Checks nothing. */
 function assembleSnapshot(
   { tasks, cases, payments }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
@@ -128,7 +127,7 @@ function* compileProviders(
   return states;
 }
 
-/** What `policy check` alone tells. */
+/** Reports warnings that only `policy check` shows. */
 function review(
   { figures, misspeltLanguages: oddLanguages }: ParsedPolicy['models'][number],
   today: string,
@@ -138,7 +137,7 @@ function review(
   for (const odd of oddLanguages) reviewLanguage(odd, report);
 }
 
-/** What rules do to the catalog of a policy that is wrong elsewhere, so that all is told at once. */
+/** Evaluates the valid rules of a policy that is wrong elsewhere, so that all problems are reported at once. */
 function evaluateSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
   const isWhole = ({ draft }: { readonly draft: { readonly isWhole: boolean } }) => draft.isWhole;
   const constraints = programs.constraints.filter(isWhole);

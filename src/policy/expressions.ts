@@ -16,17 +16,17 @@ import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 
-/** Checks the expressions of one policy; null for none, and for one that is wrong. */
+/** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
 export interface ExpressionChecker {
-  /** What is judged by the catalog. */
+  /** An expression over the catalog. */
   of(draft: ExpressionDraft | null, kind: ExpressionKind): Program | null;
   /** The condition of a rule. */
   when(draft: ExpressionDraft | null): Program | null;
   /** The condition of a budget or rate limit. */
   match(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): Program | null;
-  /** Whose share a budget or rate limit is. */
+  /** The `each` of a budget or rate limit. */
   each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null;
-  /** Whether all expressions that were checked are within the limits of a policy's work; where not, the report says so. */
+  /** Whether all checked expressions together are within the cost limits. Reports the costliest one otherwise. */
   reviewTotals(): boolean;
 }
 
@@ -39,7 +39,6 @@ export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionC
     providers: parsed.providers.map(({ name }) => name),
   };
   const costs = createCostLimits(parsed, report);
-  // Before anything evaluates it.
   const affordable = <Expression extends CheckedExpression<unknown>>(
     program: Expression | null,
     kind: ExpressionKind,
@@ -50,7 +49,7 @@ export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionC
     return program;
   };
   return {
-    // What names something that is not there fits no model, which then goes without saying.
+    // With an unknown name it matches no model, which need not be reported too.
     of(draft, sight) {
       const before = report.found.length;
       const program = check(draft, sight);
@@ -75,7 +74,7 @@ export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionC
   };
 }
 
-/** A request that says nothing: what a condition must bear. */
+/** A request without optional fields. Conditions must not fail on it. */
 const EMPTY_REQUEST: RuleScope = {
   request: {
     model: 'auto',
@@ -98,7 +97,7 @@ const EMPTY_REQUEST: RuleScope = {
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
 };
 
-/** The same for a budget: a key that has no labels. */
+/** A key without labels, for budgets and rate limits. */
 export const EMPTY_KEY: BudgetScope = { request: { model: 'auto' }, key: { id: 'k', labels: new Map() } };
 
 interface ConditionKind {
@@ -139,7 +138,7 @@ function checkCondition(program: Program, { nothing, toSwitchOff, toAskFirst }: 
   });
 }
 
-/** What an expression is of something, or why it fails. */
+/** The value of an expression, or the reason of its failure. */
 export function tryRun<Value>(
   program: { run(view: ConditionKind['nothing']): Value },
   view: ConditionKind['nothing'],
@@ -151,7 +150,7 @@ export function tryRun<Value>(
   }
 }
 
-/** Why an expression failed, in a line. */
+/** The reason of a failure, on one line. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split('\n', 1)[0] ?? text;

@@ -8,7 +8,7 @@ import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-t
 import { type EditorVocabulary, type EditorWord, type Plugin, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 
-/** Keywords that mean the same to both. All others are our own, or TypeBox's. */
+/** Keywords of JSON Schema. All others are our own, or TypeBox's. */
 const SHARED = [
   'type',
   'const',
@@ -24,9 +24,9 @@ const SHARED = [
   'uniqueItems',
 ] as const;
 
-/** Turns schemas of the language into what editors read. */
+/** Converts TypeBox schemas of the language to JSON Schema for editors. */
 export class SchemaConverter {
-  /** What several places refer to. */
+  /** Schemas that several places refer to. */
   readonly definitions: Record<string, JsonSchema> = {};
   readonly #words: EditorVocabulary;
   readonly #rules: SchemaRules;
@@ -38,7 +38,7 @@ export class SchemaConverter {
     this.#snippets = snippets;
   }
 
-  /** `path` as in HINTS; `isRequired` where it cannot be left out. */
+  /** `path`: as in HINTS. */
   convert(schema: TSchema, path: string, isRequired = false): JsonSchema {
     const hint = HINTS[path] ?? {};
     const title = hint.title ?? schema.title ?? titleOf(lastOf(path));
@@ -51,7 +51,7 @@ export class SchemaConverter {
     };
   }
 
-  /** What a plugin takes. */
+  /** The options or settings of a plugin. */
   options(plugin: Plugin): JsonSchema {
     const schema = plugin.kind === 'provider' ? plugin.settings : plugin.options;
     const path = `${plugin.kind}:${plugin.name}`;
@@ -59,7 +59,7 @@ export class SchemaConverter {
     return { title: `What ${plugin.name} takes`, ...options };
   }
 
-  /** The forms that a value can have. */
+  /** The alternative forms of a value. */
   #forms(schema: TSchema, path: string, hint: EditorHint): JsonSchema[] {
     if (path === 'cases[].given.messages') return [MESSAGES];
     const words = wordsOf(schema);
@@ -69,7 +69,7 @@ export class SchemaConverter {
     if (schema.type === 'array')
       return [{ ...shared(schema), items: this.#item(schema, path), ...this.#snippetsOf(path, 'array') }];
     const known = hint.names && schema.type === 'string' ? this.#words[hint.names] : [];
-    // Error codes are all known; of all else there may be more.
+    // All error codes are known. Other names may come from elsewhere.
     if (hint.names === 'error') return [{ type: 'string', ...enumOf(known) }];
     const expected: unknown = schema.expected;
     const plain = {
@@ -79,18 +79,18 @@ export class SchemaConverter {
     return known.length === 0 ? [plain] : [plain, { type: 'string', ...enumOf(known) }];
   }
 
-  /** What a list holds. Names are offered as snippets: to a list of several forms, editors offer items that are none. */
+  /** The items of a list. Names are snippets, because with several forms editors offer wrong items. */
   #item(list: TSchema, path: string): JsonSchema {
     const schema: TSchema = list.items ?? {};
     const hint = HINTS[`${path}[]`] ?? HINTS[path] ?? {};
     if (!hint.names || schema.type !== 'string')
       return { ...this.convert(schema, `${path}[]`), ...this.#aboutItem(schema, list, path) };
     const [plain = {}] = this.#forms(schema, path, {});
-    const offers = this.#words[hint.names].map(([label]) => ({ label, body: label }));
-    return { ...this.#aboutItem(schema, list, path), ...plain, defaultSnippets: offers };
+    const snippets = this.#words[hint.names].map(([label]) => ({ label, body: label }));
+    return { ...this.#aboutItem(schema, list, path), ...plain, defaultSnippets: snippets };
   }
 
-  /** An item that says nothing of itself is what its list says. */
+  /** The text of an item without a description is that of its list. */
   #aboutItem(schema: TSchema, list: TSchema, path: string): EditorText {
     const { description } = list;
     return editorTextOf(
@@ -101,7 +101,7 @@ export class SchemaConverter {
     );
   }
 
-  /** Keys stand inside `allOf`: else editors would write all defaults out where a map is begun. */
+  /** Keys are inside `allOf`; otherwise editors insert all defaults into a new map. */
   #map(schema: TSchema, path: string, hint: EditorHint): JsonSchema {
     const properties = this.#properties(schema, path, hint);
     const required = requiredOf(schema);
@@ -119,7 +119,7 @@ export class SchemaConverter {
       ...(others !== undefined && { additionalProperties: others }),
       ...this.#snippetsOf(path),
     };
-    // An editor's own words would be `Expected "Quality"`, by its title.
+    // The editor's own message would be `Expected "Quality"`, by the title.
     const errorMessage = `Needs a map${required.length > 0 ? ` with ${required.join(', ')}` : ''}.`;
     return { type: 'object', errorMessage, allOf: [keys, ...(this.#rules[path] ?? [])] };
   }
@@ -151,7 +151,7 @@ export class SchemaConverter {
     };
   }
 
-  /** What stands under a key that is none of the known ones. */
+  /** The schema of unknown keys. */
   #others(schema: TSchema, path: string): JsonSchema | false | undefined {
     const each = eachOf(schema);
     if (each && Object.keys(each).length === 0) return undefined;
@@ -159,7 +159,7 @@ export class SchemaConverter {
     return schema.additionalProperties === false && !schema.patternProperties ? false : undefined;
   }
 
-  /** What stands under each key, where some keys are known. */
+  /** The schema of each key of a map with some known keys. */
   #each(schema: TSchema, path: string): JsonSchema {
     const name = `each.${lastOf(path)}`;
     this.definitions[name] ??= this.convert(schema, `${path}.*`);
@@ -167,7 +167,7 @@ export class SchemaConverter {
   }
 }
 
-/** A section may be empty, too. */
+/** Admits an empty section. */
 export function nullable(schema: JsonSchema): JsonSchema {
   const { type } = schema;
   if (typeof type !== 'string') return schema;
@@ -175,32 +175,32 @@ export function nullable(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * Each form stands two deep, because an editor that finds as many forms to match as there are shows the texts of all of
- * them, and there are none: what is to be said stands outside.
+ * One schema of several forms. Each form is nested twice: otherwise editors in which all forms match show the texts of the
+ * forms, which have none, instead of the outer text.
  */
 function oneOf(forms: readonly JsonSchema[]): JsonSchema {
   const [first = {}, ...others] = forms;
   return others.length === 0 ? first : { anyOf: forms.map((form) => ({ allOf: [{ allOf: [form] }] })) };
 }
 
-/** With the short forms of a value, which the loader writes out before it checks. */
+/** Adds the short forms of a value, which the loader expands before it checks. */
 function withShort(forms: readonly JsonSchema[], { short }: EditorHint): readonly JsonSchema[] {
   if (!short) return forms;
   const words = short.map(([word]) => word).join(', ');
-  const told = forms.map((form) => ({
+  const described = forms.map((form) => ({
     ...form,
     errorMessage: `Needs ${form.type === 'object' ? 'a map' : `a ${form.type}`}, or ${words}.`,
   }));
-  return [...told, { type: 'string', ...enumOf(short) }];
+  return [...described, { type: 'string', ...enumOf(short) }];
 }
 
 function enumOf(words: readonly EditorWord[]): JsonSchema {
   const meanings = words.map(([, means]) => means);
-  const isTold = meanings.some((means) => means !== '');
+  const hasMeanings = meanings.some((means) => means !== '');
   const isMarkdown = meanings.some((means) => means.includes('`'));
   return {
     enum: words.map(([word]) => word),
-    ...(isTold && { enumDescriptions: meanings.map(plainly) }),
+    ...(hasMeanings && { enumDescriptions: meanings.map(plainly) }),
     ...(isMarkdown && { markdownEnumDescriptions: meanings }),
   };
 }
@@ -217,7 +217,7 @@ function shared(schema: TSchema): JsonSchema {
   return Object.fromEntries(keywords.map((keyword) => [keyword, schema[keyword]]));
 }
 
-/** Editors read patterns as Unicode, and complain of those that cannot be. */
+/** Editors compile patterns with the Unicode flag, and report those that fail. */
 function isReadable(pattern: unknown): boolean {
   try {
     return typeof pattern === 'string' && new RegExp(pattern, 'u') !== null;
@@ -232,19 +232,19 @@ function requiredOf(schema: TSchema): readonly string[] {
   return required.filter((key) => schema.properties?.[key]?.default === undefined);
 }
 
-/** The schema of what stands under each key of a map whose keys are names; null where they are known, or of a form. */
+/** The schema of the values of a map whose keys are names; null if its keys are known or have a pattern. */
 function eachOf({ patternProperties = {}, additionalProperties }: TSchema): TSchema | null {
   const [[pattern, schema] = []] = Object.entries<TSchema>(patternProperties);
   if (schema) return pattern === '^(.*)$' ? schema : null;
   return typeof additionalProperties === 'object' ? additionalProperties : null;
 }
 
-/** What is empty says nothing. */
+/** Empty defaults are left out. */
 function defaultOf(schema: TSchema): JsonSchema {
   return schema.default === undefined || isEmpty(schema.default) ? {} : { default: schema.default };
 }
 
-/** An example that is the default, or all there is, is none. */
+/** Leaves out examples that equal the default or the constant. */
 function examplesOf(schema: TSchema): JsonSchema {
   const stated: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
   const known = [schema.default, schema.const].map((one) => JSON.stringify(one));

@@ -2,19 +2,19 @@ import { SIGNALS } from '../core/learning-policy.ts';
 import type { ExpressionKind } from './cel-types.ts';
 import type { EditorWord, NameKind } from './json-schema-words.ts';
 
-/** What an editor can be told of a key beyond its schema. */
+/** Facts on a key, for editors, that its schema does not have. */
 export interface EditorHint {
-  /** Of what cannot take it from its key. */
+  /** Default: made from the key. */
   readonly title?: string;
-  /** What its value names. */
+  /** The kind of thing that its value names. */
   readonly names?: NameKind;
-  /** What the keys of its map name. */
+  /** The kind of thing that the keys of its map name. */
   readonly keys?: NameKind;
-  /** It is an expression that sees this. */
+  /** The kind of expression that it holds. */
   readonly sees?: ExpressionKind;
-  /** Words that stand for the whole of it. */
+  /** Words that are short for the whole value. */
   readonly short?: readonly EditorWord[];
-  /** Its keys are names that the operator gives. */
+  /** Its keys are names chosen by the operator. */
   readonly isNamed?: boolean;
 }
 

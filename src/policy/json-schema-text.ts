@@ -3,14 +3,14 @@ import { isObject } from '../core/object.ts';
 import { type ExpressionKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
 import { wordsOf } from './json-schema-words.ts';
 
-/** What an editor shows of a key: plain for those that know nothing else, Markdown for the others. */
+/** The text that an editor shows for a key, plain and in Markdown. */
 export interface EditorText {
   readonly title?: string;
   readonly description?: string;
   readonly markdownDescription?: string;
 }
 
-/** Words of keys that are not written as their letters say. */
+/** Words of keys with capitals of their own. */
 const WORDS: Readonly<Record<string, string>> = {
   api: 'API',
   id: 'ID',
@@ -50,7 +50,7 @@ export function titleOf(key: string): string {
   return unit === undefined ? title : `${title} (${unit})`;
 }
 
-/** What there is to say of a value, with its kind, its bounds and what it is where it is left out. */
+/** The description of a value, with its type, bounds and default. */
 export function editorTextOf(
   schema: TSchema,
   title: string,
@@ -76,14 +76,14 @@ function factsOf(schema: TSchema, isRequired: boolean, isExpression: boolean): s
   return [kind, left, exampleOf(schema)].filter((part) => part !== '').join(' ');
 }
 
-/** Of a map, in words: an editor that offers values would not know what to call it. */
+/** An example of a map, as text: editors that offer values have no label for a map. */
 function exampleOf({ examples }: TSchema): string {
   const [first]: unknown[] = Array.isArray(examples) ? examples : [];
   const isExample = isObject(first) && !isEmpty(first);
   return isExample ? `For example \`${flow(first)}\`.` : '';
 }
 
-/** As YAML in a line. */
+/** A value as YAML on one line. */
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return String(value);
@@ -92,7 +92,7 @@ function flow(value: unknown): string {
     .join(', ')} }`;
 }
 
-/** A list or a map without anything in it. */
+/** Whether a value is an empty list or map. */
 export function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
@@ -116,7 +116,7 @@ function boundsOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: TSch
   return bounds.flatMap(([words, bound]) => (bound === undefined ? [] : [`, ${words} ${grouped(bound)}`])).join('');
 }
 
-/** Digits in threes, whatever the machine's language. */
+/** Groups digits in threes, independent of the machine's locale. */
 function grouped(figure: unknown): string {
   const [whole = '', fraction] = String(figure).split('.');
   const threes = whole.replace(/\B(?=(\d{3})+$)/g, ',');

@@ -10,7 +10,7 @@ import { LANGUAGES } from './schema-model.ts';
 
 export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
-/** The names that a policy gives to things of its own. */
+/** The names that a policy defines. */
 export interface PolicyNames {
   readonly models: readonly string[];
   readonly providers: readonly string[];
@@ -19,10 +19,10 @@ export interface PolicyNames {
   readonly constraints: readonly string[];
 }
 
-/** A word with what it means; empty where that need not be said. */
+/** A word with its meaning, which may be empty. */
 export type EditorWord = readonly [word: string, means: string];
 
-/** What names can stand for. */
+/** The kinds of things that have names. */
 export type NameKind =
   | 'adapter'
   | 'preset'
@@ -37,7 +37,7 @@ export type NameKind =
   | 'error'
   | 'zone';
 
-/** The names that are known, by what they stand for. All but error codes may be others, too. */
+/** Kind → its known names. Except for error codes, other names are possible. */
 export type EditorVocabulary = Readonly<Record<NameKind, readonly EditorWord[]>>;
 
 const BUILT_IN: readonly EditorWord[] = [
@@ -62,7 +62,7 @@ const REASONS: Readonly<Record<Rejection, string>> = {
   health: 'It is out for now.',
 };
 
-/** Zones that editors offer. Any other of IANA's will do. */
+/** Time zones that editors offer. The loader takes all IANA names. */
 const ZONES = [
   'UTC',
   'Africa/Johannesburg',
@@ -88,7 +88,7 @@ const ZONES = [
   'Europe/Zurich',
 ];
 
-/** All names that a policy with these plugins and names of its own can use. */
+/** All names that a policy can use, given its plugins and its own names. */
 export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): EditorVocabulary {
   const ofKind = (kind: Plugin['kind']): EditorWord[] =>
     plugins.filter((plugin) => plugin.kind === kind).map((plugin) => [plugin.name, meaningOfPlugin(plugin)]);
@@ -110,7 +110,7 @@ export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): Edit
   };
 }
 
-/** The words of a schema that is one of a few; null where it is something else. */
+/** The words of a union of string literals; null for any other schema. */
 export function wordsOf(schema: TSchema): readonly EditorWord[] | null {
   const options: unknown = schema.anyOf;
   if (!Array.isArray(options) || options.length === 0) return null;
@@ -124,7 +124,7 @@ function wordOf(option: unknown): EditorWord | null {
   return typeof option.const === 'string' ? [option.const, meaningOf(option.const, means)] : null;
 }
 
-/** Capabilities say what they mean in their own table. */
+/** The meaning of a capability is in its own table. */
 function meaningOf(word: string, means: unknown): string {
   if (typeof means === 'string' && means !== '') return means;
   return Object.hasOwn(CAPABILITIES, word) ? CAPABILITIES[word as keyof typeof CAPABILITIES].means : '';
@@ -134,7 +134,7 @@ const named = (names: readonly string[], means: string): EditorWord[] => names.m
 
 const unique = (words: readonly EditorWord[]): EditorWord[] => [...new Map(words.toReversed())].toReversed();
 
-/** What the schema of its options says of a plugin, and whom an adapter speaks to. */
+/** The description of a plugin's options, and the presets of an adapter. */
 function meaningOfPlugin(plugin: Plugin): string {
   const { description } = plugin.kind === 'provider' ? plugin.settings : plugin.options;
   const presets = plugin.kind === 'provider' ? Object.keys(plugin.presets ?? {}) : [];

@@ -13,11 +13,11 @@ import { validPartsOf } from './valid-parts.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The section `learning`, checked but for what its estimator says of it. */
+/** The section `learning`, before its estimator checks the options. */
 export interface LearningDraft {
-  /** Null where something is wrong. */
+  /** Null if something is wrong. */
   readonly policy: Omit<LearningPolicy, 'options'> | null;
-  /** Null where it is no name. */
+  /** Null if it is not a name. */
   readonly estimator: string | null;
   readonly estimatorPlace: SourceSpan;
   readonly options: Subject;
@@ -49,7 +49,7 @@ export function draftLearning(context: CheckContext): LearningDraft {
   };
 }
 
-/** Whatever is wrong elsewhere, this says what the estimator has against its options; null where it is not to be used. */
+/** Checks the estimator's options, also if the policy is wrong elsewhere. Null if it cannot be used. */
 export function compileLearning(
   { policy, estimator, estimatorPlace, options }: LearningDraft,
   { estimators, report }: { readonly estimators: ReadonlyMap<string, EstimatorPlugin>; readonly report: Report },
@@ -80,7 +80,7 @@ function exploreOf(text: NonNullable<LearningText['explore']>): ExplorePolicy {
   return { share: text.share, temperature: text.temperature, qualityMargin: text.quality_margin };
 }
 
-/** `off` is short for a signal that counts as nothing, for all signals, and for never exploring. */
+/** Expands `off`: a weight of 0 for one signal or all of them, and no exploring. */
 function withoutOff(section: Tree): Tree {
   if (section.kind !== 'map') return section;
   const entries = section.entries.flatMap((entry) => {
@@ -105,7 +105,7 @@ function withZeros(signals: Tree): Tree {
 
 const isOff = (tree: Tree): tree is ScalarTree => tree.kind === 'scalar' && tree.value === 'off';
 
-/** Warns of what does nothing. */
+/** Warns of settings without effect. */
 function warnOfIdle(
   { mode, signals, feedback_weight: weight }: Partial<LearningText>,
   tree: Tree,
@@ -125,5 +125,5 @@ function warnOfIdle(
   }
 }
 
-/** Of a policy that says nothing of it, with an estimator that takes no options. */
+/** The default without a section `learning`, for an estimator without options. */
 export const LEARNING_OFF: LearningPolicy = { ...policyOf(Value.Parse(LearningText, {}), Infinity), options: {} };

@@ -10,17 +10,17 @@ import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { placeAt, type Tree } from './tree.ts';
 import { validPartsOf } from './valid-parts.ts';
 
-/** A rate limit of the policy, checked but for its expressions. */
+/** A rate limit whose expressions are not checked yet. */
 export interface RateLimitDraft {
   readonly name: string;
-  /** Of its name. */
+  /** The place of its name. */
   readonly place: SourceSpan;
   readonly match: ExpressionDraft | null;
   readonly each: ExpressionDraft | 'address' | null;
   readonly figures: KeyLimits;
 }
 
-/** The rate limits of the policy. */
+/** Checks the rate limits of the policy. */
 export function draftRateLimits(context: CheckContext): RateLimitDraft[] {
   return checkList('rate_limits', RateLimitText, context).map((named) => {
     const { name, tree, path, data } = named;
@@ -39,7 +39,7 @@ export function draftRateLimits(context: CheckContext): RateLimitDraft[] {
   });
 }
 
-/** `key` stands for its ID; `address` is no part of the key, and stands alone. */
+/** `key` is short for `key.id`. `address` is not an expression and stands alone. */
 function eachOf(named: NamedItem<RateLimitText>): RateLimitDraft['each'] {
   const each = expressionAt(named, 'each');
   const written = each?.text.trim();
@@ -47,7 +47,7 @@ function eachOf(named: NamedItem<RateLimitText>): RateLimitDraft['each'] {
   return each && written === 'key' ? { ...each, text: 'key.id' } : each;
 }
 
-/** Who is let in, and how many at once. `tree` is that of the section `gateway`. */
+/** The admission limits. `tree` is the section `gateway`. */
 export function readAdmission(text: GatewayText, tree: Tree, report: Report): AdmissionPolicy {
   return {
     trustedProxies: text.trusted_proxies.flatMap((written, at) => {

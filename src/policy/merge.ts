@@ -6,14 +6,14 @@ import { SECTIONS } from './schema.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 
 export type SectionName = keyof typeof SECTIONS;
-/** The sections of all files together: section → its value and the place of its name. */
+/** Section → its value, joined over all files, and the place of its name. */
 export type Sections = ReadonlyMap<SectionName, Entry>;
 
 const NAMES = Object.keys(SECTIONS);
 
 /**
- * Joins files into one policy. A section may be spread over files; a name that is in it twice
- * is an error that shows both places. Sections that are unknown are errors.
+ * Joins files into one policy. A section may be spread over files. Reports names that are defined
+ * twice, with both places, and unknown sections.
  */
 export function mergeFiles(files: readonly MapTree[], report: Report): Sections {
   const merged = new Map<SectionName, Entry>();
@@ -32,10 +32,10 @@ export function mergeFiles(files: readonly MapTree[], report: Report): Sections 
   return merged;
 }
 
-/** Sections that one word can stand for, with the key that it is the value of. */
+/** Section that may be one word → the key that the word is the value of. */
 const SHORT_FORMS: Partial<Record<SectionName, string>> = { learning: 'mode' };
 
-/** A section that may be one word, as the map that the word stands for. */
+/** Expands a section that is one word to the map that it is short for. */
 function expandShortForm(section: SectionName, value: Tree): Tree {
   const key = SHORT_FORMS[section];
   if (key === undefined || value.kind !== 'scalar' || isEmpty(value)) return value;
@@ -86,7 +86,7 @@ function join(section: SectionName, before: Entry, again: Entry, report: Report)
   return { ...first, entries: [...first.entries, ...fresh] };
 }
 
-/** A section whose every entry is a comment. */
+/** Whether a section is empty, for example because all its entries are comments. */
 export function isEmpty(tree: Tree): boolean {
   return tree.kind === 'scalar' && tree.value === null;
 }
@@ -96,12 +96,12 @@ function kindOf(section: SectionName): Tree['kind'] {
   return type === 'array' ? 'list' : type === 'object' ? 'map' : 'scalar';
 }
 
-/** Whether the things of a list have names in them. */
+/** Whether the items of a list have a key `name`. */
 function hasNames(section: SectionName): boolean {
   return SECTIONS[section].items?.properties?.name !== undefined;
 }
 
-/** Reports a section that is no list, or no map, though it must be one. */
+/** Reports a section that must be a list or a map and is not. */
 export function reportWrongKind(section: SectionName, { place }: Tree, report: Report): void {
   const isList = kindOf(section) === 'list';
   const hint = isList

@@ -13,18 +13,17 @@ import { type CheckContext, checkNamed, type NamedItem, reportUnknownName } from
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { validPartsOf } from './valid-parts.ts';
 
-/** Of a request without a cap of its own, where the policy does not say. */
+/** Output cap, tokens, of a request and model without one. */
 const DEFAULT_MAX_OUTPUT = 4096;
 const DEADLINES = { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
 
-/** A model as the policy states it: with all its endpoints, whether they can serve here or not. Plain data. */
+/** A model with all its endpoints, available here or not. Plain data. */
 export interface ModelDraft {
   readonly model: Omit<Model, 'endpoints' | 'firstSlot'>;
   readonly endpoints: readonly EndpointDraft[];
-  /** Share of good answers for tasks without a figure of their own, 0 to 1. */
+  /** Share of good answers for tasks without their own figure, 0 to 1. */
   readonly defaultQuality: number;
   readonly figures: readonly DeclaredFigure[];
-  /** Names of languages that may be misspelt. */
   readonly misspeltLanguages: readonly MisspeltLanguage[];
 }
 
@@ -36,22 +35,22 @@ export interface EndpointDraft {
 export interface ModelContext extends CheckContext {
   readonly usdPerCredit: Decimal;
   /**
-   * The hosted providers, by name, whose models a model without a stated speed is taken to be like; null where it has
-   * neutral figures.
+   * Names of hosted providers. A model without a stated speed gets the medians of their models; null for neutral
+   * figures.
    */
-  readonly likeOthers: ReadonlySet<string> | null;
-  /** Provider → whether it asks for a key. */
-  readonly asksForKey: ReadonlyMap<string, boolean>;
+  readonly medianProviders: ReadonlySet<string> | null;
+  /** Provider → whether it needs a key. */
+  readonly needsKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
 }
 
 export interface CatalogDraft {
   readonly drafts: readonly ModelDraft[];
-  /** Every ID of the catalog, those of faulty models too, with its place. */
+  /** Every model ID, invalid models included → its place. */
   readonly ids: ReadonlyMap<string, SourceSpan>;
 }
 
-/** Checks the catalog and makes drafts of it; models that are wrong are in the report instead. */
+/** Checks the catalog and drafts its models. Wrong models are reported instead. */
 export function draftModels(context: ModelContext): CatalogDraft {
   const named = checkNamed('models', ModelText, context);
   const section = context.sections.get('models');
@@ -62,7 +61,7 @@ export function draftModels(context: ModelContext): CatalogDraft {
   }
   const latencyOf = latencies(
     named.flatMap(({ data }) => data ?? []),
-    context.likeOthers,
+    context.medianProviders,
   );
   const drafts = named.map((model) => draftModel(model, latencyOf, context)).filter((draft) => draft !== null);
   return { drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
@@ -116,7 +115,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
   };
 }
 
-/** Looks at what can be read of a model that is wrong. */
+/** Checks the valid parts of a model that does not fit its schema. */
 function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void {
   const parts = validPartsOf(ModelText, named.tree);
   checkSizes(named, parts, context);
@@ -128,8 +127,8 @@ function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void 
   };
   checkPrice(named.tree, parts.price);
   const checkProvider = (name: string | undefined, owner: Tree) => {
-    if (name === undefined || context.asksForKey.has(name)) return;
-    reportUnknownName('provider', name, context.asksForKey.keys(), placeAt(owner, 'provider'), context.report);
+    if (name === undefined || context.needsKey.has(name)) return;
+    reportUnknownName('provider', name, context.needsKey.keys(), placeAt(owner, 'provider'), context.report);
   };
   checkProvider(parts.provider, named.tree);
   const endpoints = valueAt(named.tree, 'endpoints');
@@ -140,7 +139,7 @@ function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void 
   }
 }
 
-/** Time to the first content, ms, of the task on which the model reasons longest. */
+/** Time to the first content, ms, for the task with the longest reasoning. */
 function longestTtftMs(
   { ttftMs, outputTokensPerSecond }: DeclaredLatency,
   usual: number,
@@ -149,7 +148,7 @@ function longestTtftMs(
   return ttftMs + (1000 * (Math.max(usual, ...reasoningByTask) - usual)) / outputTokensPerSecond;
 }
 
-/** A cache makes nobody wait: the two were most likely mistaken for each other. */
+/** A cached prompt is never slower, so the two figures were probably swapped. */
 function checkCachedTtft(
   { path, tree }: NamedItem<ModelText>,
   { latency }: ModelText,
@@ -178,7 +177,7 @@ function checkSizes({ path, tree }: NamedItem<ModelText>, data: Partial<ModelTex
   atMost('default_max_output', data.default_max_output, 'max_output', data.max_output);
 }
 
-/** A model handles a language or it does not. */
+/** Reports languages that are in both lists. */
 function checkLanguages(
   { path, tree }: NamedItem<ModelText>,
   { languages, lacks_languages }: ModelText,
@@ -216,9 +215,9 @@ function draftEndpoints(
   if (data.endpoints) refuseBothForms(named, report);
   return listed.flatMap((text, at) => {
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
-    const known = context.asksForKey.has(text.provider);
+    const known = context.needsKey.has(text.provider);
     if (!known) {
-      reportUnknownName('provider', text.provider, context.asksForKey.keys(), placeAt(own, 'provider'), report);
+      reportUnknownName('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'), report);
     }
     if (!text.price && !data.price) {
       const hint = data.endpoints ? 'one for the model, or one for each endpoint' : '`price: { input, output }`';
@@ -258,13 +257,13 @@ function warnIfFree(
   context: ModelContext,
 ): void {
   const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
-  if (!context.asksForKey.get(provider) || !isFree) return;
+  if (!context.needsKey.get(provider) || !isFree) return;
   const place = valueAt(own, 'price')?.place ?? placeAt(named.tree, 'price');
   const message = `\`${named.path}\` costs nothing, though provider \`${provider}\` asks for a key`;
   context.report.add('free-model', place, message);
 }
 
-/** Figures by index of the task, with the usual one for tasks that have none of their own. */
+/** Figures by index of the task; `usual` for tasks without their own. */
 function byTask(
   stated: number | Readonly<Record<string, unknown>>,
   usual: number,
@@ -278,7 +277,7 @@ function byTask(
   return figures;
 }
 
-/** 1 for each task that the model has a figure of its own for. */
+/** 1 for each task with its own figure, by index. */
 function statedTasks({ quality }: ModelText, { taskIndex }: ModelContext): Uint8Array {
   const stated = new Uint8Array(taskIndex.size);
   for (const [task, share] of Object.entries(quality)) {
@@ -288,7 +287,7 @@ function statedTasks({ quality }: ModelText, { taskIndex }: ModelContext): Uint8
   return stated;
 }
 
-/** Reports shares of good answers, and reasoning, that are for no task. */
+/** Reports figures of quality and reasoning for unknown tasks. */
 function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
   for (const key of ['quality', 'reasoning_tokens']) {
     const figures = valueAt(model, key);
@@ -308,7 +307,7 @@ function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlin
   };
 }
 
-/** Unix seconds at the beginning of a day; 0 when it is not stated. */
+/** Unix seconds at the beginning of a day; 0 if it is not stated. */
 function secondsOf(day: string | undefined): number {
   if (day === undefined) return 0;
   const [year = 1970, month = 1, date = 1] = day.split('-').map(Number);

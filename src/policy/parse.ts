@@ -17,10 +17,10 @@ import { LineIndex } from './line-index.ts';
 import type { Report } from './report.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
 
-/** One file of a policy, or why it could not be read. */
+/** One file of a policy, or the reason why it could not be read. */
 export type PolicyFile =
   | {
-      /** As diagnostics are to name it. */
+      /** The path that diagnostics show. */
       readonly path: string;
       readonly text: string;
     }
@@ -35,7 +35,7 @@ const PROBLEMS = {
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
-/** What is never closed, and where it opens. */
+/** A bracket or quote that is never closed, with the offset at which it opens. */
 interface UnclosedToken {
   readonly at: number;
   readonly message: string;
@@ -44,13 +44,13 @@ interface UnclosedToken {
 
 const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
 
-/** Where opens what is never closed, of which the error tells only further down; null for other errors. */
+/** The unclosed bracket or quote behind an error that the library reports further down; null for other errors. */
 function unclosedTokenOf(contents: Node | null, { code, message, pos }: YAMLError): UnclosedToken | null {
   const sign = FLOW_END.exec(message)?.[1];
   if (sign === undefined && code !== 'MISSING_CHAR') return null;
   let open: number | null = null;
   if (sign !== undefined) {
-    // The innermost is visited last.
+    // The innermost one is visited last.
     visitNodes(contents, (node) => {
       if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
     });
@@ -65,7 +65,7 @@ function unclosedTokenOf(contents: Node | null, { code, message, pos }: YAMLErro
   return open === null ? null : { at: open, message: 'a quote opens here and is never closed' };
 }
 
-/** Visits a node and all below it. The library's own visit takes time by the square of the depth. */
+/** Visits a node and all nodes below it. The library's own visit takes quadratic time by depth. */
 function visitNodes(node: unknown, look: (node: Node) => void): void {
   if (isPair(node)) {
     visitNodes(node.key, look);
@@ -76,7 +76,7 @@ function visitNodes(node: unknown, look: (node: Node) => void): void {
   }
 }
 
-/** Reads a file's YAML into a tree with places; null when that cannot be done, and then the report says why. */
+/** Parses a file's YAML to a tree with places. Reports errors and returns null if it cannot be parsed. */
 export function parseFile(file: PolicyFile, report: Report): MapTree | null {
   const start: SourceSpan = { file: file.path, line: 1, column: 1, length: 1 };
   if (file.text === undefined) {
@@ -91,19 +91,19 @@ export function parseFile(file: PolicyFile, report: Report): MapTree | null {
   return null;
 }
 
-/** Maps and lists inside each other. No policy needs as many, and what reads it later goes down as deep. */
+/** Limit of nested maps and lists: far above any real policy. Later passes recurse as deep. */
 const DEPTH_MAX = 64;
 
-/** Most syntax errors told of one file, and most unknown tags. */
+/** Limit of reported syntax errors of one file, and of unknown tags. */
 const SYNTAX_ERRORS_MAX = 5;
 
-/** What the library says for its own callers, said for an operator. */
+/** Errors of the library, worded for operators. */
 const MESSAGES: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'this value reads like a key and a value of its own',
   MULTIPLE_DOCS: 'a policy file is one YAML document: put what follows `---` in a file of its own',
 };
 
-/** The library tells of its stack's end as of any other error. */
+/** The library reports a stack overflow like any other error. */
 const isTooDeep = ({ message }: YAMLError): boolean => /call stack/i.test(message);
 
 class YamlReader {
@@ -111,9 +111,9 @@ class YamlReader {
   readonly #text: string;
   readonly #report: Report;
   readonly #lines: LineIndex;
-  /** Where tags stand that nobody knows. */
+  /** The offsets of unknown tags. */
   readonly #tags: { readonly from: number; readonly to: number }[] = [];
-  /** Aliases that were refused: once each, for a bomb has a thousand. */
+  /** Reported aliases. Each is reported once, because an alias bomb has thousands. */
   readonly #aliases = new Set<string>();
 
   constructor(path: string, text: string, report: Report) {
@@ -124,7 +124,7 @@ class YamlReader {
   }
 
   read(): Tree | null {
-    // Duplicate keys are found here, with both places; the library's own check is slower and knows one.
+    // `#entries` finds duplicate keys with both places. The library's check is slower and knows one place.
     const document = parseDocument(this.#text, {
       uniqueKeys: false,
       prettyErrors: false,
@@ -148,7 +148,7 @@ class YamlReader {
     return this.#tree(document.contents, this.#place(0, 0), 0);
   }
 
-  /** The errors that stand for themselves: an error mostly has others on its line and after it in its train. */
+  /** The errors that are not consequences of others on their line or before them. */
   #primaryErrors(errors: readonly YAMLError[]): readonly YAMLError[] {
     const lines = new Set<number>();
     const [first] = errors;
@@ -162,7 +162,7 @@ class YamlReader {
       .slice(0, SYNTAX_ERRORS_MAX);
   }
 
-  /** Reports an indentation that slipped, at its line; false where an error is about something else. */
+  /** Reports a wrong indentation at its line. Returns false for other errors. */
   #reportSlip(error: YAMLError): boolean {
     const slip = findSlip(error, this.#lines.placeOf(error.pos[0]).line, this.#text);
     if (!slip) return false;
@@ -173,7 +173,7 @@ class YamlReader {
     return true;
   }
 
-  /** What most likely went wrong: CEL is full of signs that YAML takes for its own. */
+  /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
   #hintFor(code: string, lineNumber: number): { hint?: string } {
     if (code === 'TAB_AS_INDENT') return { hint: 'indent with spaces' };
     if (code === 'BLOCK_AS_IMPLICIT_KEY') return { hint: 'a value with `: ` in it needs quotes around it' };
@@ -202,7 +202,7 @@ class YamlReader {
     }
     const value = isScalar(node) ? node.value : null;
     const source = isScalar(node) && typeof node.source === 'string' ? node.source : '';
-    // What is not there stands where its key does.
+    // A missing value has the place of its key.
     if (value === null && source === '' && !isAlias(node)) return { kind: 'scalar', value, source, place: fallback };
     return { kind: 'scalar', value: plain(value, source), source, place };
   }
@@ -241,7 +241,7 @@ class YamlReader {
     if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor) refuse('anchors are');
   }
 
-  /** The place of a value; of its tag, where that is refused, so that only this is said. */
+  /** The place of a value, or of its refused tag, so that only the tag is reported. */
   #placeOf(from: number, to: number): SourceSpan {
     const tag = this.#tags.find((one) => one.to <= from && this.#text.slice(one.to, from).trim() === '');
     return tag ? this.#place(tag.from, tag.to) : this.#place(from, to);
@@ -255,7 +255,7 @@ class YamlReader {
   }
 }
 
-/** The expression of a line: without the quotes around it, where only that is CEL: `"a == "b""`. */
+/** An expression without outer quotes, if only that is CEL: `"a == "b""`. */
 function withoutOuterQuotes(value: string): string {
   const inner = /^(["'])(.*)\1$/.exec(value)?.[2];
   return inner !== undefined && !isCel(value) && isCel(inner) ? inner : value;

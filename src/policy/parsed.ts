@@ -53,72 +53,72 @@ import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
 
 /**
- * A policy, read and checked as far as that needs neither plugins nor expressions nor the
- * environment. Plain data: it may cross from a worker by structured clone.
+ * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
+ * a worker can send it by structured clone.
  */
 export interface ParsedPolicy {
   /** By path, ascending. */
   readonly files: readonly PolicyFile[];
-  /** What was found so far, not sorted. `compilePolicy` gives all. */
+  /** The problems so far, not sorted. `compilePolicy` returns all. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Some file could not be read, so that what seems to be missing may stand there. */
+  /** Some file could not be read, so missing parts may be in it. */
   readonly isPartial: boolean;
-  /** The beginning of the policy: the place of what is missing altogether. */
+  /** The beginning of the policy, at which missing sections are reported. */
   readonly start: SourceSpan;
-  /** The plugins that it lists: to be loaded before it is compiled. */
+  /** Plugins to load before the policy is compiled. */
   readonly plugins: readonly PluginDraft[];
-  /** What a Credit is worth; null where that is wrong. */
+  /** The value of a Credit; null if it is wrong. */
   readonly credit: CreditValue | null;
-  /** Null where a section is wrong. */
+  /** Null if a section is wrong. */
   readonly settings: PolicySettings | null;
   readonly tasks: readonly Task[];
   readonly providers: readonly NamedItem<ProviderText>[];
   readonly providersPlace: SourceSpan;
   readonly models: readonly ModelDraft[];
-  /** Every ID of the catalog, those of faulty models too, with its place. */
+  /** Every model ID, invalid models included → its place. */
   readonly modelIds: ReadonlyMap<string, SourceSpan>;
-  /** Nothing is wrong with the catalog, so that rules can be judged by it. */
+  /** The catalog has no errors, so rules can be evaluated over it. */
   readonly hasSoundModels: boolean;
   readonly selectors: readonly NamedItem<SelectorText>[];
   readonly constraints: readonly ConstraintDraft[];
   readonly preferences: readonly PreferenceDraft[];
   readonly budgets: readonly BudgetDraft[];
   readonly rateLimits: readonly RateLimitDraft[];
-  /** Whose words are kept; null for everybody's, or nobody's. */
+  /** The requests whose content is kept; null for all of them, or if no content is kept. */
   readonly contentMatch: ExpressionDraft | null;
   readonly learning: LearningDraft;
-  /** How agents pay; null where they cannot, or where that is wrong. */
+  /** Null if payments are off or wrong. */
   readonly payments: PaymentPolicy | null;
   readonly cases: readonly PolicyCase[];
-  /** The bare data of every section, as stated: what two revisions are compared by. */
+  /** The bare data of every section, by which two revisions are compared. */
   readonly outline: Readonly<Record<string, unknown>>;
 }
 
-/** What the policy says that a Credit is worth. */
+/** The value of a Credit. */
 export interface CreditValue {
   /** USD, as in the snapshot. */
   readonly usd: string;
-  /** Of the figure; the beginning of the policy where it is left out. */
+  /** The place of the figure, or the beginning of the policy if it is left out. */
   readonly place: SourceSpan;
   readonly isStated: boolean;
 }
 
-/** The sections that are figures alone. */
+/** The sections without names. */
 export interface PolicySettings
   extends Pick<
     PolicySnapshot,
     'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'languageWorth'
   > {
   readonly recordDays: number;
-  /** Whether a programming language that no model declares excludes nobody. */
+  /** Whether requiring a language that no model declares excludes no model. */
   readonly admitUnstated: boolean;
-  /** What is kept of the words of requests; null for nothing. */
+  /** The content of requests that is kept; null for none. */
   readonly content: ContentDraft | null;
   /** ID of a model of the catalog. */
   readonly baseline: string | null;
 }
 
-/** Reads and checks the files of a policy; see ParsedPolicy. Their order does not matter. Pure. */
+/** Reads and checks the files of a policy, in any order. Pure. */
 export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
   const report = new Report();
   const files = [...given].sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -128,7 +128,7 @@ export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
   const start = { file: files[0]?.path ?? 'policies', line: 1, column: 1, length: 1 };
   const problemsBefore = report.found.length;
   const sections = mergeFiles(trees, report);
-  // A section that is misspelt may be the catalog.
+  // A misspelt section may be the catalog.
   isSound &&= report.found.length === problemsBefore;
   const content = checkSections({ sections, report, start });
   const isPartial = trees.length < files.length;
@@ -144,12 +144,12 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
   const tasks = compileTasks(context);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, context);
-  const asksForKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
+  const needsKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
   const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
-  const likeOthers = readValue('unstated_latency', context) === 'median' ? hosted : null;
-  const { drafts, ids } = draftModels({ ...context, usdPerCredit, asksForKey, likeOthers, taskIndex });
+  const medianProviders = readValue('unstated_latency', context) === 'median' ? hosted : null;
+  const { drafts, ids } = draftModels({ ...context, usdPerCredit, needsKey, medianProviders, taskIndex });
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
@@ -214,7 +214,7 @@ function readSettings(context: CheckContext, credit: Decimal): Omit<PolicySettin
   const records = checkSection('records', RecordsText, context);
   const ledger = readLedger(context);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
-  // A yardstick for weights, so that doubles do.
+  // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   const recordDays = records.retention_days;
   const content = draftContent(records);
@@ -264,7 +264,7 @@ function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | 
   return text;
 }
 
-/** A section that is one value; its default where it is left out or wrong. */
+/** The value of a section that is one value; its default if it is left out or wrong. */
 function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_latency' | 'unstated_languages'>(
   name: Name,
   { sections, report }: CheckContext,
@@ -276,7 +276,7 @@ function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_la
   return checkValue(SECTIONS[name], subject, report) ?? fallback;
 }
 
-/** The ID of the baseline; null for none. A model that is only left out here is fine. */
+/** The ID of the baseline; null for none. The model need not be available here. */
 function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }: CheckContext): string | null {
   const entry = sections.get('baseline');
   if (!entry) return null;

@@ -11,7 +11,7 @@ import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { figureAt, rateOf, unitsOf } from './usd.ts';
 import { validPartsOf } from './valid-parts.ts';
 
-/** A network of the policy; null data where it does not fit its schema, which was told. */
+/** A network to check. Its data is null if it does not fit its schema, which was reported. */
 interface NetworkSubject extends Subject {
   readonly data: NetworkText | null;
 }
@@ -22,7 +22,7 @@ interface NetworkContext {
   readonly report: Report;
 }
 
-/** Checks what the schema cannot say of a network, whatever else is wrong with it; null where anything is. */
+/** Checks the parts of a network that the schema cannot express. Null if anything is wrong. */
 export function draftNetwork(given: NetworkSubject, scope: NetworkContext): PaymentNetwork | null {
   const { data, tree } = given;
   const { report } = scope;
@@ -58,7 +58,7 @@ function refuseMainnet(id: string, place: Tree['place'], report: Report): void {
 const FORM = new RegExp(ADDRESS_PATTERN);
 const ZERO = `0x${'0'.repeat(40)}`;
 
-/** Where an address is one at which payments would be lost. */
+/** Reports addresses at which payments would be lost. */
 function checkReceivers({ path, tree }: NetworkSubject, report: Report): void {
   const asset = walletAt(tree, 'asset', 'address');
   const payTo = walletAt(tree, 'pay_to');
@@ -81,7 +81,7 @@ function checkReceivers({ path, tree }: NetworkSubject, report: Report): void {
   }
 }
 
-/** Of an address that is none although it has the form that the schema asks for. */
+/** Reports an address with the right form and a wrong checksum. */
 function refuseChecksum(path: string, tree: Tree | undefined, report: Report): void {
   if (tree?.kind !== 'scalar' || !FORM.test(String(tree.value))) return;
   const message = `\`${path}\` is mistyped: its capitals are not those of its checksum`;
@@ -93,7 +93,7 @@ function walletAt(tree: Tree, ...steps: readonly string[]): string | null {
   return at?.kind === 'scalar' && typeof at.value === 'string' ? walletOf(at.value) : null;
 }
 
-/** A known token signs and counts as its contract says. */
+/** Reports properties of a known token that differ from those of its contract. */
 function checkToken({ path, tree: network }: NetworkSubject, report: Report): void {
   const tree = valueAt(network, 'asset');
   const token = TOKENS.get(walletAt(network, 'asset', 'address') ?? '');
@@ -114,7 +114,7 @@ function checkToken({ path, tree: network }: NetworkSubject, report: Report): vo
   }
 }
 
-/** The addresses of nodes that are written; none where a variable holds them, null where they are wrong. */
+/** The stated addresses of nodes: empty if a variable holds them, null if one is wrong. */
 function readNodes({ path, tree, place }: NetworkSubject, report: Report): readonly string[] | null {
   const list = valueAt(tree, 'rpc_urls');
   const variable = valueAt(tree, 'rpc_urls_env');
@@ -133,7 +133,7 @@ function readNodes({ path, tree, place }: NetworkSubject, report: Report): reado
   return right.length < urls.length ? null : right;
 }
 
-/** The value stays out of messages: a key may be part of it. */
+/** Messages omit the address, because it may contain a key. */
 function addressOf(tree: Tree | undefined, what: string, report: Report): string | null {
   if (tree?.kind !== 'scalar' || typeof tree.value !== 'string') return null;
   const url = normalUrl(tree.value);
@@ -142,7 +142,7 @@ function addressOf(tree: Tree | undefined, what: string, report: Report): string
   return url;
 }
 
-/** The keys of each mode, the first of which it needs. */
+/** The keys of each mode. The first one is required. */
 const KEYS = {
   local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
   http: ['url', 'timeout_ms', 'bearer_env'],

@@ -14,8 +14,8 @@ import { validPartsOf } from './valid-parts.ts';
 const PATH = 'payments.x402';
 
 /**
- * How agents pay. All of the section is checked, turned on or not; null where it is not, or where something is wrong.
- * Whether the variables that it names are set is not asked: that is for whoever takes payments.
+ * Drafts the payment policy. The whole section is checked even if it is off. Null if it is off or wrong. The payments room
+ * checks whether the variables that it names are set.
  */
 export function draftPayments(context: CheckContext, usdPerCredit: Decimal): PaymentPolicy | null {
   const { report } = context;
@@ -89,11 +89,11 @@ interface UsdBounds {
   readonly path: string;
   readonly min: UsdAmount;
   readonly max: UsdAmount;
-  /** Of the lower bound. */
+  /** The key of the lower bound. */
   readonly key: string;
 }
 
-/** Refuses a lower bound above the upper one. Where they are the same, rounding may part them by a microcredit. */
+/** Reports a lower bound above the upper one. Compares USD, because rounding to microcredits can part equal bounds. */
 function refuseAbove({ tree, path, min, max, key }: UsdBounds, report: Report): void {
   if (!isAbove(min.usd, max.usd)) return;
   const most = plainText(max.usd);
@@ -103,7 +103,7 @@ function refuseAbove({ tree, path, min, max, key }: UsdBounds, report: Report): 
   });
 }
 
-/** Of two figures that do not fit each other one may be left out. */
+/** The place of the first key that is stated. */
 function placeOfEither(tree: Tree, key: string, other: string) {
   return placeAt(tree, valueAt(tree, key) ? key : other);
 }

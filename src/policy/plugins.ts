@@ -10,12 +10,12 @@ import { type CheckContext, listOf } from './sections.ts';
 
 /** A plugin that the policy lists. */
 export interface PluginDraft {
-  /** As written: a path seen from the policy folder, or the name of a package. */
+  /** A path relative to the policy folder, or the name of a package. */
   readonly specifier: string;
   readonly place: SourceSpan;
 }
 
-/** What loading a plugin gave: all that the module exports and the contract admits, or why it gave nothing. */
+/** The plugins that a module exports, or the error that kept it from loading. */
 export type LoadedPlugin = readonly (StrategyPlugin | ProviderPlugin | EstimatorPlugin)[] | Error;
 
 export interface InstalledPlugins {
@@ -29,7 +29,7 @@ const KINDS = { strategy: 'strategies', provider: 'providers', estimator: 'estim
 const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
 const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
 
-/** The plugins that the policy lists, checked by their form alone. Loading them is not for this room. */
+/** Checks the form of the listed plugins. `plugin-host` loads them. */
 export function draftPlugins(context: CheckContext): PluginDraft[] {
   const first = new Map<string, SourceSpan>();
   return listOf('plugins', context).flatMap((tree, at) => {
@@ -51,7 +51,7 @@ export function draftPlugins(context: CheckContext): PluginDraft[] {
   });
 }
 
-/** The installed plugins with those that the policy lists; reports what could not be loaded and names that clash. */
+/** Adds the policy's plugins to the installed ones. Reports plugins that could not be loaded, and names that clash. */
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
   { strategies, providers, estimators }: InstalledPlugins,

@@ -5,13 +5,13 @@ import type { ProviderText } from './schema.ts';
 import { type NamedItem, reportUnknownPlugin } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
 
-/** Who speaks to a provider, and what is known of it where the policy does not say. */
+/** The adapter of a provider, and the preset with its defaults. */
 export interface ProviderService {
   readonly plugin: ProviderPlugin;
   readonly preset: ProviderPreset;
 }
 
-/** Finds the adapter and the preset that a provider names: either may stand for the other. Null where that is wrong. */
+/** Finds the adapter and preset of a provider. Either may imply the other. Reports errors and returns null. */
 export function findService(
   { path, tree, place }: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
@@ -30,11 +30,11 @@ export function findService(
     return found;
   }
   if (plugin) {
-    // An adapter alone stands for the service that it is named after, unless another address is given.
+    // An adapter alone implies the preset of the same name, unless the policy states an address.
     const isElsewhere = data.base_url !== undefined || data.base_url_env !== undefined;
     return (isElsewhere ? null : presetOf(plugin, plugin.name)) ?? { plugin, preset: {} };
   }
-  // A key that is there and wrong has been told of already.
+  // A key with a wrong value was already reported.
   if (!valueAt(tree, 'adapter') && !valueAt(tree, 'preset')) {
     report.add('missing-key', place, `\`${path}\` needs the key \`adapter\` or \`preset\``, {
       hint: 'a preset knows the address of a service and who speaks to it; an adapter has to be told the address',

@@ -10,34 +10,32 @@ import { emptyMap, type NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
 import { validPartsOf } from './valid-parts.ts';
 
-/** A provider of the policy in this environment. */
+/** A provider of the policy, set up with this environment. */
 export interface ProviderSetup {
   readonly name: string;
-  /** Null where the policy is wrong about it. */
+  /** Null if its entry in the policy is wrong. */
   readonly provider: Provider | null;
-  /** The variables that it lacks, and cannot serve without; empty where it can. */
+  /** Required variables that are not set. */
   readonly unset: readonly string[];
-  /** Serves only while no other can. */
+  /** Serves only while no other provider can. */
   readonly whenAlone: boolean;
-  /** Where the policy names it. */
   readonly place: SourceSpan;
-  /** What its adapter cannot ask of a model. */
+  /** Capabilities that its adapter cannot express. */
   readonly lacks?: PreparedProvider['lacks'];
 }
 
-/** The environment a policy meets. Only asked for variables that the policy names. */
+/** The environment of a policy. Only variables that the policy or a preset names are read. */
 export interface Environment {
   get(name: string): string | undefined;
 }
 
-/** What providers are compiled against. */
 interface ProviderContext {
   readonly report: Report;
   readonly env: Environment;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
 }
 
-/** Compiles a provider, and asks the environment whether it can serve. */
+/** Compiles a provider and finds the variables that it lacks. */
 export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderContext): ProviderSetup {
   const { data, name, tree, place } = named;
   const parts = data ?? validPartsOf(ProviderText, tree);
@@ -57,7 +55,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
   const ofKey = apiKeyEnv !== null && !isSet(apiKeyEnv, scope) ? [apiKeyEnv] : [];
   const unset = [...new Set([...ofKey, ...address.unset])];
-  /** What the policy does not state has a default, which a preset comes before. */
+  /** The stated value, else that of the preset, else the default. */
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
     valueAt(tree, key) ? value : (ofPreset ?? value);
   const { cache } = preset;
@@ -82,7 +80,7 @@ interface AdapterSetup extends Pick<ProviderSetup, 'lacks'> {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Checks the settings meant for the adapter, and what it needs beside them. */
+/** Checks the adapter's settings, and that it has an address if it needs one. */
 function prepareAdapter(
   { path, tree, place }: NamedItem<ProviderText>,
   service: ProviderService,
@@ -120,7 +118,7 @@ function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unkno
 
 interface AddressSetup {
   readonly url: string | null;
-  /** The variable that should hold it, where that is not set. */
+  /** The variable for the address, if it is not set. */
   readonly unset: readonly string[];
 }
 
@@ -154,7 +152,7 @@ function resolveAddress(
   if (!value) return { url: null, unset: [variable] };
   const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
   if (url === null) {
-    // The value stays out of the message: what is in a variable may be a secret put in the wrong one.
+    // The message omits the value, which may be a secret in the wrong variable.
     const message = `the variable ${variable} does not hold an address`;
     scope.report.add('bad-environment', placeAt(tree, 'base_url_env'), message, ADDRESS);
   } else {
@@ -164,7 +162,7 @@ function resolveAddress(
   return { url, unset: [] };
 }
 
-/** The end of an address that a call goes to: paths are appended to what a policy states. */
+/** The path of a call at the end of an address. Calls append their path, so the policy must not state it. */
 const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
 function refusePathOfCall(url: string, what: string, place: SourceSpan, { report }: ProviderContext): void {
@@ -175,7 +173,7 @@ function refusePathOfCall(url: string, what: string, place: SourceSpan, { report
   });
 }
 
-/** An address that names a host alone, as people know it, with the path of the API there; any other as it is. */
+/** Adds the path of the API to an address that is only a host. */
 function behind(url: string | null, path: string | undefined): string | null {
   return url !== null && path !== undefined && new URL(url).pathname === '/' ? url + path : url;
 }

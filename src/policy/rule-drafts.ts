@@ -3,7 +3,7 @@ import { ConstraintText, PreferenceText } from './schema-rules.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { type ScalarTree, type Tree, valueAt } from './tree.ts';
 
-/** An expression as the policy states it. */
+/** An expression that is not checked yet. */
 export interface ExpressionDraft {
   /** Such as `constraints.legal.when`. */
   readonly path: string;
@@ -13,10 +13,10 @@ export interface ExpressionDraft {
 
 interface RuleDraft {
   readonly name: string;
-  /** Of its name. */
+  /** The place of its name. */
   readonly place: SourceSpan;
   readonly when: ExpressionDraft | null;
-  /** False where a key of it is wrong: then only its expressions are looked at. */
+  /** False if one of its keys is wrong. Then only its expressions are checked. */
   readonly isWhole: boolean;
 }
 
@@ -28,12 +28,12 @@ export interface ConstraintDraft extends RuleDraft {
 
 export interface PreferenceDraft extends RuleDraft {
   readonly prefer: ExpressionDraft | null;
-  /** Null where it is wrong. */
+  /** Null if it is wrong. */
   readonly worth: number | null;
   readonly worthPlace: SourceSpan;
 }
 
-/** The constraints of the policy, checked but for their expressions. */
+/** Checks the constraints of the policy, without their expressions. */
 export function draftConstraints(context: CheckContext): ConstraintDraft[] {
   return checkList('constraints', ConstraintText, context).map((named) => {
     const { data, path } = named;
@@ -47,7 +47,7 @@ export function draftConstraints(context: CheckContext): ConstraintDraft[] {
   });
 }
 
-/** The preferences of the policy, checked but for their expressions. */
+/** Checks the preferences of the policy, without their expressions. */
 export function draftPreferences(context: CheckContext): PreferenceDraft[] {
   return checkList('preferences', PreferenceText, context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
@@ -64,7 +64,7 @@ function placeOf({ tree, place }: NamedItem<unknown>): SourceSpan {
   return valueAt(tree, 'name')?.place ?? place;
 }
 
-/** The expression under a key; null where there is none. */
+/** The expression under a path of keys; null if there is none. */
 export function expressionAt(
   { path, tree }: { readonly path: string; readonly tree: Tree },
   ...keys: readonly string[]

@@ -4,7 +4,7 @@ import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
 const variable = (description: string, example: string) =>
   Type.Optional(Type.String({ ...VARIABLE_NAME, examples: [example], description }));
 
-/** The form of an address. Whether its checksum fits is looked at beside the schema. */
+/** The form of an address. `payment-networks.ts` checks its checksum. */
 export const ADDRESS_PATTERN = '^0x[0-9A-Fa-f]{40}$';
 
 const address = (description: string, example: string) =>

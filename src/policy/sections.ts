@@ -6,15 +6,15 @@ import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
 import type { Report } from './report.ts';
 import { type ListTree, type Tree, valueAt } from './tree.ts';
 
-/** What checking one policy works with. */
+/** The sections of one policy, and the report for their problems. */
 export interface CheckContext {
   readonly sections: Sections;
   readonly report: Report;
-  /** The beginning of the policy: the place of what is missing altogether. */
+  /** The beginning of the policy, at which missing sections are reported. */
   readonly start: SourceSpan;
 }
 
-/** A named thing of a section, with its checked data; null data where the check failed. */
+/** A named item of a section, with its checked data; null if the check failed. */
 export interface NamedItem<Data> extends Subject {
   readonly name: string;
   readonly data: Data | null;
@@ -22,7 +22,7 @@ export interface NamedItem<Data> extends Subject {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
 
-/** Checks the things of a section one by one, so that one that is wrong hides nothing of the others. */
+/** Checks each entry of a section that is a map, so that a wrong one does not hide problems of the others. */
 export function checkNamed<Schema extends TSchema>(
   section: SectionName,
   schema: Schema,
@@ -44,7 +44,7 @@ export function checkNamed<Schema extends TSchema>(
   });
 }
 
-/** Checks the things of a list one by one. Each has a `name` of its own. */
+/** Checks each item of a section that is a list of items with a `name`. */
 export function checkList<Schema extends TSchema>(
   section: SectionName,
   schema: Schema,
@@ -64,7 +64,7 @@ export function checkList<Schema extends TSchema>(
   });
 }
 
-/** The items of a section that is a list; none where it is left out or something else. */
+/** The items of a section that is a list; empty if it is left out. Reports any other value. */
 export function listOf(section: SectionName, { sections, report }: CheckContext): ListTree['items'] {
   const value = sections.get(section)?.value;
   if (!value || isEmpty(value)) return [];
@@ -73,7 +73,7 @@ export function listOf(section: SectionName, { sections, report }: CheckContext)
   return [];
 }
 
-/** Checks a section that is one thing; left out, it is its defaults. */
+/** Checks a section as one value. If it is left out, it has its defaults. */
 export function checkSection<Schema extends TSchema>(
   section: SectionName,
   schema: Schema,
@@ -82,7 +82,7 @@ export function checkSection<Schema extends TSchema>(
   return checkValue(schema, sectionSubject(section, { sections, start }), report);
 }
 
-/** A section as a thing to check; an empty map where it is left out. */
+/** A section to check; an empty map if it is left out. */
 export function sectionSubject(
   section: SectionName,
   { sections, start }: Pick<CheckContext, 'sections' | 'start'>,
@@ -95,7 +95,7 @@ export function emptyMap(place: SourceSpan): Tree {
   return { kind: 'map', entries: [], place };
 }
 
-/** Reports a name that nothing has, with the names that are known and the one probably meant. */
+/** Reports an unknown name, with the known names and the one probably meant. */
 export function reportUnknownName(
   what: string,
   name: string,
@@ -104,7 +104,7 @@ export function reportUnknownName(
   report: Report,
 ): void {
   const all = [...known];
-  // Of many only some are listed: those that may have been meant.
+  // A long list shows the most similar names.
   const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
   report.add('unknown-reference', place, `there is no ${what} \`${name}\``, {
     expected: `one of ${listNames(names)}`,
@@ -112,7 +112,7 @@ export function reportUnknownName(
   });
 }
 
-/** The same of what plugins bring: nothing where one of the policy's cannot be used, for it may be that one's. */
+/** Reports an unknown name of a plugin, unless a plugin that did not load may define it. */
 export function reportUnknownPlugin(
   what: string,
   name: string,

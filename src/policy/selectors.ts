@@ -8,10 +8,10 @@ import { SelectorText } from './schema.ts';
 import { type CheckContext, checkNamed, emptyMap, type NamedItem, reportUnknownPlugin } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
-/** Selectors that every policy has, each with the strategy of its name. */
+/** Selectors of every policy, each with the strategy of the same name. */
 const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'] as const;
 
-/** The selectors of the policy and those that always exist. No name is one of a model too. */
+/** The selectors of the policy and the built-in ones. Reports names that are also a model. */
 export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, SourceSpan>): NamedItem<SelectorText>[] {
   const stated = checkNamed('selectors', SelectorText, context);
   const place = context.sections.get('selectors')?.place ?? context.start;
@@ -35,14 +35,14 @@ interface SelectorContext {
 
 type SelectorItem = NamedItem<SelectorText>;
 
-/** A selector but for its filter of models, which is that of the selector `filterOf`. */
+/** A selector without its filter of models, which is that of the selector `filterOf`. */
 export interface SelectorDraft extends Omit<Selector, 'allows'> {
   readonly filterOf: string;
 }
 
 /**
- * Checks selectors against their strategies, and fills in the options that they inherit: once here, so that a snapshot has
- * all options. Wrong selectors are in the report instead.
+ * Checks selectors against their strategies, and fills in the options that they inherit. Wrong selectors are reported
+ * instead.
  */
 export function* compileSelectors(
   stated: readonly SelectorItem[],
@@ -96,7 +96,7 @@ interface FormerStrategy {
   readonly option: string;
 }
 
-/** The strategy that still takes an option of an earlier version which the selector states; null where it states none. */
+/** The strategy that still takes a former option of the selector; null if the selector has no former option. */
 function formerStrategy(
   { name, formerly }: StrategyPlugin,
   { path, tree }: SelectorItem,
@@ -113,7 +113,7 @@ function formerStrategy(
   return { by, option: old.key };
 }
 
-/** A selector that is named like its strategy is relied upon by that name: options of its own may break what it promises. */
+/** Warns of a selector named like its strategy with options of its own, which may break the promise of that name. */
 function warnOfDepartures(
   { name, inherits }: StrategyPlugin,
   selector: SelectorItem,
@@ -132,7 +132,7 @@ function warnOfDepartures(
   }
 }
 
-/** Options that a selector leaves out and its strategy has it inherit; null where they cannot be had, and the report says why. */
+/** The options that a selector inherits by its strategy. Reports an error and returns null if it cannot inherit them. */
 function inheritedBy(
   { name: strategy, inherits }: StrategyPlugin,
   selector: SelectorItem,
@@ -145,7 +145,7 @@ function inheritedBy(
   const missing = required.filter((key) => !entryOf(tree, key));
   const base = others.get(inherits.selector);
   if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
-    // What is wrong with the other selector is reported there.
+    // The problems of the other selector are reported there.
     if (base && !base.data) return null;
     const keys = missing.map((key) => `\`${key}\``).join(', ');
     const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'is not there';
@@ -157,7 +157,7 @@ function inheritedBy(
   }
   const plugin = strategies.get(inherits.strategy);
   if (!base?.data || !plugin || base.data.strategy !== inherits.strategy) return {};
-  // What is wrong with them is reported once, where they stand.
+  // Their problems are reported once, at the base.
   const options = checkOptions(plugin.options, optionsSubject(base), new Report()) ?? {};
   const keys = [...required, ...optional].filter((key) => options[key] !== undefined);
   return Object.fromEntries(keys.map((key) => [key, options[key]]));

@@ -1,7 +1,7 @@
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 
-/** Reports a name that no time zone has. */
+/** Reports an unknown time zone. */
 export function checkTimeZone(name: string, place: SourceSpan, report: Report): void {
   if (isTimeZone(name)) return;
   report.add('bad-form', place, `there is no time zone \`${name}\``, {
