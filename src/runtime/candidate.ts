@@ -14,43 +14,43 @@ import { buildRuntime, type Runtime } from './runtime.ts';
 import { inSlices, Superseded } from './slices.ts';
 import { hashOf, type PolicyBundle } from './source.ts';
 
-/** A policy that is fit to serve. */
+/** A valid policy that can be put in force. */
 export interface Candidate {
   readonly bundle: PolicyBundle;
   readonly runtime: Runtime;
-  /** The bare data of the policy, as JSON: the next one is compared with it. */
+  /** The bare data of the policy as JSON, to compare the next one with. */
   readonly outline: string;
-  /** What made it of the one in force. */
+  /** The changes from the policy in force. */
   readonly changes: readonly PolicyChange[];
   readonly warnings: readonly Diagnostic[];
-  /** What it takes to build it again elsewhere. */
+  /** The environment that is needed to build it again. */
   readonly surroundings: PolicyEnvironment;
 }
 
-/** A policy that is not, with all that is wrong with it. */
+/** A policy that cannot be put in force, with all its problems. */
 export interface RejectedPolicy {
   readonly problems: readonly Diagnostic[];
-  /** What no place in a file can be named for; null when the problems say it all. */
+  /** An error without a place in a file; null if `problems` has all errors. */
   readonly message: string | null;
 }
 
-/** What policies are judged with. */
+/** Everything that building a candidate needs. */
 export interface PolicyTools {
-  /** The policy's folder; relative plugins are looked for from here. */
+  /** The policy's folder. Relative plugins are resolved from here. */
   readonly folder: string;
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
   readonly loader: PluginLoader;
   readonly env: Environment;
-  /** What is known of endpoints by their names, whatever policy they are in; without it, nothing is. */
+  /** The health of endpoints, which outlives policies. Default: none. */
   readonly health?: Health;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The day, such as `2026-10-07`; given, old figures are warned of. */
+  /** The day, such as `2026-10-07`. Turns on warnings of stale figures. */
   readonly today?: string;
-  /** The state of the ledger that the policy would spend from; without it, that is not looked at. */
+  /** The state of the ledger that the policy must fit. Default: not checked. */
   readonly ledger?: () => LedgerState;
-  /** Runs the policy's own cases on a runtime that does not serve yet; yields between them. Returns the failures. */
+  /** Runs the policy's own cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
   rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
   /** See `parseFiles`. */
   parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
@@ -62,7 +62,7 @@ export interface CandidateOptions {
   readonly isStale?: () => boolean;
 }
 
-/** Steps 3 to 6: check, compile, build, rehearse. Throws Superseded once stale, and nothing else. */
+/** Steps 3 to 6 of an edit: check, compile, build, rehearse. @throws Superseded once stale, and nothing else */
 export async function buildCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
@@ -77,7 +77,7 @@ export async function buildCandidate(
   });
 }
 
-/** Steps 3 to 5: a candidate whose cases have not run. Throws Superseded once stale, and nothing else. */
+/** Steps 3 to 5 of an edit: a candidate whose cases have not run. @throws Superseded once stale, and nothing else */
 export function compileCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
@@ -85,7 +85,7 @@ export function compileCandidate(
 ): Promise<Candidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
-    // Before anything is said about the policy: a file may hold the secret that it should have named.
+    // Before any message is made: a file may contain the secret itself instead of the variable's name.
     registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
     const own = await tools.loader.load(specifiers, resolve(tools.folder));
@@ -109,26 +109,26 @@ export function compileCandidate(
 
 const never = () => false;
 
-/** What is thrown has no place in a file. */
-async function rejectOnThrow(judged: () => Promise<Candidate | RejectedPolicy>): Promise<Candidate | RejectedPolicy> {
+/** Turns a thrown error, which has no place in a file, into a rejected policy. */
+async function rejectOnThrow(build: () => Promise<Candidate | RejectedPolicy>): Promise<Candidate | RejectedPolicy> {
   try {
-    return await judged();
+    return await build();
   } catch (cause) {
     if (cause instanceof Superseded) throw cause;
     return { problems: [], message: scrub(cause instanceof Error ? cause.message : String(cause)) };
   }
 }
 
-/** The policy room knows what secrets look like, and not which there are here. */
+/** The policy room masks texts that look like secrets. This masks the actual secrets of this process. */
 function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
   const { message, expected, hint } = diagnostic;
-  const said = { ...diagnostic, message: scrub(message) };
-  if (expected !== undefined) said.expected = scrub(expected);
-  if (hint !== undefined) said.hint = scrub(hint);
-  return said;
+  const masked = { ...diagnostic, message: scrub(message) };
+  if (expected !== undefined) masked.expected = scrub(expected);
+  if (hint !== undefined) masked.hint = scrub(hint);
+  return masked;
 }
 
-/** What a key held before and holds now is shown to operators, and logged. */
+/** Masks secrets in the values of a change, which operators see and logs keep. */
 export function withoutValues(change: PolicyChange): PolicyChange {
   const keys = change.keys?.map((one) => ({
     key: scrub(one.key),
@@ -138,9 +138,9 @@ export function withoutValues(change: PolicyChange): PolicyChange {
   return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
 }
 
-export const isRejected = (judged: Candidate | RejectedPolicy): judged is RejectedPolicy => 'problems' in judged;
+export const isRejected = (result: Candidate | RejectedPolicy): result is RejectedPolicy => 'problems' in result;
 
-/** An environment with the variables that it was asked for and lacks: presets of adapters name some that no policy does. */
+/** Records the variables that were read and are not set. Presets of adapters name some that no policy does. */
 function recordUnset(env: Environment): { env: Environment; unset: ReadonlySet<string> } {
   const unset = new Set<string>();
   const get = (name: string) => {
@@ -168,12 +168,12 @@ function contextOf(own: PluginModules, { env, shipped, today, ledger }: PolicyTo
     outside,
     today,
     ledger: ledger?.(),
-    // The code of operators' plugins is part of what a policy is.
+    // The code of operators' plugins is part of the revision.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),
   };
 }
 
-/** Providers that serve, with the number of models of each: none where the policy describes none of what it has. */
+/** Providers that serve, with their number of models, which may be 0: `openai (2 models)`. */
 export function servingProviders({ providers, models }: PolicySnapshot): string[] {
   return [...providers.keys()].map((name) => {
     const count = models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name)).length;
@@ -181,7 +181,7 @@ export function servingProviders({ providers, models }: PolicySnapshot): string[
   });
 }
 
-/** The names of what the policy declares and this environment cannot serve: `openai (OPENAI_API_KEY is not set)`. */
+/** Providers that cannot serve in this environment: `openai (OPENAI_API_KEY is not set)`. */
 export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {
   return leftOut.filter(({ kind }) => kind === 'provider').map(({ name, reason }) => `${name} (${reason})`);
 }

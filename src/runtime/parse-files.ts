@@ -1,17 +1,17 @@
 import { type ParsedPolicy, type PolicyFile, parsePolicy } from '../policy/load.ts';
 import { diffPolicies, type PolicyChange } from './diff.ts';
 
-/** A policy's text, read: the part of loading that costs most and needs nothing else. It crosses from a worker. */
+/** The result of parsing a policy's files: the most expensive part of loading. Plain data: a worker sends it. */
 export interface ParsedFiles {
-  /** Without its outline. */
+  /** Its `outline` is empty. */
   readonly policy: ParsedPolicy;
-  /** The bare data of the policy as JSON: one text crosses at no cost, where its thousands of objects would not. */
+  /** The bare data of the policy as JSON: sending one text from a worker is cheap, sending thousands of objects is not. */
   readonly outline: string;
-  /** What makes it of the policy that it was compared with. */
+  /** The changes from the policy that it was compared with. */
   readonly changes: readonly PolicyChange[];
 }
 
-/** Reads the files, and compares them with the outline of a policy before; null for none. */
+/** Parses the files, and compares them with the outline of an earlier policy, if there is one. */
 export function parseFiles(files: readonly PolicyFile[], before: string | null): ParsedFiles {
   const { outline: data, ...policy } = parsePolicy(files);
   const outline = JSON.stringify(data);

@@ -10,17 +10,17 @@ import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, 
 export interface ReloaderOptions {
   readonly tools: PolicyTools;
   /**
-   * Makes ready what must be there before a revision serves, such as its text; resolves with what must change
-   * in one step with it. A failure refuses the revision.
+   * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the
+   * swap. A failure refuses the revision.
    */
   prepare(candidate: Candidate): Promise<() => void>;
-  /** Told of each attempt; `bundle` is what was read, null when it could not be. */
+  /** Called after each attempt. `bundle` is null if the files could not be read. */
   onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null): void;
 }
 
-/** An edit that looks half done, or that is wrong, gets so long to be finished before it is judged for good, ms. */
+/** An unfinished or wrong edit gets this time to be finished before it is refused, ms. */
 const FINISH_MS = 250;
-/** An attempt that newer edits have kept from ending for so long is carried through, ms. */
+/** After this time, newer edits no longer restart an attempt, ms. */
 const PATIENCE_MS = 1_000;
 
 interface ReloadRequest {
@@ -32,8 +32,8 @@ interface ReloadRequest {
 }
 
 /**
- * Holds the policy in force and replaces it: steps 2 to 8 of an edit. One attempt at a time; a newer
- * request starts the attempt anew. Whatever goes wrong before the swap leaves everything as it was.
+ * Holds the policy in force and replaces it: steps 2 to 8 of an edit. Runs one attempt at a time; a newer
+ * request restarts it. A failure before the swap changes nothing.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -42,12 +42,12 @@ export class Reloader {
   #last: ReloadAttempt;
   #lastSuccess: number;
   #previous: PolicyStatus['previous'] = null;
-  /** Hash of the files that were refused last; null once anything was accepted. */
+  /** Hash of the last refused files; null after an accepted attempt. */
   #refused: string | null = null;
   #outdated: readonly string[] = [];
   #waiting: ReloadRequest[] = [];
   #running = false;
-  /** Ends a pause of the attempt under way. */
+  /** Ends the pause of the current attempt. */
   #wake: () => void = () => {};
   readonly #counts = { applied: 0, unchanged: 0, refused: 0 };
   readonly #quoting: QuotedRuntimes;
@@ -66,7 +66,7 @@ export class Reloader {
   /** The runtime in force. */
   readonly lease = (): Runtime => this.#inForce.runtime;
 
-  /** The runtime of a revision that is in force, or was when quotes were made that may still be paid; else null. */
+  /** The runtime of a revision that is in force or whose quotes can still be paid; otherwise null. */
   readonly leaseOf = (revision: string): Runtime | null => {
     const { runtime } = this.#inForce;
     return runtime.snapshot.revision === revision ? runtime : this.#quoting.find(revision);
@@ -88,8 +88,9 @@ export class Reloader {
   }
 
   /**
-   * Looks at the files. Resolves with what came of it, a refusal too; rejects with StaleRevision alone.
-   * The attempt begins after the call, so it sees all that was written before.
+   * Reads the files and resolves with the attempt, which may be a refusal. The attempt begins after the call, so
+   * it sees everything written before.
+   * @throws StaleRevision, and nothing else
    */
   reload(cause: ReloadCause, expected: string | null = null): Promise<ReloadAttempt> {
     return new Promise((resolve, reject) => {
@@ -140,18 +141,18 @@ export class Reloader {
       state.bundle = bundle instanceof Error ? null : bundle;
       if (isStale()) throw new Superseded();
       if (hash === this.#inForce.bundle.hash) return this.#keep(state);
-      // Who asks by name wants an answer now; an edit may still be going on.
+      // A signal or request wants an answer now. An edit may be unfinished.
       const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
-      const judged =
+      const result =
         bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
           ? null
           : await buildCandidate(bundle, this.#options.tools, { inForce: this.#inForce, isStale });
-      if (judged && !isRejected(judged)) return await this.#apply(state, judged);
+      if (result && !isRejected(result)) return await this.#apply(state, result);
       if (isPatient) {
         paused = hash;
         await this.#pause(isStale);
       } else if (bundle instanceof Error) return this.#refuse(state, hash, bundle);
-      else if (judged) return this.#refuse(state, hash, judged);
+      else if (result) return this.#refuse(state, hash, result);
     }
   }
 
@@ -164,7 +165,7 @@ export class Reloader {
     }
   }
 
-  /** A file that is gone or empty all at once is often one that is being written anew. */
+  /** Whether a file is suddenly missing or empty: it is probably being rewritten. */
   #looksHalfDone({ files }: PolicyBundle): boolean {
     const now = new Map(files.map((file) => [file.path, file]));
     return this.#inForce.bundle.files.some((before) => {
@@ -182,12 +183,12 @@ export class Reloader {
     if (isStale()) throw new Superseded();
   }
 
-  /** The files say what is in force already, maybe after a mistake was taken back. */
+  /** The files equal the policy in force, for example after a mistake was reverted. */
   #keep(state: AttemptState): ReloadAttempt {
     const outdated = this.#options.tools.loader.outdated();
     const isNews = this.#last.result === 'refused' || outdated.join() !== this.#outdated.join();
     this.#outdated = outdated;
-    // Many events end here: a file that was touched, or the last write of an edit that is in force.
+    // Frequent causes: a touched file, or the last write of an edit that is already in force.
     return state.cause === 'edit' && !isNews
       ? this.#last
       : this.#end(state, 'unchanged', { message: unchanged(outdated) });
@@ -206,7 +207,7 @@ export class Reloader {
     }
     const before = this.#inForce;
     const { changes } = candidate;
-    // The swap. Requests under way keep the runtime that they leased.
+    // The swap. Running requests keep the runtime that they leased.
     swap();
     this.#inForce = candidate;
     this.#quoting.keep(before.runtime);
@@ -217,8 +218,8 @@ export class Reloader {
     }
     this.#since = this.#options.tools.now();
     this.#previous = { revision, changes };
-    const said = { message: 'The policy is in force.', diagnostics: candidate.warnings, changes };
-    return this.#end(state, 'applied', said);
+    const outcome = { message: 'The policy is in force.', diagnostics: candidate.warnings, changes };
+    return this.#end(state, 'applied', outcome);
   }
 
   #refuse(state: AttemptState, hash: string | null, why: RejectedPolicy | Error): ReloadAttempt {
@@ -226,7 +227,7 @@ export class Reloader {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
     const message = why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; nothing was changed.`;
     const isKnown = hash === this.#refused && message === this.#last.message;
-    // A file that was touched is no news.
+    // A touched file changes nothing.
     if (state.cause === 'edit' && isKnown && sameProblems(diagnostics, this.#last.diagnostics)) return this.#last;
     this.#refused = hash;
     return this.#end(state, 'refused', { message, diagnostics });
@@ -235,12 +236,12 @@ export class Reloader {
   #end(
     { cause, begun, bundle }: AttemptState,
     result: ReloadAttempt['result'],
-    said: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
+    outcome: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
   ): ReloadAttempt {
     const { revision } = this.#inForce.runtime.snapshot;
     const time = this.#options.tools.now();
     const tookMs = Math.round(performance.now() - begun);
-    const attempt = { time, tookMs, cause, result, revision, diagnostics: [], changes: [], ...said };
+    const attempt = { time, tookMs, cause, result, revision, diagnostics: [], changes: [], ...outcome };
     this.#last = attempt;
     this.#counts[result]++;
     if (result !== 'refused') {
@@ -250,7 +251,7 @@ export class Reloader {
     try {
       this.#options.onAttempt(attempt, bundle);
     } catch {
-      // Who cannot be told must not keep the next edit from being looked at.
+      // A failing callback must not prevent the next reload.
     }
     return attempt;
   }
@@ -258,9 +259,9 @@ export class Reloader {
 
 interface AttemptState {
   readonly cause: ReloadCause;
-  /** On the clock that never goes back, ms. */
+  /** Monotonic clock, ms. */
   readonly begun: number;
-  /** What was read last. */
+  /** The files as last read; null if they could not be read. */
   bundle: PolicyBundle | null;
 }
 

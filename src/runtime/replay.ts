@@ -8,28 +8,28 @@ import type { PolicyTools } from './candidate.ts';
 import { type DecisionRuntime, prepareDecisionRuntime } from './runtime.ts';
 import { inSlices } from './slices.ts';
 
-/** Policies that are kept once they were built again. */
+/** Limit of cached past policies. */
 const BUILT_MAX = 4;
 
 export interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
   readonly loader: Pick<PluginLoader, 'recall'>;
-  /** What is in force, which need not be built; null where nothing is. */
+  /** The policy in force, which need not be built; null for none. */
   readonly inForce: () => DecisionRuntime | null;
 }
 
-/** What decisions of the past were made with: a policy is built again from what was kept of it. */
+/** Rebuilds policies of past decisions from their records. */
 export class PastPolicies {
   readonly #options: PastPoliciesOptions;
-  /** By revision, the one asked for last at the end. Whoever asks meanwhile waits for the same. */
+  /** Revision → its policy, least recently used first. Concurrent callers share one promise. */
   readonly #built = new Map<string, Promise<DecisionRuntime | string>>();
-  /** One at a time: parsers take no more. */
+  /** Builds run one at a time, because a parser takes one policy at a time. */
   #building: Promise<unknown> = Promise.resolve();
 
   constructor(options: PastPoliciesOptions) {
     this.#options = options;
   }
 
-  /** Never rejects; a text says why it cannot be had. */
+  /** Never rejects. Resolves with a text that explains why the policy cannot be rebuilt. */
   async find(revision: Revision): Promise<DecisionRuntime | string> {
     const inForce = this.#options.inForce();
     if (inForce?.snapshot.revision === revision.revision) return inForce;
@@ -41,20 +41,20 @@ export class PastPolicies {
     this.#built.set(key, building);
     if (this.#built.size > BUILT_MAX) this.#built.delete(this.#built.keys().next().value!);
     const found = await building;
-    // What is wrong may be mended.
+    // A failure is not cached, because its cause may be fixed.
     if (typeof found === 'string' && this.#built.get(key) === building) this.#built.delete(key);
     return found;
   }
 }
 
-/** Steps 3 to 5 of a reload, in the environment that the policy met. */
+/** Steps 3 to 5 of an edit, in the policy's own environment. */
 async function build(revision: Revision, options: PastPoliciesOptions): Promise<DecisionRuntime | string> {
   const { surroundings } = revision;
   if (surroundings === null) return 'Its policy was kept by an earlier version, which did not keep all that it takes.';
   try {
-    // First: code that is gone is told at once, however large the policy, and however often it is asked for.
+    // First, because missing code then fails fast, even for large policies.
     const own = await recallPlugins(surroundings.plugins, options);
-    // Written by this program alone.
+    // Only this program writes it.
     const files: readonly PolicyFile[] = JSON.parse(revision.source);
     const { policy } = await options.parse(files, null);
     const installed = createRegistry(options.shipped);
@@ -74,10 +74,10 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
   }
 }
 
-/** Texts are kept with secrets masked, which no policy needs; and another version may read them otherwise. */
+/** Masked secrets, or another version of this program, can make a rebuilt policy differ. */
 const cannotRebuild = (why: string): string => scrub(`Its policy cannot be built again as it was: ${why}.`);
 
-/** Only whether a variable was set makes a difference to decisions, never to what: a stand-in that is an address, too, will do. */
+/** Decisions depend on whether a variable is set, never on its value. The placeholder is also a valid address. */
 const pastEnvironment = (unset: readonly string[]): Environment => ({
   get: (name) => (unset.includes(name) ? undefined : 'http://127.0.0.1:1'),
 });
@@ -89,7 +89,7 @@ async function recallPlugins(
   const own = new Map<string, readonly Plugin[]>();
   for (const [specifier, hash] of plugins) {
     const found = await loader.recall(specifier, resolve(folder), hash);
-    // Whoever made the decision reads this: where an operator keeps his code is nobody else's business.
+    // Callers see this error, so it must not show the path of the operator's code.
     const name = specifier.startsWith('/') ? basename(specifier) : specifier;
     if (found === null) throw new Error(`the code of plugin \`${name}\` is gone, or not what it was`);
     own.set(specifier, found);

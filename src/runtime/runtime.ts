@@ -13,7 +13,7 @@ import { network } from '../upstream/connection/network.ts';
 import { type EndpointHealth, Health, type OriginOf, type Outputs } from '../upstream/health/health.ts';
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
-/** A snapshot with its strategies prepared: all that a decision is made with. Immutable. */
+/** A snapshot with its prepared strategies: everything that decisions need. Immutable. */
 export interface DecisionRuntime {
   readonly snapshot: PolicySnapshot;
   readonly decider: Decider;
@@ -21,28 +21,28 @@ export interface DecisionRuntime {
   readonly strategies: ReadonlyMap<string, PreparedStrategy>;
   /** The strategy of a request with `route_strategy`. */
   readonly weighted: PreparedStrategy;
-  /** Estimates quality; prepared by whoever has its memory. */
+  /** Estimates quality. The learning room prepares it with its memory. */
   readonly estimator: EstimatorPlugin;
 }
 
-/** And with its providers: what requests are decided and carried out with. Immutable. */
+/** A decision runtime with its providers: everything that requests need. Immutable. */
 export interface Runtime extends DecisionRuntime {
-  /** Calendar time in the policy's zone, of milliseconds since 1970. */
+  /** Calendar time in the policy's zone. `timeMs`: since 1970. */
   localTime(timeMs: number): RuleScope['time'];
   /** By model, then by endpoint, in the snapshot's order. */
   readonly targets: readonly (readonly UpstreamTarget[])[];
-  /** Likewise. Shared with the runtimes before and after: an endpoint is known by its names. */
+  /** By model, then by endpoint. Runtimes share it: an endpoint is identified by its names. */
   readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
-  /** How long answers are; shared likewise. */
+  /** Lengths of answers. Runtimes share it too. */
   readonly outputs: Outputs;
-  /** What has been seen of the upstreams up to now. */
+  /** The current readings of the upstreams. */
   readings(): Readings;
 }
 
 /**
- * Who scores a request, and the label of it: the selector's strategy, or the weights or the model that it names. A caller's
- * weights leave the selector's least quality as it is.
+ * The strategy that scores a request, and its label: that of the selector, or `weighted` for a request with weights or a
+ * pinned model. A caller's weights keep the selector's quality floor.
  */
 export function strategyOf(
   { model, pinned, weights }: Facts,
@@ -54,10 +54,10 @@ export function strategyOf(
   return { strategy, qualityFloor: own.qualityFloor, reason: `${model}:${strategy.reason}` };
 }
 
-/** For a runtime that carries nothing out, as when a policy is only judged. */
+/** For a runtime that sends no requests, as when a policy is only checked. */
 const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
 
-/** Prepares the plugins of a snapshot. Throws what a plugin's `prepare` throws, with the place named. `health` is what outlives it. */
+/** Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. `health` outlives the runtime. */
 export function buildRuntime(
   snapshot: PolicySnapshot,
   registry: PluginRegistry,
@@ -90,20 +90,20 @@ export function buildRuntime(
   };
 }
 
-/** Prepares the strategies of a snapshot. Throws what a plugin's `prepare` throws, with the place named. */
+/** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */
 export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginRegistry): DecisionRuntime {
   const strategies = new Map<string, PreparedStrategy>();
   for (const { name, strategy, options } of snapshot.selectors.values()) {
     strategies.set(name, prepareStrategy(registry, name, strategy, options));
   }
   const weighted = prepareStrategy(registry, 'route_strategy', 'weighted', {});
-  const { estimator: named } = snapshot.learning;
-  const estimator = registry.estimators.get(named);
-  if (!estimator) throw new Error(`learning: there is no estimator \`${named}\``);
+  const { estimator: name } = snapshot.learning;
+  const estimator = registry.estimators.get(name);
+  if (!estimator) throw new Error(`learning: there is no estimator \`${name}\``);
   return { snapshot, decider: createDecider(snapshot), strategies, weighted, estimator };
 }
 
-/** How a provider is reached; null for one that answers in this process. */
+/** The dial of a provider; null for one that runs in this process. */
 function dialOf(provider: Provider, variable: (name: string) => string | undefined): Dial | null {
   const { name, baseUrl, allowPrivateNetwork } = provider;
   return baseUrl === null
