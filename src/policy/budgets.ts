@@ -106,10 +106,10 @@ function isComparedIn(ast: ASTNode, label: string): boolean {
 }
 
 /** Whether a part of a condition reads only this label and is false for keys without it. */
-function isDemand(part: ASTNode, label: string, { kind: sight, viewOf }: EachContext): boolean {
+function isDemand(part: ASTNode, label: string, { kind, viewOf }: EachContext): boolean {
   const accesses = [...accessesOf(part)];
   if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;
-  const run = (view: Readonly<Record<string, unknown>>) => environmentOf(sight).parse(serialize(part))(view);
+  const run = (view: Readonly<Record<string, unknown>>) => environmentOf(kind).parse(serialize(part))(view);
   return tryRun({ run }, viewOf(EMPTY_KEY)).value === false;
 }
 

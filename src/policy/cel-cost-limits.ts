@@ -24,16 +24,16 @@ export function createCostLimits({ models, tasks }: ParsedPolicy, report: Report
   const perRequest = new StepTotal('judged for each request', REQUEST_STEPS_MAX);
   const perLoad = new StepTotal('judged over the catalog when the policy is loaded', LOAD_STEPS_MAX);
   return {
-    admit(program, sight) {
-      const { steps, excess } = costOf(program.ast, sight, extents);
+    admit(program, kind) {
+      const { steps, excess } = costOf(program.ast, kind, extents);
       if (excess) {
         const part = excess.node === program.ast ? 'the expression' : 'this part of the expression';
         const message = `${part} can take ${countOf(excess.steps)} steps, more than ${countOf(EXPRESSION_STEPS_MAX)}`;
         report.add('cel-too-costly', program.placeOf(excess.node), message, { hint: HINT });
         return false;
       }
-      if (sight === 'constraint') perLoad.add(program, steps * endpointCount);
-      else if (sight === 'model') perLoad.add(program, steps * models.length);
+      if (kind === 'constraint') perLoad.add(program, steps * endpointCount);
+      else if (kind === 'model') perLoad.add(program, steps * models.length);
       else perRequest.add(program, steps);
       return true;
     },

@@ -140,9 +140,9 @@ class Weigher {
   /** `cel.bind(name, value, expression)`. */
   #binding(name: string, [value, expression]: readonly ASTNode[], names: NameExtents): PartCost {
     if (!value || !expression) return { steps: 1, extent: SCALAR };
-    const given = this.part(value, names);
-    const { steps, extent } = this.part(expression, new Map(names).set(name, given.extent));
-    return { steps: 1 + given.steps + steps, extent };
+    const binding = this.part(value, names);
+    const { steps, extent } = this.part(expression, new Map(names).set(name, binding.extent));
+    return { steps: 1 + binding.steps + steps, extent };
   }
 
   #method(name: string, operands: readonly ASTNode[], names: NameExtents): PartCost {

@@ -50,9 +50,9 @@ export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionC
   };
   return {
     // With an unknown name it matches no model, which need not be reported too.
-    of(draft, sight) {
+    of(draft, kind) {
       const before = report.found.length;
-      const program = check(draft, sight);
+      const program = check(draft, kind);
       return report.found.length === before ? program : null;
     },
     when(draft) {
@@ -60,13 +60,13 @@ export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionC
       if (program) checkCondition(program, OF_RULES, report);
       return program;
     },
-    match(draft, sight) {
-      const program = check(draft, sight);
-      if (program) checkCondition(program, sight === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
+    match(draft, kind) {
+      const program = check(draft, kind);
+      if (program) checkCondition(program, kind === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
       return program;
     },
-    each(draft, sight) {
-      const program = affordable(draft && checkText(draft, sight, texts, report), sight);
+    each(draft, kind) {
+      const program = affordable(draft && checkText(draft, kind, texts, report), kind);
       if (program) checkReferences(program, names, report);
       return program;
     },

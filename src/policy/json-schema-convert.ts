@@ -5,7 +5,7 @@ import { MESSAGES } from './json-schema-messages.ts';
 import type { SchemaRules } from './json-schema-rules.ts';
 import type { Snippets } from './json-schema-snippets.ts';
 import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
-import { type EditorVocabulary, type EditorWord, type Plugin, wordsOf } from './json-schema-words.ts';
+import { type AnyPlugin, type EditorVocabulary, type EditorWord, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 
 /** Keywords of JSON Schema. All others are our own, or TypeBox's. */
@@ -52,7 +52,7 @@ export class SchemaConverter {
   }
 
   /** The options or settings of a plugin. */
-  options(plugin: Plugin): JsonSchema {
+  options(plugin: AnyPlugin): JsonSchema {
     const schema = plugin.kind === 'provider' ? plugin.settings : plugin.options;
     const path = `${plugin.kind}:${plugin.name}`;
     const { title, ...options } = this.convert({ additionalProperties: false, ...schema }, path);

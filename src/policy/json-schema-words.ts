@@ -8,7 +8,7 @@ import { ERRORS } from '../core/errors.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { LANGUAGES } from './schema-model.ts';
 
-export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
+export type AnyPlugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
 /** The names that a policy defines. */
 export interface PolicyNames {
@@ -89,8 +89,8 @@ const ZONES = [
 ];
 
 /** All names that a policy can use, given its plugins and its own names. */
-export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): EditorVocabulary {
-  const ofKind = (kind: Plugin['kind']): EditorWord[] =>
+export function vocabularyOf(plugins: readonly AnyPlugin[], own: PolicyNames): EditorVocabulary {
+  const ofKind = (kind: AnyPlugin['kind']): EditorWord[] =>
     plugins.filter((plugin) => plugin.kind === kind).map((plugin) => [plugin.name, meaningOfPlugin(plugin)]);
   const models = named(own.models, 'A model of this policy.');
   const selectors = named(own.selectors, 'A selector of this policy.');
@@ -135,7 +135,7 @@ const named = (names: readonly string[], means: string): EditorWord[] => names.m
 const unique = (words: readonly EditorWord[]): EditorWord[] => [...new Map(words.toReversed())].toReversed();
 
 /** The description of a plugin's options, and the presets of an adapter. */
-function meaningOfPlugin(plugin: Plugin): string {
+function meaningOfPlugin(plugin: AnyPlugin): string {
   const { description } = plugin.kind === 'provider' ? plugin.settings : plugin.options;
   const presets = plugin.kind === 'provider' ? Object.keys(plugin.presets ?? {}) : [];
   return [description, presets.length > 0 && `Presets: ${presets.join(', ')}.`].filter(Boolean).join(' ');

@@ -11,7 +11,7 @@ export function closed<Properties extends TProperties>(properties: Properties, o
 
 interface WordOptions<Word extends string> extends SchemaOptions {
   readonly description: string;
-  /** What each word means, for editors. */
+  /** Word → its meaning, for editors. */
   readonly means?: Readonly<Record<Word, string>>;
 }
 

@@ -29,7 +29,7 @@ export function watchPolicies({ folder, more, onFirstEvent: onStir, onEdit }: Wa
   const net = new DirectoryWatches(resolve(folder), noticed);
   let first = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
-  let seen: string | null = null;
+  let lastSignature: string | null = null;
   let closed = false;
 
   function noticed(): void {
@@ -52,8 +52,8 @@ export function watchPolicies({ folder, more, onFirstEvent: onStir, onEdit }: Wa
   async function look(afterEvent: boolean): Promise<void> {
     await net.mend();
     const signature = await signatureOf(folder, more());
-    const changed = seen !== null && signature !== seen;
-    seen = signature;
+    const changed = lastSignature !== null && signature !== lastSignature;
+    lastSignature = signature;
     if (!closed && (afterEvent || changed)) onEdit();
   }
 

@@ -9,13 +9,13 @@ import { RandomEdits } from './random-edits.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 
-/** Who asked, in which form, and what platform told. */
+/** A request with its result. */
 interface Answered {
   readonly revision: string;
   readonly model: string;
 }
 
-/** Keeps asking until told to stop; what failed, and under which revision which model answered. */
+/** Sends requests until stopped. Collects failures, and the model and revision of each answer. */
 function startTraffic({ box }: LivePolicy) {
   const seen = new Map<string, Answered>();
   const failures: string[] = [];
@@ -53,7 +53,7 @@ function startTraffic({ box }: LivePolicy) {
   };
 }
 
-/** Far more than what comes and goes between two collections, far less than a leaked runtime an edit would cost. */
+/** Far above the noise between two garbage collections, far below one leaked runtime for each edit. */
 const GROWTH_MIB = 96;
 
 const { runs, random, proved } = effort('reload', 40, 1_000);
@@ -80,7 +80,7 @@ test(
     try {
       for (let i = 0; i < runs; i++) {
         const revision = await edits!.edit();
-        // Some edits follow hard upon each other; the others are waited for.
+        // Some edits follow at once; the others wait.
         if (random() < 0.3) await edits!.pause(200);
         else if (revision === null) {
           await live.refused();

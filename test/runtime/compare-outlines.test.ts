@@ -6,7 +6,7 @@ import { parseFiles } from '../../src/runtime/parse-files.ts';
 type Diff = typeof diffPolicies;
 type Thing = Readonly<Record<string, unknown>>;
 
-/** A policy, an edit of it, and what a reader should be told. */
+/** A policy, an edit of it, and the expected changes. */
 interface Edited {
   readonly before: PolicyOutline;
   readonly after: PolicyOutline;
@@ -27,7 +27,7 @@ interface Cut {
   readonly keys: readonly KeyChange[];
 }
 
-/** `\u0000` is in no generated value. */
+/** Generated values never contain `\u0000`. */
 const other = (value: unknown): unknown => (typeof value === 'string' ? `${value}\u0000` : [value, '\u0000']);
 
 function cut(value: unknown, path: string, dice: () => number): Cut | null {
@@ -165,7 +165,7 @@ const byPosition = (outline: PolicyOutline): PolicyOutline => {
     : outline;
 };
 
-/** Differences as a plausible author might get them wrong, by the law that must tell. */
+/** Plausible wrong implementations, by the law that must detect them. */
 const MUTANTS: readonly (readonly [law: keyof typeof LAWS, what: string, diff: Diff])[] = [
   [
     'lists exactly what was edited',
@@ -208,12 +208,12 @@ describe('the difference of two policies', () => {
 
   for (const [law, what, diff] of MUTANTS) {
     test(`the law “${law}” finds a difference that ${what}`, () => {
-      // Told with its seed where it survives.
+      // A surviving mutant is reported with its seed.
       expect(fc.check(LAWS[law]!(diff), { endOnFailure: true, numRuns: 1_000 })).toMatchObject({ failed: true });
     });
   }
 
-  test('comments, the order of keys and which file says it make none', () => {
+  test('does not depend on comments, the order of keys or the file', () => {
     const one = `version: 1 # the first\nmodels:\n  a: { max_output: 5, tags: [x] }\n  b: {}\n`;
     const others = [
       '# models\nmodels:\n  b: {}\n  a:\n    tags:\n      - x # old\n    max_output: 5\n',

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { diffPolicies, findRenames, summary } from '../../src/runtime/diff.ts';
 
 describe('the difference of two policies', () => {
-  test('names what was added, removed and changed, with old and new values', () => {
+  test('names added, removed and changed members, with old and new values', () => {
     const before = {
       credits: { usd_per_credit: 0.001 },
       models: { a: { price: { input: 1, output: 4 }, tags: ['x'] }, b: {} },
@@ -42,7 +42,7 @@ describe('the difference of two policies', () => {
     );
   });
 
-  test('knows what only goes by another name, where no other thing has its content', () => {
+  test('finds members that were only renamed, if their content is unique', () => {
     const before = {
       models: { old: { a: 1 }, twin: { b: 2 }, kept: { c: 3 }, empty: {} },
       cases: [{ name: 'one', given: 1 }],
@@ -81,7 +81,7 @@ describe('the difference of two policies', () => {
     );
   });
 
-  test('read backwards is the difference of the way back', () => {
+  test('is inverted by swapping the policies', () => {
     fc.assert(
       fc.property(outline, outline, (a, b) => {
         const there = diffPolicies(a, b).map(({ section, name, keys }) => [section, name, keys?.map(({ key }) => key)]);
