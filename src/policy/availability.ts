@@ -78,11 +78,7 @@ function unsetText(variables: readonly string[]): string | null {
 }
 
 /** Reports that no provider can serve here, and the variables that are missing, at the place of the providers. */
-export function reportNothingToServe(
-  states: ReadonlyMap<string, ProviderSetup>,
-  place: SourceSpan,
-  report: Report,
-): void {
+export function reportNoProvider(states: ReadonlyMap<string, ProviderSetup>, place: SourceSpan, report: Report): void {
   const reasons = [...states.values()].map(({ unset }) => unsetText(unset)).filter((reason) => reason !== null);
   report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
     expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',

@@ -4,7 +4,7 @@ import type { BudgetDraft } from './budget-drafts.ts';
 import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { partsOf } from './cel-contradictions.ts';
-import { budgetViewOf, type ExpressionKind, environmentOf } from './cel-types.ts';
+import { budgetViewOf, type CelKind, environmentOf } from './cel-types.ts';
 import { EMPTY_KEY, type ExpressionChecker, tryRun } from './expressions.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -57,7 +57,7 @@ function textOf(draft: ExpressionDraft | null): string | null {
 
 /** The kind of limit that an `each` divides. */
 export interface EachContext {
-  readonly kind: ExpressionKind;
+  readonly kind: CelKind;
   viewOf(scope: BudgetScope): Readonly<Record<string, unknown>>;
   /** Each value of the expression has its own one of these. */
   readonly unit: 'window' | 'limit';

@@ -2,7 +2,7 @@ import { REJECTIONS } from '../core/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import { CaseText, ExpectText, GivenText } from './schema-case.ts';
-import { type CheckContext, checkList, emptyMap, type NamedItem, reportUnknownName } from './sections.ts';
+import { type CheckContext, checkList, emptyMap, type NamedItem, reportUnknown } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 import { validPartsOf } from './valid-parts.ts';
 
@@ -80,34 +80,33 @@ function checkNames(
   const { given, expect } = stated;
   if (given.model !== undefined && !names.models.has(given.model) && !names.selectors.has(given.model)) {
     const place = placeAt(tree, 'given', 'model');
-    reportUnknownName('selector or model', given.model, [...names.selectors, ...models], place, report);
+    reportUnknown('selector or model', given.model, [...names.selectors, ...models], place, report);
   }
   for (const [at, id] of (given.key?.models ?? []).entries()) {
-    if (!names.models.has(id))
-      reportUnknownName('model', id, models, placeAt(tree, 'given', 'key', 'models', at), report);
+    if (!names.models.has(id)) reportUnknown('model', id, models, placeAt(tree, 'given', 'key', 'models', at), report);
   }
   for (const [at, id] of [expect.model ?? []].flat().entries()) {
     if (names.models.has(id)) continue;
     // For a single model instead of a list, this is the place of the value.
-    reportUnknownName('model', id, models, placeAt(tree, 'expect', 'model', at), report);
+    reportUnknown('model', id, models, placeAt(tree, 'expect', 'model', at), report);
   }
   if (expect.provider !== undefined && !names.providers.has(expect.provider)) {
-    reportUnknownName('provider', expect.provider, names.providers, placeAt(tree, 'expect', 'provider'), report);
+    reportUnknown('provider', expect.provider, names.providers, placeAt(tree, 'expect', 'provider'), report);
   }
   if (expect.task !== undefined && !names.tasks.has(expect.task)) {
-    reportUnknownName('task', expect.task, names.tasks.keys(), placeAt(tree, 'expect', 'task'), report);
+    reportUnknown('task', expect.task, names.tasks.keys(), placeAt(tree, 'expect', 'task'), report);
   }
   if (expect.refused !== undefined && !Object.hasOwn(ERRORS, expect.refused)) {
-    reportUnknownName('error code', expect.refused, Object.keys(ERRORS), placeAt(tree, 'expect', 'refused'), report);
+    reportUnknown('error code', expect.refused, Object.keys(ERRORS), placeAt(tree, 'expect', 'refused'), report);
   }
   const rejected = valueAt(tree, 'expect', 'rejected');
   for (const [id, reason] of Object.entries(expect.rejected ?? {})) {
     const entry = rejected && entryOf(rejected, id);
     if (!entry) continue;
-    if (!names.models.has(id)) reportUnknownName('model', id, models, entry.place, report);
+    if (!names.models.has(id)) reportUnknown('model', id, models, entry.place, report);
     if (names.constraints.has(reason) || Object.hasOwn(REJECTIONS, reason)) continue;
     const known = [...names.constraints, ...Object.keys(REJECTIONS)];
-    reportUnknownName('constraint or kind of rejection', reason, known, entry.value.place, report);
+    reportUnknown('constraint or kind of rejection', reason, known, entry.value.place, report);
   }
 }
 

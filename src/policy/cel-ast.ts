@@ -2,6 +2,12 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 
 export type { ASTNode } from '@marcbachmann/cel-js';
 
+/** Offsets in the text of an expression. */
+export interface TextRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** The value of a literal, `-1` included; undefined for any other node. */
 export function literalOf(node: ASTNode): string | number | boolean | undefined {
   if (node.op === '-_') {

@@ -1,8 +1,8 @@
 import { ParseError, type ParseResult } from '@marcbachmann/cel-js';
-import { type ASTNode, nodesOf } from './cel-ast.ts';
+import { type ASTNode, nodesOf, type TextRange } from './cel-ast.ts';
 import { type CelFault, explainSyntax, explainType } from './cel-explain.ts';
 import { type CelRefusal, findRefused } from './cel-refusals.ts';
-import { type ExpressionKind, environmentOf, VARIABLES } from './cel-types.ts';
+import { type CelKind, environmentOf, VARIABLES } from './cel-types.ts';
 import type { Details, DiagnosticCode, SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
@@ -12,17 +12,12 @@ import { EXPRESSION_LENGTH_MAX } from './schema-parts.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-interface Range {
-  readonly start: number;
-  readonly end: number;
-}
-
 /** A checked expression. `run` throws if it cannot be evaluated on a view. */
 export interface CheckedExpression<Value> {
   readonly ast: ASTNode;
   run(view: View): Value;
   /** The place of a part of the expression in its file. */
-  placeOf(node: Range): SourceSpan;
+  placeOf(node: TextRange): SourceSpan;
   readonly draft: ExpressionDraft;
 }
 export type Program = CheckedExpression<boolean>;
@@ -34,7 +29,7 @@ export type FileTexts = ReadonlyMap<string, string>;
 /** Checks a condition against the variables of its kind. Reports errors and returns null for a wrong one. */
 export function checkExpression(
   draft: ExpressionDraft,
-  kind: ExpressionKind,
+  kind: CelKind,
   texts: FileTexts,
   report: Report,
 ): Program | null {
@@ -50,12 +45,7 @@ export function checkExpression(
 }
 
 /** As `checkExpression`, for an expression whose value is a text. */
-export function checkText(
-  draft: ExpressionDraft,
-  kind: ExpressionKind,
-  texts: FileTexts,
-  report: Report,
-): TextProgram | null {
+export function checkText(draft: ExpressionDraft, kind: CelKind, texts: FileTexts, report: Report): TextProgram | null {
   const checked = checkAny(draft, kind, texts, report);
   if (!checked) return null;
   const { type, run, ...rest } = checked;
@@ -68,7 +58,7 @@ export function checkText(
   return null;
 }
 
-function hintForText(type: string | undefined, written: string, kind: ExpressionKind): { hint?: string } {
+function hintForText(type: string | undefined, written: string, kind: CelKind): { hint?: string } {
   if (type === 'bool') return { hint: 'a comparison tells which requests it is for: that is `match`' };
   if (written === 'key.labels') return { hint: 'name the label: `key.labels.team`' };
   if (type === 'int' || type === 'double') return { hint: `make it a text: \`string(${written})\`` };
@@ -80,15 +70,15 @@ function hintForText(type: string | undefined, written: string, kind: Expression
 /** Checks syntax, variables and types, and returns the type of the result. */
 function checkAny(
   draft: ExpressionDraft,
-  kind: ExpressionKind,
+  kind: CelKind,
   texts: FileTexts,
   report: Report,
 ): (CheckedExpression<unknown> & { readonly type: string | undefined }) | null {
-  const placeOf = ({ start, end }: Range) =>
+  const placeOf = ({ start, end }: TextRange) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
   // The schema reported it. The parser recurses as deep as the text nests.
   if (draft.text.length > EXPRESSION_LENGTH_MAX) return null;
-  const add = (code: DiagnosticCode, at: Range, message: string, d: Details) =>
+  const add = (code: DiagnosticCode, at: TextRange, message: string, d: Details) =>
     report.add(code, placeOf(at), message, d);
   const parsed = parse(draft.text, kind);
   if ('code' in parsed) {
@@ -108,7 +98,7 @@ function checkAny(
   return { ast, run: (view) => parsed(view), placeOf, draft, type };
 }
 
-function parse(text: string, kind: ExpressionKind): ParseResult | CelFault {
+function parse(text: string, kind: CelKind): ParseResult | CelFault {
   try {
     return environmentOf(kind).parse(text);
   } catch (error) {
@@ -134,7 +124,7 @@ function nameOfType(type: string | undefined): string {
   return names[type ?? ''] ?? `of the type ${type}`;
 }
 
-const ELSEWHERE: Readonly<Record<ExpressionKind, string>> = {
+const ELSEWHERE: Readonly<Record<CelKind, string>> = {
   when: 'a condition is judged once for a request, before models are looked at',
   budget: 'the ledger, which budgets are counted from, keeps of a request only its key and its `model`',
   limit: 'requests are counted before their body is read, when only their key is known',
@@ -142,7 +132,7 @@ const ELSEWHERE: Readonly<Record<ExpressionKind, string>> = {
   model: 'the filter is judged once for each model when the policy is loaded, before there are requests',
 };
 
-function wrongPlaces(ast: ASTNode, kind: ExpressionKind): CelFault[] {
+function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
   const here = VARIABLES[kind];
   const all: ReadonlySet<string> = new Set(Object.values(VARIABLES).flatMap((names) => Object.keys(names)));
   const seen = new Set<string>();
@@ -159,7 +149,7 @@ function wrongPlaces(ast: ASTNode, kind: ExpressionKind): CelFault[] {
 }
 
 /** The key that may use a variable which this one may not. */
-function hintForPlace(kind: ExpressionKind, name: string): string {
+function hintForPlace(kind: CelKind, name: string): string {
   if (kind === 'when') return 'move this part to `require` (or `prefer`)';
   if (kind === 'budget') {
     return name === 'time'

@@ -1,7 +1,7 @@
 import type { CheckedExpression } from './cel-check.ts';
 import { costOf, EXPRESSION_STEPS_MAX } from './cel-cost.ts';
 import { extentsOf } from './cel-extents.ts';
-import type { ExpressionKind } from './cel-types.ts';
+import type { CelKind } from './cel-types.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 
@@ -13,7 +13,7 @@ const LOAD_STEPS_MAX = 20_000_000;
 /** Checks the worst-case cost of a policy's expressions before any of them runs. */
 export interface CostLimits {
   /** Whether one expression is within its limit. Reports the part that exceeds it. */
-  admit(program: CheckedExpression<unknown>, kind: ExpressionKind): boolean;
+  admit(program: CheckedExpression<unknown>, kind: CelKind): boolean;
   /** Whether all admitted expressions together are within the limits. Reports the costliest one otherwise. */
   reviewTotals(): boolean;
 }

@@ -1,7 +1,7 @@
 import type { ASTNode } from './cel-ast.ts';
 import { DOUBLE, type Extent, type Extents, largerOf, listOf, mapOf, objectOf, SCALAR, textOf } from './cel-extents.ts';
 import { methodCost, readSteps } from './cel-function-cost.ts';
-import { type ExpressionKind, VARIABLES } from './cel-types.ts';
+import { type CelKind, VARIABLES } from './cel-types.ts';
 
 /** Limit of steps of one expression, about 1 ms. A step is the time to read a name, at most 20 ns. */
 export const EXPRESSION_STEPS_MAX = 50_000;
@@ -35,7 +35,7 @@ type NameExtents = ReadonlyMap<string, Extent>;
  * The worst-case cost of a type-checked expression: every part is evaluated, and every list, map and text has its largest
  * size. Walks the expression once.
  */
-export function costOf(ast: ASTNode, kind: ExpressionKind, extents: Extents): ExpressionCost {
+export function costOf(ast: ASTNode, kind: CelKind, extents: Extents): ExpressionCost {
   const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectOf(type)]));
   const weigher = new Weigher(extents);
   const { steps } = weigher.part(ast, names);

@@ -1,19 +1,14 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
-import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf } from './cel-ast.ts';
+import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
 import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS, NOT_IN_LIMITS } from './cel-fields.ts';
-import { type ExpressionKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
+import { type CelKind, FIELDS, isTypeName, type TypeName, VARIABLES } from './cel-types.ts';
 import type { Details, DiagnosticCode } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
-
-interface Range {
-  readonly start: number;
-  readonly end: number;
-}
 
 /** An error in an expression, with its offsets. */
 export interface CelFault {
   readonly code: DiagnosticCode;
-  readonly at: Range;
+  readonly at: TextRange;
   readonly message: string;
   readonly details: Details;
 }
@@ -69,7 +64,7 @@ function notCel(word: string, start: number): CelFault {
 }
 
 /** Explains a type error. */
-export function explainType(error: Error | undefined, ast: ASTNode, kind: ExpressionKind): CelFault {
+export function explainType(error: Error | undefined, ast: ASTNode, kind: CelKind): CelFault {
   const { code, range, summary, node } = readError(error);
   const at = range ?? ast;
   const found = [...nodesOf(ast)].find((one) => one === node);
@@ -84,7 +79,7 @@ function readError(error: Error | undefined): Pick<CelTypeError, 'code' | 'range
   return { code: code ?? '', range, summary: summary ?? error?.message ?? '', node };
 }
 
-function unknownName(name: string, at: Range, kind: ExpressionKind, ast: ASTNode): CelFault {
+function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): CelFault {
   const known = Object.entries(VARIABLES[kind]);
   const owner = known.find(([, type]) => Object.hasOwn(FIELDS[type], name));
   const alias = kind === 'when' ? ALIASES.get(name) : undefined;
@@ -114,7 +109,7 @@ function hintForKeys(name: string, ast: ASTNode, kind: 'budget' | 'limit'): stri
   return `a label of the key is \`key.labels.${name}\`; a text needs quotes: "${name}"`;
 }
 
-function unknownField(node: ASTNode, at: Range, kind: ExpressionKind): CelFault {
+function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   const path = pathOf(node) ?? [];
   const field = path.at(-1) ?? '';
   const owner = path.slice(0, -1);
@@ -131,7 +126,7 @@ function unknownField(node: ASTNode, at: Range, kind: ExpressionKind): CelFault 
 }
 
 /** The declared type of an access; null for any other type. */
-function typeOf(path: readonly string[], kind: ExpressionKind): TypeName | null {
+function typeOf(path: readonly string[], kind: CelKind): TypeName | null {
   const [variable = '', ...fields] = path;
   let type: TypeName | null = VARIABLES[kind][variable] ?? null;
   for (const field of fields) {
@@ -140,10 +135,6 @@ function typeOf(path: readonly string[], kind: ExpressionKind): TypeName | null 
     type = isTypeName(next) ? next : null;
   }
   return type;
-}
-
-function isTypeName(name: string): name is TypeName {
-  return name in FIELDS;
 }
 
 const FUNCTIONS = [
@@ -160,7 +151,7 @@ const FUNCTIONS = [
 const GLOBALS = ['size', 'int', 'double', 'string', 'bool', 'type'];
 const MACROS = ['exists', 'all', 'exists_one', 'filter', 'map'];
 
-function unknownFunction(summary: string, node: ASTNode | undefined, at: Range): CelFault {
+function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRange): CelFault {
   const call = /'(.+)'/.exec(summary)?.[1] ?? '';
   const isMethod = node?.op === 'rcall';
   const name = node?.op === 'rcall' || node?.op === 'call' ? node.args[0] : call;
@@ -184,7 +175,7 @@ function plainTypes(text: string): string {
 }
 
 /** Explains types that do not fit each other: mostly an integer literal and a double. */
-function clash(summary: string, node: ASTNode | undefined, at: Range): CelFault {
+function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFault {
   const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
   const whole = wholeAgainstFigure(summary, node);
   if (whole) {

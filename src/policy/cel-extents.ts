@@ -1,5 +1,5 @@
 import { CAPABILITY_NAMES } from '../core/capability.ts';
-import { FIELDS, type TypeName } from './cel-types.ts';
+import { FIELDS, isTypeName, type TypeName } from './cel-types.ts';
 import { LANGUAGES_MAX, METADATA_MAX, TEXT_MAX } from './cel-view-limits.ts';
 import type { ModelDraft } from './models.ts';
 
@@ -80,8 +80,6 @@ export function extentsOf(models: readonly ModelDraft[], taskCount: number): Ext
     return known[`${type}.${field}`] ?? SCALAR;
   };
 }
-
-const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIELDS, name);
 
 /** An extent that covers both values: the larger one in every part. */
 export function largerOf(a: Extent, b: Extent): Extent {

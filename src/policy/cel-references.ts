@@ -5,7 +5,7 @@ import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { CheckedExpression, Program } from './cel-check.ts';
 import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
-import { reportUnknownName } from './sections.ts';
+import { reportUnknown } from './sections.ts';
 
 /** The names that expressions can refer to. */
 export interface ReferenceNames {
@@ -27,7 +27,7 @@ export function checkReferences(
     if (path?.length === 3 && owner === 'model' && field === 'quality' && task !== undefined) {
       const known = ['default', ...names.tasks];
       const at = { start: node.end - task.length, end: node.end };
-      if (!known.includes(task)) reportUnknownName('task', task, known, placeOf(node.op === '.' ? at : node), report);
+      if (!known.includes(task)) reportUnknown('task', task, known, placeOf(node.op === '.' ? at : node), report);
     }
     for (const [literal, compared] of comparisonsOf(node)) {
       const text = literalOf(literal);
@@ -70,7 +70,7 @@ function checkName(
   report: Report,
 ): void {
   const [what, known] = knownAt(path, names);
-  if (known && !known.includes(text)) reportUnknownName(what, text, known, place(), report);
+  if (known && !known.includes(text)) reportUnknown(what, text, known, place(), report);
   if (path !== 'request.languages' && path !== 'model.languages') return;
   const canonical = canonicalLanguage(text);
   if (canonical === text) return;

@@ -1,8 +1,8 @@
-import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
+import { type ASTNode, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
 
 /** A part of an expression that is valid CEL but not part of the policy language. */
 export interface CelRefusal {
-  readonly at: { readonly start: number; readonly end: number };
+  readonly at: TextRange;
   readonly message: string;
   readonly hint?: string;
 }

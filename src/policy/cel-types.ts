@@ -10,7 +10,7 @@ import type { EndpointDraft, ModelDraft } from './models.ts';
  * the time; a budget the parts of them that the ledger keeps; a rate limit the key; the `require` of a
  * constraint the model and its endpoint; a filter or preference the model.
  */
-export type ExpressionKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
+export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
 
 /**
  * All fields of expressions: type → field → CEL type and meaning. Figures are doubles, as JS numbers
@@ -89,8 +89,10 @@ export const FIELDS = {
 
 export type TypeName = keyof typeof FIELDS;
 
+export const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIELDS, name);
+
 /** Kind of expression → variable → its type. */
-export const VARIABLES: Readonly<Record<ExpressionKind, Readonly<Record<string, TypeName>>>> = {
+export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeName>>>> = {
   when: { request: 'Request', key: 'Key', time: 'Time' },
   budget: { key: 'Key', request: 'BudgetRequest' },
   limit: { key: 'Key' },
@@ -215,10 +217,10 @@ const CLASSES = { Price, Latency, Request, BudgetRequest, Key, Time, Model, Endp
 
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
 
-const environments = new Map<ExpressionKind, Environment>();
+const environments = new Map<CelKind, Environment>();
 
 /** The CEL environment for a kind of expression. Made once. */
-export function environmentOf(kind: ExpressionKind): Environment {
+export function environmentOf(kind: CelKind): Environment {
   const known = environments.get(kind);
   if (known) return known;
   const environment = new Environment({ limits: LIMITS });

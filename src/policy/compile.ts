@@ -1,7 +1,7 @@
 import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
-import { type Availability, environmentFacts, reportNothingToServe, selectAvailable } from './availability.ts';
+import { type Availability, environmentFacts, reportNoProvider, selectAvailable } from './availability.ts';
 import { checkBudgets, compileBudget } from './budgets.ts';
 import { compileContent } from './contents.ts';
 import { narrowCapabilities } from './endpoint-capabilities.ts';
@@ -62,7 +62,7 @@ export function* compile(
   const drafts = yield* narrowCapabilities(parsed.models, states, report);
   const available = selectAvailable(states, drafts);
   const { models } = available;
-  if (models.length === 0) reportNothingToServe(states, parsed.providersPlace, report);
+  if (models.length === 0) reportNoProvider(states, parsed.providersPlace, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
   if (report.failed) return null;

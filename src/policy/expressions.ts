@@ -11,7 +11,7 @@ import {
 import { findContradiction } from './cel-contradictions.ts';
 import { createCostLimits } from './cel-cost-limits.ts';
 import { checkReferences, type ReferenceNames } from './cel-references.ts';
-import { budgetViewOf, type ExpressionKind, limitViewOf, viewOf } from './cel-types.ts';
+import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -19,7 +19,7 @@ import type { ExpressionDraft } from './rule-drafts.ts';
 /** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
 export interface ExpressionChecker {
   /** An expression over the catalog. */
-  of(draft: ExpressionDraft | null, kind: ExpressionKind): Program | null;
+  of(draft: ExpressionDraft | null, kind: CelKind): Program | null;
   /** The condition of a rule. */
   when(draft: ExpressionDraft | null): Program | null;
   /** The condition of a budget or rate limit. */
@@ -39,11 +39,9 @@ export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionC
     providers: parsed.providers.map(({ name }) => name),
   };
   const costs = createCostLimits(parsed, report);
-  const affordable = <Expression extends CheckedExpression<unknown>>(
-    program: Expression | null,
-    kind: ExpressionKind,
-  ) => (program && costs.admit(program, kind) ? program : null);
-  const check = (draft: ExpressionDraft | null, kind: ExpressionKind): Program | null => {
+  const affordable = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) =>
+    program && costs.admit(program, kind) ? program : null;
+  const check = (draft: ExpressionDraft | null, kind: CelKind): Program | null => {
     const program = affordable(draft && checkExpression(draft, kind, texts, report), kind);
     if (program) checkReferences(program, names, report);
     return program;

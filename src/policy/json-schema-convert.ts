@@ -93,12 +93,7 @@ export class SchemaConverter {
   /** The text of an item without a description is that of its list. */
   #aboutItem(schema: TSchema, list: TSchema, path: string): EditorText {
     const { description } = list;
-    return editorTextOf(
-      { description, ...schema },
-      HINTS[`${path}[]`]?.title ?? titleOf(lastOf(path)),
-      false,
-      undefined,
-    );
+    return editorTextOf({ description, ...schema }, HINTS[`${path}[]`]?.title ?? titleOf(lastOf(path)), false);
   }
 
   /** Keys are inside `allOf`; otherwise editors insert all defaults into a new map. */

@@ -1,5 +1,5 @@
 import { SIGNALS } from '../core/learning-policy.ts';
-import type { ExpressionKind } from './cel-types.ts';
+import type { CelKind } from './cel-types.ts';
 import type { EditorWord, NameKind } from './json-schema-words.ts';
 
 /** Facts on a key, for editors, that its schema does not have. */
@@ -11,7 +11,7 @@ export interface EditorHint {
   /** The kind of thing that the keys of its map name. */
   readonly keys?: NameKind;
   /** The kind of expression that it holds. */
-  readonly sees?: ExpressionKind;
+  readonly sees?: CelKind;
   /** Words that are short for the whole value. */
   readonly short?: readonly EditorWord[];
   /** Its keys are names chosen by the operator. */

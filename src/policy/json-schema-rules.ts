@@ -1,5 +1,6 @@
 import type { JsonSchema } from './json-schema-form.ts';
 import type { AnyPlugin } from './json-schema-words.ts';
+import { FACILITATOR_KEYS } from './schema-payments.ts';
 
 /** Path of a map → conditions between its keys. */
 export type SchemaRules = Readonly<Record<string, readonly JsonSchema[]>>;
@@ -29,17 +30,13 @@ const isWord = (...words: readonly string[]): JsonSchema => ({
   pattern: `^(?:${words.map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')})$`,
 });
 
-const OF_A_MODE = {
-  local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
-  http: ['url', 'timeout_ms', 'bearer_env'],
-};
 /** The key that a mode needs, and the keys that only the other mode takes. */
 const mode = (name: 'local' | 'http', other: 'local' | 'http'): JsonSchema[] => {
   const isNamed = { properties: { mode: isWord(name) }, ...needs('mode') };
-  const [first = ''] = OF_A_MODE[name];
+  const [first] = FACILITATOR_KEYS[name];
   return [
     when(isNamed, needs(first)),
-    when(isNamed, { errorMessage: `Only with mode: ${other}.`, properties: never(OF_A_MODE[other]) }),
+    when(isNamed, { errorMessage: `Only with mode: ${other}.`, properties: never(FACILITATOR_KEYS[other]) }),
   ];
 };
 

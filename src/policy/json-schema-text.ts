@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
-import { type ExpressionKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
+import { type CelKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
 import { wordsOf } from './json-schema-words.ts';
 
 /** The text that an editor shows for a key, plain and in Markdown. */
@@ -51,12 +51,7 @@ export function titleOf(key: string): string {
 }
 
 /** The description of a value, with its type, bounds and default. */
-export function editorTextOf(
-  schema: TSchema,
-  title: string,
-  isRequired: boolean,
-  kind: ExpressionKind | undefined,
-): EditorText {
+export function editorTextOf(schema: TSchema, title: string, isRequired: boolean, kind?: CelKind): EditorText {
   const text: unknown = schema.description;
   if (typeof text !== 'string') return { title };
   const facts = factsOf(schema, isRequired, kind !== undefined);
@@ -123,13 +118,13 @@ function grouped(figure: unknown): string {
   return fraction === undefined ? threes : `${threes}.${fraction}`;
 }
 
-function namesSeen(kind: ExpressionKind): string {
+function namesSeen(kind: CelKind): string {
   return Object.entries(VARIABLES[kind])
     .flatMap(([name, type]) => Object.keys(FIELDS[type]).map((field) => `${name}.${field}`))
     .join(', ');
 }
 
-function fieldsSeen(kind: ExpressionKind): string {
+function fieldsSeen(kind: CelKind): string {
   const lists = Object.entries(VARIABLES[kind]).map(([name, type]) => fieldsOf(name, type));
   return ['What it sees:', ...lists].join('\n\n');
 }

@@ -9,7 +9,7 @@ import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
 import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
-import { type CheckContext, checkNamed, type NamedItem, reportUnknownName } from './sections.ts';
+import { type CheckContext, checkNamed, type NamedItem, reportUnknown } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { validPartsOf } from './valid-parts.ts';
 
@@ -128,7 +128,7 @@ function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void 
   checkPrice(named.tree, parts.price);
   const checkProvider = (name: string | undefined, owner: Tree) => {
     if (name === undefined || context.needsKey.has(name)) return;
-    reportUnknownName('provider', name, context.needsKey.keys(), placeAt(owner, 'provider'), context.report);
+    reportUnknown('provider', name, context.needsKey.keys(), placeAt(owner, 'provider'), context.report);
   };
   checkProvider(parts.provider, named.tree);
   const endpoints = valueAt(named.tree, 'endpoints');
@@ -217,7 +217,7 @@ function draftEndpoints(
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
     const known = context.needsKey.has(text.provider);
     if (!known) {
-      reportUnknownName('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'), report);
+      reportUnknown('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'), report);
     }
     if (!text.price && !data.price) {
       const hint = data.endpoints ? 'one for the model, or one for each endpoint' : '`price: { input, output }`';
@@ -293,7 +293,7 @@ function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
     const figures = valueAt(model, key);
     for (const { key: task, value, place } of figures?.kind === 'map' ? figures.entries : []) {
       const isFigure = task !== 'default' && value.kind === 'scalar' && typeof value.value === 'number';
-      if (isFigure && !taskIndex.has(task)) reportUnknownName('task', task, taskIndex.keys(), place, report);
+      if (isFigure && !taskIndex.has(task)) reportUnknown('task', task, taskIndex.keys(), place, report);
     }
   }
 }

@@ -44,7 +44,7 @@ import {
   checkNamed,
   checkSection,
   type NamedItem,
-  reportUnknownName,
+  reportUnknown,
   sectionSubject,
 } from './sections.ts';
 import { draftSelectors } from './selectors.ts';
@@ -281,6 +281,6 @@ function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }
   const entry = sections.get('baseline');
   if (!entry) return null;
   const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
-  if (id !== null && !ids.has(id)) reportUnknownName('model', id, ids.keys(), entry.value.place, report);
+  if (id !== null && !ids.has(id)) reportUnknown('model', id, ids.keys(), entry.value.place, report);
   return id;
 }

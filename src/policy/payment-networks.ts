@@ -5,7 +5,7 @@ import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { TEST_CHAINS, TOKENS } from './chains.ts';
 import type { Subject } from './check.ts';
 import type { Report } from './report.ts';
-import { ADDRESS_PATTERN, AssetText, FacilitatorText, NetworkText } from './schema-payments.ts';
+import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from './schema-payments.ts';
 import { emptyMap } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { figureAt, rateOf, unitsOf } from './usd.ts';
@@ -142,12 +142,6 @@ function addressOf(tree: Tree | undefined, what: string, report: Report): string
   return url;
 }
 
-/** The keys of each mode. The first one is required. */
-const KEYS = {
-  local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
-  http: ['url', 'timeout_ms', 'bearer_env'],
-} as const;
-
 const WEI_DECIMALS = 18;
 
 function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainnet: boolean, report: Report) {
@@ -158,15 +152,15 @@ function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainn
   const { mode } = text;
   if (!entry || mode === undefined) return null;
   const other = mode === 'local' ? 'http' : 'local';
-  for (const key of KEYS[other]) {
+  for (const key of FACILITATOR_KEYS[other]) {
     const foreign = entryOf(tree, key);
     if (!foreign) continue;
     const message = `\`${path}.${key}\` is only for \`mode: ${other}\`, and the mode is \`${mode}\``;
     report.add('conflicting-keys', foreign.place, message, {
-      expected: `beside \`mode\` only ${listed(KEYS[mode])}`,
+      expected: `beside \`mode\` only ${listed(FACILITATOR_KEYS[mode])}`,
     });
   }
-  const [needed] = KEYS[mode];
+  const [needed] = FACILITATOR_KEYS[mode];
   if (!valueAt(tree, needed)) {
     report.add('missing-key', entry.place, `\`${path}\` needs the key \`${needed}\` with \`mode: ${mode}\``, {
       hint: `\`${needed}\`: ${FacilitatorText.properties[needed].description}`,

@@ -49,6 +49,12 @@ export const AssetText = closed(
   { description: 'The stablecoin that is taken. It must know `transferWithAuthorization` (EIP-3009), as USDC does.' },
 );
 
+/** The keys of each mode of a facilitator. The first one is required. */
+export const FACILITATOR_KEYS = {
+  local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
+  http: ['url', 'timeout_ms', 'bearer_env'],
+} as const;
+
 export const FacilitatorText = closed(
   {
     mode: oneOf(['local', 'http'], {

@@ -4,6 +4,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import { isEmpty, reportDuplicate, reportWrongKind, type SectionName, type Sections } from './merge.ts';
 import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
 import type { Report } from './report.ts';
+import { ITEM_NAME } from './schema-parts.ts';
 import { type ListTree, type Tree, valueAt } from './tree.ts';
 
 /** The sections of one policy, and the report for their problems. */
@@ -20,7 +21,7 @@ export interface NamedItem<Data> extends Subject {
   readonly data: Data | null;
 }
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
+const NAME = new RegExp(ITEM_NAME.pattern);
 
 /** Checks each entry of a section that is a map, so that a wrong one does not hide problems of the others. */
 export function checkNamed<Schema extends TSchema>(
@@ -36,8 +37,7 @@ export function checkNamed<Schema extends TSchema>(
   }
   return entry.value.entries.map(({ key, place, value }) => {
     if (!NAME.test(key)) {
-      const expected = 'letters, digits and . _ : / @ + - after a letter or digit, at most 128';
-      report.add('bad-name', place, `\`${key}\` cannot be a name`, { expected });
+      report.add('bad-name', place, `\`${key}\` cannot be a name`, { expected: ITEM_NAME.expected });
     }
     const subject: Subject = { path: `${section}.${key}`, tree: value, place };
     return { ...subject, name: key, data: checkValue(schema, subject, report) };
@@ -96,7 +96,7 @@ export function emptyMap(place: SourceSpan): Tree {
 }
 
 /** Reports an unknown name, with the known names and the one probably meant. */
-export function reportUnknownName(
+export function reportUnknown(
   what: string,
   name: string,
   known: Iterable<string>,
@@ -121,5 +121,5 @@ export function reportUnknownPlugin(
   report: Report,
 ): void {
   if (report.found.some(({ code }) => code === 'plugin-not-loaded')) return;
-  reportUnknownName(what, name, known, place, report);
+  reportUnknown(what, name, known, place, report);
 }

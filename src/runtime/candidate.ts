@@ -62,10 +62,7 @@ export interface CandidateOptions {
   readonly isStale?: () => boolean;
 }
 
-/**
- * Steps 3 to 6 of an edit: check, compile, build, rehearse.
- * @throws Superseded once stale, and nothing else
- */
+/** Steps 3 to 6 of an edit: check, compile, build, rehearse. Throws only Superseded, once stale. */
 export async function buildCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
@@ -80,10 +77,7 @@ export async function buildCandidate(
   });
 }
 
-/**
- * Steps 3 to 5 of an edit: a candidate whose cases have not run.
- * @throws Superseded once stale, and nothing else
- */
+/** Steps 3 to 5 of an edit: a candidate whose cases have not run. Throws only Superseded, once stale. */
 export function compileCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,

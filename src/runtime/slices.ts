@@ -8,10 +8,7 @@ export class Superseded extends Error {
   override readonly name = 'Superseded';
 }
 
-/**
- * Runs steps to their end in slices, and yields to the event loop between them.
- * @throws Superseded once stale
- */
+/** Runs steps to their end in slices, and yields to the event loop between them. Throws Superseded once stale. */
 export async function inSlices<Result>(
   steps: Generator<undefined, Result>,
   isStale: () => boolean,
