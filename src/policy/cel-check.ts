@@ -1,7 +1,7 @@
 import { ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import { type ASTNode, nodesOf, type TextRange } from './cel-ast.ts';
 import { type CelFault, explainSyntax, explainType } from './cel-explain.ts';
-import { type CelRefusal, findRefused } from './cel-refusals.ts';
+import { findRefused } from './cel-refusals.ts';
 import { type CelKind, environmentOf, VARIABLES } from './cel-types.ts';
 import type { Details, DiagnosticCode, SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
@@ -86,7 +86,7 @@ function checkAny(
     return null;
   }
   const { ast } = parsed;
-  const faults = [...wrongPlaces(ast, kind), ...findRefused(ast).map(refusal)];
+  const faults = [...wrongPlaces(ast, kind), ...findRefused(ast)];
   for (const { code, at, message, details } of faults) add(code, at, message, details);
   if (faults.length > 0) return null;
   const { valid, type, error } = parsed.check();
@@ -160,8 +160,4 @@ function hintForPlace(kind: CelKind, name: string): string {
   return kind === 'model' && name === 'endpoint'
     ? 'only constraints look at single endpoints; `model.providers` has the providers of all'
     : 'move this part to the `when` of a rule';
-}
-
-function refusal({ at, message, hint }: CelRefusal): CelFault {
-  return { code: 'cel-refused', at, message, details: hint === undefined ? {} : { hint } };
 }

@@ -176,7 +176,6 @@ function plainTypes(text: string): string {
 
 /** Explains types that do not fit each other: mostly an integer literal and a double. */
 function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFault {
-  const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
   const whole = wholeAgainstFigure(summary, node);
   if (whole) {
     const written = whole.input.slice(whole.start, whole.end);
@@ -188,21 +187,18 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFa
       details,
     };
   }
-  if (/double % int|double % double/.test(summary)) {
-    return { code: 'cel-type', at, message, details: { hint: '`%` takes whole numbers: `int(time.hour) % 2 == 0`' } };
-  }
+  const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
+  const hint = clashHint(summary, node);
+  return { code: 'cel-type', at, message, details: hint ? { hint } : {} };
+}
+
+function clashHint(summary: string, node: ASTNode | undefined): string | null {
+  if (/double % int|double % double/.test(summary)) return '`%` takes whole numbers: `int(time.hour) % 2 == 0`';
   if (/^no such overload: string [<>]=? (?:int|double)|^no such overload: string [!=]= (?:int|double)/.test(summary)) {
-    return {
-      code: 'cel-type',
-      at,
-      message,
-      details: { hint: 'compare with a text in quotes, or convert: `double(…) > 3.0`' },
-    };
+    return 'compare with a text in quotes, or convert: `double(…) > 3.0`';
   }
-  if (/list<string> [!=]= string|string [!=]= list<string>/.test(summary)) {
-    return { code: 'cel-type', at, message, details: { hint: `ask whether it is in the list: ${inList(node)}` } };
-  }
-  return { code: 'cel-type', at, message, details: {} };
+  const isListAgainstText = /list<string> [!=]= string|string [!=]= list<string>/.test(summary);
+  return isListAgainstText ? `ask whether it is in the list: ${inList(node)}` : null;
 }
 
 /** The CEL form of `list.contains(text)`. */

@@ -1,7 +1,7 @@
 import type { SourceSpan } from './diagnostics.ts';
 import { ConstraintText, PreferenceText } from './schema-rules.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
-import { type ScalarTree, type Tree, valueAt } from './tree.ts';
+import { placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
 /** An expression that is not checked yet. */
 export interface ExpressionDraft {
@@ -41,7 +41,7 @@ export function draftConstraints(context: CheckContext): ConstraintDraft[] {
     const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
     if (data && !require && maxLatencyMs === null && maxCostCredits === null) {
       const message = `\`${path}\` limits nothing: it needs the key \`require\`, \`max_latency_ms\` or \`max_cost_credits\``;
-      context.report.add('missing-key', placeOf(named), message);
+      context.report.add('missing-key', placeAt(named.tree, 'name'), message);
     }
     return { ...ruleOf(named), require, maxLatencyMs, maxCostCredits };
   });
@@ -51,17 +51,14 @@ export function draftConstraints(context: CheckContext): ConstraintDraft[] {
 export function draftPreferences(context: CheckContext): PreferenceDraft[] {
   return checkList('preferences', PreferenceText, context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
-    const worthPlace = valueAt(named.tree, 'worth')?.place ?? named.place;
-    return { ...ruleOf(named), prefer, worth: named.data?.worth ?? null, worthPlace };
+    const { data, tree } = named;
+    return { ...ruleOf(named), prefer, worth: data?.worth ?? null, worthPlace: placeAt(tree, 'worth') };
   });
 }
 
 function ruleOf(named: NamedItem<unknown>): RuleDraft {
-  return { name: named.name, place: placeOf(named), when: expressionAt(named, 'when'), isWhole: named.data !== null };
-}
-
-function placeOf({ tree, place }: NamedItem<unknown>): SourceSpan {
-  return valueAt(tree, 'name')?.place ?? place;
+  const { name, tree, data } = named;
+  return { name, place: placeAt(tree, 'name'), when: expressionAt(named, 'when'), isWhole: data !== null };
 }
 
 /** The expression under a path of keys; null if there is none. */

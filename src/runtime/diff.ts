@@ -1,7 +1,7 @@
 import { isObject } from '../core/object.ts';
 
 /** Section → its bare data, as the files of a policy state it. */
-export type PolicyOutline = Readonly<Record<string, unknown>>;
+export type Outline = Readonly<Record<string, unknown>>;
 
 /** A changed key. `from` or `to` is undefined if the key was added or removed. */
 export interface KeyChange {
@@ -36,7 +36,7 @@ const NAMED: ReadonlySet<string> = new Set([
 ]);
 
 /** The changes from one policy to another, by section and name. Deterministic. Another order within files is no change. */
-export function diffPolicies(before: PolicyOutline, after: PolicyOutline): PolicyChange[] {
+export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {
   const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return sections.flatMap((section) => {
     const from = entryOf(before, section);
@@ -76,7 +76,7 @@ export interface PolicyRename {
 }
 
 /** Finds removed members that were added under another name: their content is unique among both. */
-export function findRenames(before: PolicyOutline, after: PolicyOutline): PolicyRename[] {
+export function findRenames(before: Outline, after: Outline): PolicyRename[] {
   return [...NAMED].sort().flatMap((section) => {
     const [from, to] = [membersOf(entryOf(before, section)), membersOf(entryOf(after, section))];
     const removed = [...from].filter(([name]) => !to.has(name));

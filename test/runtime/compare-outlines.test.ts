@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { diffPolicies, type KeyChange, type PolicyChange, type PolicyOutline } from '../../src/runtime/diff.ts';
+import { diffPolicies, type KeyChange, type Outline, type PolicyChange } from '../../src/runtime/diff.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
 
 type Diff = typeof diffPolicies;
@@ -8,8 +8,8 @@ type Thing = Readonly<Record<string, unknown>>;
 
 /** A policy, an edit of it, and the expected changes. */
 interface Edited {
-  readonly before: PolicyOutline;
-  readonly after: PolicyOutline;
+  readonly before: Outline;
+  readonly after: Outline;
   readonly told: readonly PolicyChange[];
 }
 
@@ -148,7 +148,7 @@ const LAWS: Readonly<Record<string, (diff: Diff) => fc.IProperty<unknown>>> = {
     fc.property(edits, ({ before, after }) => expect(diff(after, before)).toEqual(diff(before, after).map(mirrored))),
   'does not tell of another order': (diff) =>
     fc.property(edits, ({ before }) => {
-      expect(diff(before, reordered(before) as PolicyOutline)).toEqual([]);
+      expect(diff(before, reordered(before) as Outline)).toEqual([]);
     }),
 };
 
@@ -158,7 +158,7 @@ const withoutKeys =
     diffPolicies(before, after)
       .map((one) => (one.keys ? { ...one, keys: one.keys.filter(keep) } : one))
       .filter(({ keys }) => keys === undefined || keys.length > 0);
-const byPosition = (outline: PolicyOutline): PolicyOutline => {
+const byPosition = (outline: Outline): Outline => {
   const list = outline.constraints;
   return Array.isArray(list)
     ? { ...outline, constraints: Object.fromEntries(list.entries().map(([i, one]) => [i, one])) }

@@ -7,13 +7,7 @@ import {
   type RejectedPolicy,
   withoutValues,
 } from '../../runtime/candidate.ts';
-import {
-  diffPolicies,
-  findRenames,
-  type PolicyChange,
-  type PolicyOutline,
-  type PolicyRename,
-} from '../../runtime/diff.ts';
+import { diffPolicies, findRenames, type Outline, type PolicyChange, type PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { PolicyCommand } from './command.ts';
 import { generous } from './environment.ts';
@@ -23,7 +17,7 @@ import type { Place } from './place.ts';
 export interface Built {
   readonly place: Place;
   /** What its files state; what could be read of them. */
-  readonly outline: PolicyOutline;
+  readonly outline: Outline;
   /** Hashes of the code of its own plugins, by how it names them. */
   readonly code: ReadonlyMap<string, string>;
   /** Null where it cannot be loaded. */
@@ -44,7 +38,7 @@ export async function buildSide(place: Place, { judge }: PolicyCommand): Promise
   const parse = () => parsed;
   const anywhere = await compileCandidate(place.bundle, { ...tools, parse, env: generous(tools.env) });
   // Written by JSON.stringify of an object.
-  const outline: PolicyOutline = JSON.parse(parsed.outline);
+  const outline: Outline = JSON.parse(parsed.outline);
   if (isRejected(anywhere)) {
     const { message } = anywhere;
     return { place, outline, code: new Map(), side: null, problems: errorsOf(anywhere), message };
