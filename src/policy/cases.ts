@@ -1,6 +1,7 @@
 import { REJECTIONS } from '../core/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
+import type { Report } from './report.ts';
 import { CaseText, ExpectText, GivenText } from './schema-case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem, reportUnknown } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
@@ -20,11 +21,11 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
   return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
     if (!data) {
-      checkNames(named, readNames(named), names, context);
+      checkNames(named, readNames(named), names, context.report);
       return [];
     }
-    checkNames(named, data, names, context);
-    checkExpectation(named, data, context);
+    checkNames(named, data, names, context.report);
+    checkExpectation(named, data, context.report);
     const { model, metadata, key, time = null, ...query } = data.given;
     const { expect } = data;
     return [
@@ -70,12 +71,7 @@ function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
   return { given, expect: validPartsOf(ExpectText, valueAt(tree, 'expect') ?? emptyMap(place)) };
 }
 
-function checkNames(
-  { tree }: NamedItem<CaseText>,
-  stated: CaseReferences,
-  names: CaseNames,
-  { report }: CheckContext,
-): void {
+function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names: CaseNames, report: Report): void {
   const models = [...names.models.keys()];
   const { given, expect } = stated;
   if (given.model !== undefined && !names.models.has(given.model) && !names.selectors.has(given.model)) {
@@ -110,11 +106,7 @@ function checkNames(
   }
 }
 
-function checkExpectation(
-  { tree, path, place }: NamedItem<CaseText>,
-  { expect }: CaseText,
-  { report }: CheckContext,
-): void {
+function checkExpectation({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseText, report: Report): void {
   const { refused, rejected, task, ...ofTheChoice } = expect;
   const stated = Object.entries(ofTheChoice).filter(([, value]) => value !== undefined);
   const isEmpty = refused === undefined && task === undefined && stated.length === 0;

@@ -8,6 +8,7 @@ import { type DeclaredFigure, figuresOf } from './figures.ts';
 import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
 import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
+import type { Report } from './report.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
 import { type CheckContext, checkNamed, type NamedItem, reportUnknown } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
@@ -74,10 +75,10 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
     return null;
   }
   checkSizes(named, data, context);
-  checkLanguages(named, data, context);
+  checkLanguages(named, data, context.report);
   checkTasks(tree, context);
   const latency = latencyOf(data);
-  checkCachedTtft(named, data, latency.ttftMs, context);
+  checkCachedTtft(named, data, latency.ttftMs, context.report);
   const reasoningTokens = usualReasoning(data);
   const reasoningByTask = byTask(data.reasoning_tokens, reasoningTokens, context);
   const model = {
@@ -149,12 +150,7 @@ function longestTtftMs(
 }
 
 /** A cached prompt is never slower, so the two figures were probably swapped. */
-function checkCachedTtft(
-  { path, tree }: NamedItem<ModelText>,
-  { latency }: ModelText,
-  ttftMs: number,
-  { report }: CheckContext,
-) {
+function checkCachedTtft({ path, tree }: NamedItem<ModelText>, { latency }: ModelText, ttftMs: number, report: Report) {
   const cachedMs = latency?.cached_ttft_ms ?? 0;
   if (cachedMs <= ttftMs) return;
   const place = placeAt(tree, 'latency', 'cached_ttft_ms');
@@ -181,7 +177,7 @@ function checkSizes({ path, tree }: NamedItem<ModelText>, data: Partial<ModelTex
 function checkLanguages(
   { path, tree }: NamedItem<ModelText>,
   { languages, lacks_languages }: ModelText,
-  { report }: CheckContext,
+  report: Report,
 ) {
   const declared = new Set(languages.map(canonicalLanguage));
   for (const [at, name] of lacks_languages.entries()) {
@@ -235,7 +231,7 @@ function shortForm({ provider, upstream, regions }: ModelText): EndpointEntry[] 
   return provider === undefined ? [] : [{ provider, upstream, regions }];
 }
 
-function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: CheckContext['report']): void {
+function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: Report): void {
   for (const key of ['provider', 'upstream', 'regions']) {
     const entry = entryOf(tree, key);
     if (!entry) continue;

@@ -77,16 +77,13 @@ export function listOf(section: SectionName, { sections, report }: CheckContext)
 export function checkSection<Schema extends TSchema>(
   section: SectionName,
   schema: Schema,
-  { sections, report, start }: CheckContext,
+  context: CheckContext,
 ): Static<Schema> | null {
-  return checkValue(schema, sectionSubject(section, { sections, start }), report);
+  return checkValue(schema, sectionSubject(section, context), context.report);
 }
 
 /** A section to check; an empty map if it is left out. */
-export function sectionSubject(
-  section: SectionName,
-  { sections, start }: Pick<CheckContext, 'sections' | 'start'>,
-): Subject {
+export function sectionSubject(section: SectionName, { sections, start }: CheckContext): Subject {
   const entry = sections.get(section);
   return { path: section, tree: entry?.value ?? emptyMap(start), place: entry?.place ?? start };
 }
