@@ -3,7 +3,7 @@ import { type ASTNode, nodesOf, type TextRange } from './cel-ast.ts';
 import { type CelFault, explainSyntax, explainType } from './cel-explain.ts';
 import { findRefused } from './cel-refusals.ts';
 import { type CelKind, environmentOf, VARIABLES } from './cel-types.ts';
-import type { Details, DiagnosticCode, SourceSpan } from './diagnostics.ts';
+import type { DiagnosticCode, DiagnosticDetails, SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -78,7 +78,7 @@ function checkAny(
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
   // The schema reported it. The parser recurses as deep as the text nests.
   if (draft.text.length > EXPRESSION_LENGTH_MAX) return null;
-  const add = (code: DiagnosticCode, at: TextRange, message: string, d: Details) =>
+  const add = (code: DiagnosticCode, at: TextRange, message: string, d: DiagnosticDetails) =>
     report.add(code, placeOf(at), message, d);
   const parsed = parse(draft.text, kind);
   if ('code' in parsed) {

@@ -2,7 +2,7 @@ import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js
 import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
 import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS, NOT_IN_LIMITS } from './cel-fields.ts';
 import { type CelKind, FIELDS, isTypeName, type TypeName, VARIABLES } from './cel-types.ts';
-import type { Details, DiagnosticCode } from './diagnostics.ts';
+import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 
 /** An error in an expression, with its offsets. */
@@ -10,7 +10,7 @@ export interface CelFault {
   readonly code: DiagnosticCode;
   readonly at: TextRange;
   readonly message: string;
-  readonly details: Details;
+  readonly details: DiagnosticDetails;
 }
 
 const WORDS: ReadonlyMap<string, string> = new Map([

@@ -165,7 +165,7 @@ export interface Diagnostic extends SourceSpan {
   readonly related?: { readonly place: SourceSpan; readonly message: string };
 }
 
-export interface Details {
+export interface DiagnosticDetails {
   expected?: string;
   hint?: string;
   related?: { readonly place: SourceSpan; readonly message: string };

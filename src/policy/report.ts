@@ -1,4 +1,10 @@
-import { type Details, DIAGNOSTICS, type Diagnostic, type DiagnosticCode, type SourceSpan } from './diagnostics.ts';
+import {
+  DIAGNOSTICS,
+  type Diagnostic,
+  type DiagnosticCode,
+  type DiagnosticDetails,
+  type SourceSpan,
+} from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
 /** Collects the problems of one load. */
@@ -15,7 +21,7 @@ export class Report {
     return this.#found;
   }
 
-  add(code: DiagnosticCode, place: SourceSpan, message: string, details: Details = {}): void {
+  add(code: DiagnosticCode, place: SourceSpan, message: string, details: DiagnosticDetails = {}): void {
     const { file, line, column, length } = place;
     const { severity } = DIAGNOSTICS[code];
     // Many messages quote names and values of the policy.

@@ -105,7 +105,7 @@ export class Reloader {
     let batch: ReloadRequest[] = [];
     let begun = performance.now();
     while (batch.length > 0 || this.#waiting.length > 0) {
-      batch = this.#withoutStale([...batch, ...this.#waiting.splice(0)]);
+      batch = this.#rejectStale([...batch, ...this.#waiting.splice(0)]);
       if (batch.length === 0) continue;
       const state: AttemptState = { cause: mostExplicit(batch), begun, bundle: null };
       try {
@@ -122,7 +122,7 @@ export class Reloader {
     this.#running = false;
   }
 
-  #withoutStale(batch: readonly ReloadRequest[]): ReloadRequest[] {
+  #rejectStale(batch: readonly ReloadRequest[]): ReloadRequest[] {
     const { revision } = this.#inForce.runtime.snapshot;
     return batch.filter(({ expected, reject }) => {
       if (expected === null || expected === revision) return true;

@@ -15,19 +15,19 @@ const found = new Map(folders.map((folder) => [folder, loadGolden(folder)]));
 describe('the diagnostics of a faulty policy', () => {
   for (const [folder, { diagnostics, files }] of found) {
     test(folder, () => {
-      const said = `${formatDiagnostics(diagnostics, files)}\n`;
+      const output = `${formatDiagnostics(diagnostics, files)}\n`;
       const at = join(GOLDEN, folder, 'expected.txt');
-      if (process.env.UPDATE) writeFileSync(at, said);
-      expect(said).toBe(existsSync(at) ? readFileSync(at, 'utf8') : '');
+      if (process.env.UPDATE) writeFileSync(at, output);
+      expect(output).toBe(existsSync(at) ? readFileSync(at, 'utf8') : '');
       expect(diagnostics.length).toBeGreaterThan(0);
     });
   }
 });
 
 test('cover at least 60 situations', () => {
-  const said = new Set([...found.values()].map(({ diagnostics, files }) => formatDiagnostics(diagnostics, files)));
-  expect(said.size).toBe(folders.length);
-  expect(said.size).toBeGreaterThanOrEqual(60);
+  const outputs = new Set([...found.values()].map(({ diagnostics, files }) => formatDiagnostics(diagnostics, files)));
+  expect(outputs.size).toBe(folders.length);
+  expect(outputs.size).toBeGreaterThanOrEqual(60);
 });
 
 test('cover every code', () => {

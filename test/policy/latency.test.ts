@@ -95,14 +95,14 @@ const tasked = `${policy(model('thinks', 'a', 2, THINKER) + model('plain', 'a', 
   math: { expected_output_tokens: 100, default_input_tokens: 10, min_useful_output: 8 }
 `;
 
-function estimatesOf(from: PolicySnapshot, id: string, asked: ReturnType<typeof facts>) {
+function estimatesOf(from: PolicySnapshot, id: string, request: ReturnType<typeof facts>) {
   const readings = priorReadings(from);
   const one = from.models[from.modelIndex.get(id)!]!;
-  const writing = expectedWriting(asked, from, readings);
+  const writing = expectedWriting(request, from, readings);
   return {
-    ttft: expectedTtft(one, 0, asked, readings, writing),
-    cost: expectedCost(one, 0, asked, writing),
-    latency: expectedLatency(one, 0, asked, readings, writing),
+    ttft: expectedTtft(one, 0, request, readings, writing),
+    cost: expectedCost(one, 0, request, writing),
+    latency: expectedLatency(one, 0, request, readings, writing),
     factor: ttftFactor(one, 0, readings, writing),
   };
 }
@@ -119,14 +119,14 @@ describe('reasoning tokens by task', () => {
   });
 
   test('are averaged by the shares of an uncertain task', () => {
-    const asked = facts({
+    const request = facts({
       task: 'math',
       mix: [
         { task: 'math', share: 0.75 },
         { task: 'chat', share: 0.25 },
       ],
     });
-    expect(estimatesOf(from, 'thinks', asked).ttft).toBeCloseTo(0.75 * 10_600 + 0.25 * 800, 6);
+    expect(estimatesOf(from, 'thinks', request).ttft).toBeCloseTo(0.75 * 10_600 + 0.25 * 800, 6);
   });
 
   test('for an unknown task are refused by name', () => {

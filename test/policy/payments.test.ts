@@ -255,9 +255,9 @@ describe('the rate of an asset', () => {
   const units = fc.oneof(fc.bigInt(0n, 5000n), fc.bigInt(0n, 10n ** 30n));
   const law = (count: typeof atomicOf, worth: typeof worthOf) =>
     fc.property(rates, amounts, units, ({ rate }, amount, paid) => {
-      const asked = count(rate, amount);
-      expect(worth(rate, asked)).toBeGreaterThanOrEqual(amount);
-      if (asked > 0n) expect(worth(rate, asked - 1n)).toBeLessThan(amount);
+      const quoted = count(rate, amount);
+      expect(worth(rate, quoted)).toBeGreaterThanOrEqual(amount);
+      if (quoted > 0n) expect(worth(rate, quoted - 1n)).toBeLessThan(amount);
       expect(count(rate, worth(rate, paid)) <= paid).toBe(true);
     });
 
@@ -331,8 +331,9 @@ describe('a secret in the section is refused and never printed', () => {
   const key = `4c0883a69102937d${'6231471b5dbb6204'.repeat(3)}`;
   const printed = (text: string) => {
     const result = loadText(text);
-    const said = JSON.stringify(result.diagnostics) + formatDiagnostics(result.diagnostics, [{ path: 'p.yaml', text }]);
-    return { said, places: result.diagnostics.filter(({ code }) => code === 'secret').map(brief), result };
+    const output =
+      JSON.stringify(result.diagnostics) + formatDiagnostics(result.diagnostics, [{ path: 'p.yaml', text }]);
+    return { output, places: result.diagnostics.filter(({ code }) => code === 'secret').map(brief), result };
   };
 
   test.each<[string, Written, string]>([
@@ -361,19 +362,19 @@ describe('a secret in the section is refused and never printed', () => {
       '21:23',
     ],
   ])('%s', (_, written, place) => {
-    const { said, places, result } = printed(policy(written));
+    const { output, places, result } = printed(policy(written));
     expect(places).toEqual([`${place} secret`]);
     expect(result.snapshot).toBeNull();
-    expect(said.toLowerCase()).not.toContain(key);
-    expect(said).not.toContain('hunter2hunter');
-    expect(said).toContain('**');
+    expect(output.toLowerCase()).not.toContain(key);
+    expect(output).not.toContain('hunter2hunter');
+    expect(output).toContain('**');
   });
 
   test('also in a comment on a line that another problem shows', () => {
-    const { said, places } = printed(policy({ facilitator: `{ mode: self } # 0x${key}` }));
+    const { output, places } = printed(policy({ facilitator: `{ mode: self } # 0x${key}` }));
     expect(places).toEqual([]);
-    expect(said).toContain('not-one-of');
-    expect(said).not.toContain(key);
+    expect(output).toContain('not-one-of');
+    expect(output).not.toContain(key);
   });
 
   test('but as many digits elsewhere in a policy are a hash, which is allowed', () => {

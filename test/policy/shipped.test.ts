@@ -68,8 +68,8 @@ describe('the shipped policy', () => {
       budgets: [],
     };
     const byQuality = { cost_weight: 0, quality_weight: 1 };
-    const asked = routeFacts({ task_type: 'coding', route_strategy: byQuality }, caller, snapshot);
-    const [best] = decisionOf(snapshot, asked, weighted).ranked;
+    const request = routeFacts({ task_type: 'coding', route_strategy: byQuality }, caller, snapshot);
+    const [best] = decisionOf(snapshot, request, weighted).ranked;
     expect(snapshot.models[best.model]?.id).toBe('claude-opus-5-5');
   });
 
@@ -134,8 +134,8 @@ describe('the shipped policy', () => {
 
   test('has cases that hold without keys, with each provider alone, and with all', () => {
     const environments = [{}, ...SERVICES.map(({ variables }) => variables), EVERY_VARIABLE];
-    const said = environments.map((env: Readonly<Record<string, string>>) => rehearsed(files, (name) => env[name]));
-    expect(said.filter((each) => each !== '')).toEqual([]);
+    const outputs = environments.map((env: Readonly<Record<string, string>>) => rehearsed(files, (name) => env[name]));
+    expect(outputs.filter((each) => each !== '')).toEqual([]);
   });
 
   test('has cases that hold with any keys, whatever model is added, and however answers are weighed', () => {
@@ -187,8 +187,8 @@ describe('the shipped policy', () => {
     expect([constraints, preferences, budgets, rateLimits, stated].map(({ length }) => length)).toEqual([
       1, 1, 1, 1, 1,
     ]);
-    const said = rehearsed(all, (name) => EVERY_VARIABLE[name]);
-    expect(said.split('\n').filter((line) => /^\S+:\d+:\d+ /.test(line))).toEqual([
+    const output = rehearsed(all, (name) => EVERY_VARIABLE[name]);
+    expect(output.split('\n').filter((line) => /^\S+:\d+:\d+ /.test(line))).toEqual([
       expect.stringMatching(/^rules\.yaml:\d+:\d+ {2}warning satisfied-by-none /),
     ]);
   });
