@@ -19,7 +19,7 @@ import { Gate } from '../src/http/gate.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { compileCheck } from '../src/http/validation.ts';
-import { openLedger } from '../src/ledger/ledger.ts';
+import { openLedger } from '../src/ledger/open.ts';
 import { ledgerMigrations } from '../src/ledger/schema.ts';
 import { isShortage } from '../src/ledger/standing.ts';
 import type { DecisionOutcome } from '../src/records/record.ts';

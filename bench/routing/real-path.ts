@@ -17,9 +17,10 @@ import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
-import { openLearner, type ServerLearner } from '../../src/learning/open.ts';
+import { openLearner } from '../../src/learning/open.ts';
+import type { ServerLearner } from '../../src/learning/stored-learner.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
+import { openLedger } from '../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
@@ -212,7 +213,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     nextId,
     now,
     clock,
-    exchanges: new Set(),
+    inFlight: new Set(),
     answers: new ByteRoom(),
     draining: () => false,
   };

@@ -10,7 +10,7 @@ import { scrub } from '../telemetry/secrets.ts';
 import type { Conversation } from './affinity.ts';
 import { decideChat } from './decide-chat.ts';
 import { decisionWrites } from './decision-record.ts';
-import { drainingError, enter, sit } from './drain.ts';
+import { attachExchange, drainingError, enter } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
@@ -79,7 +79,7 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
   if (gateway.draining()) throw drainingError();
   ticket?.begin(request.stream === true, expectedTokens(decision, runtime.snapshot));
   // Before money is waited for, so that a shutdown waits, too.
-  const { seat, leave } = enter(gateway);
+  const { request: inFlight, leave } = enter(gateway);
   let aside: Aside;
   const asideAt = gateway.clock();
   try {
@@ -102,7 +102,7 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
   noteAsked(gateway, paid);
   blameForRetry(gateway, paid);
   const exchange = exchangeOf(gateway, paid);
-  sit(seat, exchange);
+  attachExchange(inFlight, exchange);
   return exchange;
 }
 

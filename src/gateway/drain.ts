@@ -1,37 +1,36 @@
 import { SignalboxError } from '../core/errors.ts';
-import type { Exchange } from './exchange.ts';
-import type { Gateway, Seat } from './gateway.ts';
+import type { Gateway, InFlight } from './gateway.ts';
 
-/** How often to look whether the last exchange has ended, ms. */
+/** The interval of looks at the requests under way, ms. */
 const LOOK_MS = 20;
 
-/** Waits for the exchanges under way, at most `patienceMs`, then ends the rest with an error and settles them. */
-export async function drain({ exchanges, clock, log }: Gateway, patienceMs: number): Promise<void> {
+/** Waits for the requests under way, at most `patienceMs`, then ends the rest with an error and settles them. */
+export async function drain({ inFlight, clock, log }: Gateway, patienceMs: number): Promise<void> {
   const until = clock() + patienceMs;
-  while (exchanges.size > 0 && clock() < until) await Bun.sleep(LOOK_MS);
-  if (exchanges.size === 0) return;
-  log.warn('requests were cut off by the shutdown', { requests: exchanges.size });
-  const seats = [...exchanges];
-  // What one gives back may let another begin, which must not run on into the exit.
-  for (const seat of seats) seat.isCut = true;
-  for (const { exchange } of seats) exchange?.abandon(cutOff());
+  while (inFlight.size > 0 && clock() < until) await Bun.sleep(LOOK_MS);
+  if (inFlight.size === 0) return;
+  log.warn('requests were cut off by the shutdown', { requests: inFlight.size });
+  const requests = [...inFlight];
+  // The money that one gives back may let another begin, which must not run on into the exit.
+  for (const request of requests) request.isCut = true;
+  for (const { exchange } of requests) exchange?.abandon(cutOff());
 }
 
-/** Takes a seat among what a shutdown waits for, until `leave`. */
-export function enter({ exchanges }: Gateway): { seat: Seat; leave: () => void } {
-  const seat: Seat = { exchange: null, isCut: false };
-  exchanges.add(seat);
+/** Adds a request to those that a shutdown waits for, until `leave`. */
+export function enter({ inFlight }: Gateway): { request: InFlight; leave: () => void } {
+  const request: InFlight = { exchange: null, isCut: false };
+  inFlight.add(request);
   const leave = () => {
-    exchanges.delete(seat);
-    seat.exchange = null;
+    inFlight.delete(request);
+    request.exchange = null;
   };
-  return { seat, leave };
+  return { request, leave };
 }
 
-/** Puts an exchange on its seat; one that comes too late is cut off like the others. */
-export function sit(seat: Seat, exchange: Exchange): void {
-  seat.exchange = exchange;
-  if (seat.isCut) exchange.abandon(cutOff());
+/** Notes the exchange of a request under way. After the shutdown has cut it off, abandons the exchange. */
+export function attachExchange(request: InFlight, exchange: NonNullable<InFlight['exchange']>): void {
+  request.exchange = exchange;
+  if (request.isCut) exchange.abandon(cutOff());
 }
 
 export function drainingError(): SignalboxError {

@@ -8,23 +8,26 @@ export interface BodyLimits {
   readonly valuesMax: number;
 }
 
-/** What is told of a body while it is read. */
+/** The room of a body while it is read. */
 export interface BodyHold {
-  /** Its reading begins; `onCut` is called when it comes too slowly and others need its room. */
+  /** The reading begins. Calls `onCut` when the body is slow and others need its room. */
   begin(onCut: () => void): void;
-  /** So many bytes more have come. Throws SignalboxError `overloaded` where there is no room for them. */
+  /**
+   * Takes room for bytes that have arrived.
+   * @throws SignalboxError `overloaded` where there is none.
+   */
   grow(bytes: number): void;
-  /** Its reading has ended, well or not. */
+  /** The reading has ended, well or not. */
   end(): void;
 }
 
-/** A body must come within this time, and a second more for each so many bytes that came. */
+/** The time for a body, and the bytes that arrived for each further second. */
 const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
-/** A body that announces no more takes its room before it comes, and is read in one piece. */
+/** A body that announces no more takes its room at once, and is read in one piece. */
 const SMALL_BYTES = 65_536;
 
-/** Bytes that a request's body takes room for before it comes. */
+/** Returns the bytes that a request's body takes room for before it arrives. */
 export function bytesAtOnce({ headers }: Request): number {
   const announced = Number(headers.get('content-length') ?? 0);
   return announced <= SMALL_BYTES ? announced : 0;
@@ -38,7 +41,11 @@ export function hashOfBody(request: Request): Uint8Array | undefined {
   return hashes.get(request);
 }
 
-/** Reads a JSON body; `hold` is what it takes its room from. Throws SignalboxError 413, 408, 503 or 400. */
+/**
+ * Reads a JSON body.
+ * @param hold the room that it takes; null for none.
+ * @throws SignalboxError 413, 408, 503 or 400.
+ */
 export async function readJson(request: Request, limits: BodyLimits, hold: BodyHold | null): Promise<unknown> {
   const text = await readInTime(request, limits, hold);
   if (request.headers.has('idempotency-key')) hashes.set(request, hash('sha256', text, 'buffer'));
@@ -65,7 +72,7 @@ async function readInTime(request: Request, { bytesMax }: BodyLimits, hold: Body
   let bytes = 0;
   let isOver = false;
   const came = (more: number) => {
-    // What still comes after it was cut is not kept.
+    // Bytes that arrive after the cut are not kept.
     if (isOver) throw tooSlow();
     bytes += more;
     if (bytes > bytesMax) throw tooLarge(bytesMax);
@@ -85,7 +92,7 @@ async function readInTime(request: Request, { bytesMax }: BodyLimits, hold: Body
     return await Promise.race([isSmall ? request.text() : readCounted(request, came), tooLate.promise]);
   } catch (cause) {
     if (cause instanceof SignalboxError) throw cause;
-    // Only the connection can break this: nobody is there to read the error.
+    // Only a broken connection gets here, so no caller reads the error.
     throw new SignalboxError('invalid_json', 'The body broke off before its end.', { cause });
   } finally {
     isOver = true;
@@ -94,7 +101,7 @@ async function readInTime(request: Request, { bytesMax }: BodyLimits, hold: Body
   }
 }
 
-/** Piece by piece; `came` is told of each. */
+/** Reads a body piece by piece; calls `came` with the bytes of each. */
 async function readCounted({ body }: Request, came: (bytes: number) => void): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

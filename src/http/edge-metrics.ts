@@ -63,12 +63,12 @@ function findOr<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): 
   return made;
 }
 
-/** Who is worked on now, and who waits. */
+/** Counts the requests that are worked on and that wait. */
 export const gateFamilies = (
   gate: Pick<Gate, 'inside' | 'waiting'>,
-  exchanges: { readonly size: number },
+  inFlight: { readonly size: number },
 ): readonly Family[] => [
   gauge('signalbox_requests_open', 'Chat and route requests that are worked on.', () => gate.inside),
   gauge('signalbox_requests_waiting', 'Requests that wait for a place among them.', () => gate.waiting),
-  gauge('signalbox_chats_open', 'Chat requests and top-ups under way.', () => exchanges.size),
+  gauge('signalbox_chats_open', 'Chat requests and top-ups under way.', () => inFlight.size),
 ];

@@ -5,25 +5,29 @@ import type { BodyHold } from './body.ts';
 
 type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
 
-/** When those who were sent away may come back: spread over a second, so that they do not all come at once. */
+/** The delay that a refused request is told, spread over a second, so that not all return at once. */
 const RETRY_MS = 1_000;
 const RETRY_SPREAD_MS = 1_000;
-/** A body that comes more slowly, on average and after its first second, gives way to others. */
+/** A body below this rate, on average after its first second, is slow and gives way to others. */
 const SLOW_BYTES_PER_SECOND = 65_536;
 const SLOW_AFTER_MS = 1_000;
+/** The share of the places that is kept for callers who hold less than it. */
+const RESERVE = 0.1;
 
 /**
- * Bounds how many requests are worked on at once, and the bytes of their bodies. Who finds no place waits in line, first
- * in, first out, and not for long: a request that is answered after its caller gave up was worked on for nobody. Where
- * room is short, bodies that come slowly are cut first.
+ * Bounds the requests that are worked on at once, and the bytes of their bodies. Requests without a place wait in line,
+ * first in, first out, and not for long: an answer after its caller gave up is of no use. Where places or room are short,
+ * slow bodies are cut first.
  */
 export class Gate {
   #inside = 0;
-  /** Of the bodies of all that hold a place or wait for one. */
+  /** Places by caller; callers without one are absent. */
+  readonly #insideOf = new Map<string, number>();
+  /** Of the bodies of all requests, waiting ones included. */
   readonly #room = new ByteRoom();
-  /** In the order of their coming. */
+  /** In the order of their arrival. */
   readonly #line = new Set<Place>();
-  /** Those whose body is being read. */
+  /** Places whose body is being read. */
   readonly #reading = new Set<Place>();
   #bounds: Bounds | null = null;
 
@@ -43,40 +47,42 @@ export class Gate {
   }
 
   /**
-   * Throws SignalboxError `overloaded` when a caller finds neither a place nor room in the line, or no room for `bytes`
-   * of a body, and nobody gives way. Changes nothing.
+   * Checks whether `enter` would succeed. Changes nothing.
+   * @throws SignalboxError `overloaded` without a place, or without room for `bytes` of a body, where no slow body
+   * could be cut.
    */
   check(bounds: Bounds, caller: string, bytes: number): void {
     const hasRoom = this.#room.fits(caller, bytes, bounds.bodiesBytesMax) || this.#slowest(caller) !== null;
-    const hasPlace = this.#isFree(bounds) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
+    const hasPlace = this.#isFree(bounds, caller) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
     if (!hasRoom || !hasPlace) throw overloaded();
   }
 
   /**
-   * Takes a place, or one in the line, with room for `bytes` of a caller's body. To be left in any case. Throws as `check`
-   * does.
+   * Takes a place, or one in the line, with room for `bytes` of a caller's body. Leave it in any case.
+   * @throws SignalboxError `overloaded`, as `check` does.
    */
   enter(bounds: Bounds, caller: string, bytes: number): Place {
     this.#bounds = bounds;
     // Under a new policy there may be places for those who wait.
     this.#serve();
-    while (!this.#isFree(bounds) && this.#cut(this.#slowest()));
-    const isFree = this.#isFree(bounds);
+    while (!this.#isFree(bounds, caller) && this.#cut(this.#slowest()));
+    const isFree = this.#isFree(bounds, caller);
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
     if (!this.#makeRoom(caller, bytes, bounds)) throw overloaded();
     const place = new Place(this, caller, this.#room.hold(caller));
     place.room.take(bytes, bounds.bodiesBytesMax);
-    if (isFree) {
-      this.#inside++;
-      place.take();
-    } else {
+    if (isFree) this.#admit(place);
+    else {
       this.#line.add(place);
       place.wait(bounds.queueMs);
     }
     return place;
   }
 
-  /** For places: more bytes of a body have come. Throws SignalboxError `overloaded`. */
+  /**
+   * For places: takes room for more bytes of a body.
+   * @throws SignalboxError `overloaded`
+   */
   grow({ caller, room }: Place, bytes: number): void {
     const bounds = this.#bounds!;
     if (!this.#makeRoom(caller, bytes, bounds, room.bytes)) throw overloaded(true);
@@ -89,20 +95,38 @@ export class Gate {
     else this.#reading.delete(place);
   }
 
-  /** For places: one is given back. */
+  /** For places: frees one. */
   left(place: Place): void {
     place.room.leave();
     this.#reading.delete(place);
     if (this.#line.delete(place)) return;
+    const left = this.#insideOf.get(place.caller)! - 1;
+    if (left > 0) this.#insideOf.set(place.caller, left);
+    else this.#insideOf.delete(place.caller);
     this.#inside--;
     this.#serve();
   }
 
-  #isFree({ concurrencyMax }: Bounds): boolean {
-    return this.#line.size === 0 && this.#inside < concurrencyMax;
+  #admit(place: Place): void {
+    this.#inside++;
+    this.#insideOf.set(place.caller, (this.#insideOf.get(place.caller) ?? 0) + 1);
+    place.take();
   }
 
-  /** Whether there is room for more bytes of a caller, after slow bodies have given way. `own`: what the asking one has. */
+  /** Returns whether a newcomer gets a place at once: of the reserve also before those who wait, who may not have it. */
+  #isFree(bounds: Bounds, caller: string): boolean {
+    const isReserve = bounds.concurrencyMax - this.#inside <= reserveOf(bounds);
+    return (this.#line.size === 0 || isReserve) && this.#mayEnter(bounds, caller);
+  }
+
+  /** Returns whether there is a place for a caller. Without this share, streams of one caller could keep all others out. */
+  #mayEnter(bounds: Bounds, caller: string): boolean {
+    const free = bounds.concurrencyMax - this.#inside;
+    const reserve = reserveOf(bounds);
+    return free > reserve || (free > 0 && (reserve === 0 || (this.#insideOf.get(caller) ?? 0) < reserve));
+  }
+
+  /** Returns whether a caller has room for more bytes, after cutting slow bodies. `own`: bytes of the asking body. */
   #makeRoom(caller: string, bytes: number, { bodiesBytesMax }: Bounds, own = 0): boolean {
     while (!this.#room.fits(caller, bytes, bodiesBytesMax, own)) {
       if (!this.#cut(this.#slowest(caller))) return false;
@@ -111,8 +135,8 @@ export class Gate {
   }
 
   /**
-   * The slowest of the slow bodies, null where none is slow. With a caller only those whose end gives it room: nobody gives
-   * way to a caller who holds more.
+   * Returns the slowest of the slow bodies; null where none is slow. With a caller, only bodies whose end gives it room, of
+   * callers who hold no less than it does.
    */
   #slowest(caller: string | null = null): Place | null {
     const now = performance.now();
@@ -135,16 +159,19 @@ export class Gate {
   }
 
   #serve(): void {
+    const bounds = this.#bounds;
     for (const place of this.#line) {
-      if (this.#bounds && this.#inside >= this.#bounds.concurrencyMax) return;
+      if (!bounds || this.#inside >= bounds.concurrencyMax) return;
+      if (!this.#mayEnter(bounds, place.caller)) continue;
       this.#line.delete(place);
-      this.#inside++;
-      place.take();
+      this.#admit(place);
     }
   }
 }
 
-/** A place among those who are worked on, or in the line for one, and the room that its request's body takes. */
+const reserveOf = ({ concurrencyMax }: Bounds): number => Math.floor(concurrencyMax * RESERVE);
+
+/** A place among the requests that are worked on, or in the line, with the room of the request's body. */
 export class Place implements BodyHold {
   readonly caller: string;
   /** The bytes of its body. For the gate. */
@@ -154,7 +181,6 @@ export class Place implements BodyHold {
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #readSince = 0;
-  #came = 0;
   #onCut: () => void = () => {};
 
   constructor(gate: Gate, caller: string, room: ByteHold) {
@@ -163,12 +189,12 @@ export class Place implements BodyHold {
     this.room = room;
   }
 
-  /** Null once it is there; else resolves when it is, or rejects with SignalboxError `overloaded`. */
+  /** Null once the request may go on; else resolves when it may, or rejects with SignalboxError `overloaded`. */
   get turn(): Promise<void> | null {
     return this.#turn?.promise ?? null;
   }
 
-  /** Gives it back. Harmless when that was done. */
+  /** Frees the place. Later calls do nothing. */
   leave(): void {
     if (this.#isLeft) return;
     this.#isLeft = true;
@@ -185,20 +211,19 @@ export class Place implements BodyHold {
   grow(bytes: number): void {
     if (this.#isLeft) return;
     this.#gate.grow(this, bytes);
-    this.#came += bytes;
   }
 
   end(): void {
     this.#gate.reads(this, false);
   }
 
-  /** For the gate. How fast its body comes; infinite in its first second. */
+  /** For the gate. The rate of its body, a small one taken to have arrived; infinite in its first second. */
   bytesPerSecond(now: number): number {
     const ms = now - this.#readSince;
-    return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.#came * 1_000) / ms;
+    return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.room.bytes * 1_000) / ms;
   }
 
-  /** For the gate. Its body is not waited for any longer. */
+  /** For the gate. Stops waiting for its body. */
   cut(): void {
     this.leave();
     this.#onCut();
@@ -212,7 +237,7 @@ export class Place implements BodyHold {
   /** For the gate. */
   wait(ms: number): void {
     this.#turn = Promise.withResolvers<void>();
-    // Whoever waits for it hears of it; nobody may be waiting yet.
+    // A rejection is for those who wait, and there may be none yet.
     this.#turn.promise.catch(() => {});
     this.#timer = setTimeout(() => this.leave(), ms);
   }

@@ -62,7 +62,7 @@ export class Visit implements Ticket {
     this.#caller ??= wallet;
   }
 
-  /** What its body takes its room from; null for a route that takes no place. */
+  /** The room of its body; null for a route that takes no place. */
   get hold(): BodyHold | null {
     return this.#place;
   }

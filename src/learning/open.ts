@@ -4,7 +4,7 @@ import { LearningState } from './learning-state.ts';
 import { type LearningReader, Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
 import { findSecret, loadSecret } from './secret.ts';
-import { StoredLearner } from './stored-learner.ts';
+import { type LearnerOptions, type ServerLearner, StoredLearner } from './stored-learner.ts';
 import {
   applyReset,
   type OutcomeRow,
@@ -13,32 +13,6 @@ import {
   SELECT_OUTCOMES,
   SELECT_RESETS,
 } from './tables.ts';
-
-export interface LearnerOptions {
-  readonly store: Store;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Numbers that grow with time and never repeat. */
-  readonly nextId: () => number;
-  /** Called once for each kind of fault of each plugin. */
-  readonly onFault?: OnEstimatorFault;
-  /** A checkpoint or refresh failed; it will be repeated. */
-  readonly onError?: (error: unknown) => void;
-  /** The interval of refreshes, ms; absent: on `refresh` only. */
-  readonly refreshMs?: number;
-  /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
-  readonly checkpointMs?: number;
-}
-
-/** The learner of a server, with its upkeep. */
-export interface ServerLearner extends Learner, LearningReader {
-  /** Applies the resets of other processes. Rejects with StoreError. */
-  refresh(): Promise<void>;
-  /** Writes a checkpoint. Rejects with StoreError. */
-  checkpoint(): Promise<void>;
-  /** Deletes unscorable examples and outcomes older than `ageMs`, in batches. Rejects with StoreError. */
-  prune(ageMs: number): Promise<void>;
-}
 
 const STATE_BATCH = 1_000;
 

@@ -11,6 +11,7 @@ import type {
   AnswerScore,
   AnswerSignals,
   Example,
+  Learner,
   LearningActivity,
   LearningPolicyInForce,
   ScoreReceipt,
@@ -18,7 +19,7 @@ import type {
 } from './learner.ts';
 import type { LearningState } from './learning-state.ts';
 import type { LearningReader, Memories } from './memories.ts';
-import type { LearnerOptions, ServerLearner } from './open.ts';
+import type { OnEstimatorFault } from './memory.ts';
 import { pruneExamples, pruneOutcomes } from './prune.ts';
 import { addIfNew } from './recent.ts';
 import {
@@ -40,6 +41,32 @@ interface LearnerParts {
   readonly memories: Memories;
   readonly state: LearningState;
   readonly faults: { readonly count: number };
+}
+
+export interface LearnerOptions {
+  readonly store: Store;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Numbers that grow with time and never repeat. */
+  readonly nextId: () => number;
+  /** Called once for each kind of fault of each plugin. */
+  readonly onFault?: OnEstimatorFault;
+  /** A checkpoint or refresh failed; it will be repeated. */
+  readonly onError?: (error: unknown) => void;
+  /** The interval of refreshes, ms; absent: on `refresh` only. */
+  readonly refreshMs?: number;
+  /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
+  readonly checkpointMs?: number;
+}
+
+/** The learner of a server, with its upkeep. */
+export interface ServerLearner extends Learner, LearningReader {
+  /** Applies the resets of other processes. Rejects with StoreError. */
+  refresh(): Promise<void>;
+  /** Writes a checkpoint. Rejects with StoreError. */
+  checkpoint(): Promise<void>;
+  /** Deletes unscorable examples and outcomes older than `ageMs`, in batches. Rejects with StoreError. */
+  prune(ageMs: number): Promise<void>;
 }
 
 /** An outcome before its weight is known. */

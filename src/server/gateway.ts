@@ -9,7 +9,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import { Retries } from '../gateway/signals/retry.ts';
 import { openLearner } from '../learning/open.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
-import { openLedger } from '../ledger/ledger.ts';
+import { openLedger } from '../ledger/open.ts';
 import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';
 import { openRecords } from '../records/records.ts';
@@ -125,7 +125,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     nextId,
     now,
     clock,
-    exchanges: new Set(),
+    inFlight: new Set(),
     answers: new ByteRoom(),
     draining: () => draining,
   };

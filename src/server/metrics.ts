@@ -32,7 +32,7 @@ export function openMetrics(
   const all = [
     ...policyFamilies(policy, version),
     ...families,
-    ...gateFamilies(gate, gateway.exchanges),
+    ...gateFamilies(gate, gateway.inFlight),
     ...endpointFamilies(endpoints),
     ...taskFamilies(() => gateway.lease()),
     ...learningFamilies(gateway.learner),

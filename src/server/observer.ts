@@ -8,7 +8,8 @@ import type { Family } from '../telemetry/families.ts';
 import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
 import { collectorSecrets, TracingSettingError } from '../telemetry/tracing/settings.ts';
-import { openTracer, type Tracer } from '../telemetry/tracing/tracer.ts';
+import type { Tracer } from '../telemetry/tracing/start.ts';
+import { openTracer } from '../telemetry/tracing/tracer.ts';
 import type { Host } from './host.ts';
 
 /** Who looks at requests as the options say, and what is counted of them. */

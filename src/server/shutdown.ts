@@ -4,7 +4,7 @@ import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { FolderLock } from '../store/folder-lock.ts';
 import type { WatchedStore } from '../store/sqlite.ts';
-import type { Tracer } from '../telemetry/tracing/tracer.ts';
+import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { LedgerNote } from './ledger-note.ts';
 import { closeStore } from './store.ts';
 
@@ -46,7 +46,7 @@ export function openShutdown(parts: ServerParts): Shutdown {
   let isSignalled = false;
   const begin = (cause: { readonly signal?: string; readonly cause?: string }): void => {
     if (gateway.draining()) return;
-    log.info('draining', { ...cause, requests: gateway.exchanges.size });
+    log.info('draining', { ...cause, requests: gateway.inFlight.size });
     void closeAll(parts)
       .then(
         (closed) => {

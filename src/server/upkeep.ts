@@ -1,7 +1,7 @@
 import type { Idempotency } from '../access/idempotency/state.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
-import type { ServerLearner } from '../learning/open.ts';
+import type { ServerLearner } from '../learning/stored-learner.ts';
 import type { Records } from '../records/records.ts';
 import type { Log } from '../telemetry/log.ts';
 

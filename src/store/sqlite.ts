@@ -79,8 +79,7 @@ export interface Reader extends Pick<Store, 'query'> {
 export function openReader(path: string, known: readonly Migrations[]): Reader {
   let db: Database | null = null;
   try {
-    db = new Database(path, { readonly: true });
-    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db = openReadable(path);
     db.run('BEGIN');
     // What is older is its reader's to tell: most can read some of it.
     pending(db, known);
@@ -98,6 +97,28 @@ export function openReader(path: string, known: readonly Migrations[]): Reader {
   } catch (error) {
     db?.close();
     throw new Error(`Cannot read the database ${resolve(path)}: ${reasonOf(error)}.`, { cause: error });
+  }
+}
+
+/** Opens a database read-only. After a crash SQLite may have to roll back a transaction first, and must write for that. */
+function openReadable(path: string): Database {
+  const open = (mode: 'readonly' | 'readwrite'): Database => {
+    const db = new Database(path, { [mode]: true, create: false });
+    try {
+      db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      db.query('SELECT count(*) FROM sqlite_schema').get();
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  };
+  try {
+    return open('readonly');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_READONLY_'))) throw error;
+    open('readwrite').close();
+    return open('readonly');
   }
 }
 

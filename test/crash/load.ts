@@ -69,7 +69,7 @@ export function startLoad({ url, keys, next, requests = Number.POSITIVE_INFINITY
 }
 
 export function newSent(request: number): Sent {
-  const wallet = request % 2 === 0 ? `wallet-${request}` : null;
+  const wallet = request % 2 === 0 ? `0x${request.toString(16).padStart(40, '0')}` : null;
   const stream = request % 3 !== 0;
   return { request, wallet, stream, status: null, reservation: null, told: null, shown: false, retryAfter: null };
 }

@@ -247,6 +247,7 @@ describe('its commands', () => {
     expect(made.code).toBe(0);
     expect(readdirSync(join(work, 'parrot')).sort()).toEqual([
       'README.md',
+      'deno.json',
       'index.test.ts',
       'index.ts',
       'package.json',

@@ -95,10 +95,34 @@ describe('one key cannot shut others out', () => {
     expect((await chat(attacker, padded(6 * MiB))).status).toBe(200);
   });
 
+  test('by requests that take long: a tenth of the places is for others', async () => {
+    const leaving = new AbortController();
+    upstream.behave(() => ({ hang: 'headers' }));
+    const held = Array.from({ length: PLACES + 2 }, () =>
+      box
+        .post('/v1/chat/completions', null, {
+          body: BODY,
+          headers: { authorization: `Bearer ${attacker}` },
+          signal: leaving.signal,
+        })
+        .catch(() => null),
+    );
+    await waitFor(async () => (await open()) >= PLACES * 0.9);
+    upstream.behave({});
+    for (let i = 0; i < 5; i++) expect((await chat()).status).toBe(200);
+    leaving.abort();
+    await Promise.all(held);
+    await waitFor(async () => (await open()) === 0);
+  });
+
   test('by bodies that trickle: they are cut when others need their place', async () => {
     const trickles = await Promise.all(
       Array.from({ length: PLACES }, (_, at) =>
-        begin(attacker, at % 2 === 0 ? 'content-length: 1000' : 'transfer-encoding: chunked', at % 2 === 0 ? '{' : ''),
+        begin(
+          at < PLACES * 0.9 ? attacker : box.key,
+          at % 2 === 0 ? 'content-length: 1000' : 'transfer-encoding: chunked',
+          at % 2 === 0 ? '{' : '',
+        ),
       ),
     );
     await waitFor(async () => (await open()) === PLACES);

@@ -12,7 +12,7 @@ import { Retries } from '../../src/gateway/signals/retry.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
+import { openLedger } from '../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
@@ -295,7 +295,7 @@ describe('when this program itself fails', () => {
       nextId,
       now: Date.now,
       clock: () => performance.now(),
-      exchanges: new Set(),
+      inFlight: new Set(),
       answers: new ByteRoom(),
       draining: () => false,
     };
@@ -334,7 +334,7 @@ describe('when this program itself fails', () => {
     expect(message).not.toMatch(/\.ts|\bat /);
     expect(logged.join()).toContain(secret);
     expect(logged.join()).toContain(response.headers.get('x-request-id')!);
-    expect(gateway.exchanges.size).toBe(0);
+    expect(gateway.inFlight.size).toBe(0);
   });
 
   test('503 overloaded when the ledger cannot be written: nothing is spent unbooked', async () => {

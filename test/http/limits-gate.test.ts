@@ -123,6 +123,34 @@ describe('the gate', () => {
   });
 });
 
+describe('the last tenth of the places', () => {
+  const twenty = bounds(20, 50);
+
+  test('is for callers who hold less than a tenth, also before those who wait', async () => {
+    const gate = new Gate();
+    const greedy = Array.from({ length: 25 }, () => gate.enter(twenty, 'a', 0));
+    expect([gate.inside, gate.waiting]).toEqual([18, 7]);
+    const others = Array.from({ length: 3 }, () => gate.enter(twenty, 'b', 0));
+    expect(others.map(({ turn }) => turn === null)).toEqual([true, true, false]);
+    others[0]!.leave();
+    // The place that is free again is for who has less than a tenth.
+    await others[2]!.turn;
+    expect(await stateOf(greedy[18]!)).toBe('waiting');
+    for (const place of [...greedy, ...others]) place.leave();
+    expect([gate.inside, gate.waiting]).toEqual([0, 0]);
+  });
+
+  test('lets the line in as soon as more is free', async () => {
+    const gate = new Gate();
+    const greedy = Array.from({ length: 20 }, () => gate.enter(twenty, 'a', 0));
+    greedy[0]!.leave();
+    await greedy[18]!.turn;
+    expect([gate.inside, gate.waiting]).toEqual([18, 1]);
+    for (const place of greedy) place.leave();
+    expect([gate.inside, gate.waiting]).toEqual([0, 0]);
+  });
+});
+
 describe('a visit', () => {
   const caller = { keyId: 'k', scopes: new Set<never>(), labels: {}, models: null, limits: null, budgets: [] };
 
@@ -248,6 +276,21 @@ describe('bodies', () => {
     gate.enter(bounds(9, 0), 'd', 400).leave();
     expect(cut).toEqual(['small', 'medium', 'large']);
     expect(gate.bytes).toBe(0);
+  });
+
+  test('that are small and slow stay before those that trickle', async () => {
+    const gate = new Gate();
+    const cut: string[] = [];
+    const begin = (name: string, atOnce: number) => {
+      const place = gate.enter(bounds(2, 0), name, atOnce);
+      place.begin(() => cut.push(name));
+      return place;
+    };
+    begin('announces 500', 500);
+    begin('trickles', 0).grow(1);
+    await Bun.sleep(1_050);
+    gate.enter(bounds(2, 0), 'c', 0);
+    expect(cut).toEqual(['trickles']);
   });
 
   test('that come slowly do not give way to a caller who holds more', async () => {

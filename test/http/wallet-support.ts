@@ -15,7 +15,7 @@ import { Retries } from '../../src/gateway/signals/retry.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
+import { openLedger } from '../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import {
   type AuthorizationTrace,
@@ -246,7 +246,7 @@ export async function startWalletApp(): Promise<WalletApp> {
     nextId,
     now,
     clock: () => performance.now(),
-    exchanges: new Set(),
+    inFlight: new Set(),
     answers: new ByteRoom(),
     draining: () => faults.draining,
   };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
-import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openLedger } from '../../src/ledger/open.ts';
 import type { Payment } from '../../src/payments/payment.ts';
 import type { Book } from '../../src/payments/payments.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder } from '../../src/store/folder-lock.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openReader, openSqlite } from '../../src/store/sqlite.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { badNote, note, notes, SELECT, tempFolder } from './support.ts';
 
@@ -17,6 +17,22 @@ test('what a commit resolved is on the disk: a copy of the files made at that mo
   expect(await reopened.query<{ id: number }>(SELECT)).toHaveLength(2);
   await reopened.close();
   await store.close();
+});
+
+test('a reader opens a database whose first transaction a crash cut off', async () => {
+  using folder = tempFolder();
+  const db = new Database(folder.file);
+  // A cache of one page makes SQLite write the database before the commit, behind its journal.
+  db.run('PRAGMA cache_size = 1');
+  db.run('CREATE TABLE first (text TEXT)');
+  db.run('BEGIN');
+  for (let row = 0; row < 100; row++) db.run('INSERT INTO first VALUES (?)', ['x'.repeat(1_000)]);
+  const copy = join(folder.path, 'copy.db');
+  for (const suffix of ['', '-journal']) copyFileSync(folder.file + suffix, copy + suffix);
+  db.close();
+  const reader = openReader(copy, []);
+  expect(await reader.query<{ n: number }>({ sql: 'SELECT count(*) AS n FROM first' })).toEqual([{ n: 0 }]);
+  reader.close();
 });
 
 test('the journal is written ahead and every commit is synced', async () => {

@@ -39,7 +39,7 @@ export const FULL = {
   route_strategy: { cost_weight: 1, quality_weight: 2 },
   constraints: { max_cost_credits: 100, required_languages: ['python'] },
   budget_limit: 50,
-  agent_wallet: 'wallet',
+  agent_wallet: '0x00000000000000000000000000000000000000a1',
   something_else: { a: [1, 2, 3] },
 };
 export const QUERY = {

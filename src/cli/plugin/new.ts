@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
-import type { PluginCommand } from './plugin.ts';
+import type { PluginCommand } from './command.ts';
 
 const KINDS = ['strategy', 'provider', 'estimator'] as const;
 type Kind = (typeof KINDS)[number];

@@ -1,16 +1,8 @@
-import type { Plugin } from '../../plugin-host/registry.ts';
 import { UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
+import type { PluginCommand } from './command.ts';
 import { newPlugin } from './new.ts';
 import { testPlugin } from './test.ts';
-
-/** What commands on plugins are given. */
-export interface PluginCommand {
-  /** The plugins that come with Signalbox. */
-  readonly shipped: readonly Plugin[];
-  /** For a terminal: colours, and lines that fit. */
-  readonly terminal: boolean;
-}
 
 /** `signalbox plugin new|test`. Throws UsageError, or an Error of one clear sentence. */
 export async function runPlugin(args: readonly string[], command: PluginCommand): Promise<CommandResult> {

@@ -6,7 +6,7 @@ import { scrub, scrubAll } from '../../telemetry/secrets.ts';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
-import type { PluginCommand } from './plugin.ts';
+import type { PluginCommand } from './command.ts';
 import { samplesBeside } from './samples.ts';
 import { type PluginReport, tried } from './trial.ts';
 

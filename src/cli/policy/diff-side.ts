@@ -11,11 +11,11 @@ import { diffPolicies, findRenames, type Outline, type PolicyChange, type Policy
 import { scrub } from '../../telemetry/secrets.ts';
 import type { PolicyCommand } from './command.ts';
 import { generous } from './environment.ts';
-import type { Place } from './place.ts';
+import type { PolicySource } from './policy-source.ts';
 
 /** One of two policies, as far as it can be built. */
 export interface Built {
-  readonly place: Place;
+  readonly place: PolicySource;
   /** What its files state; what could be read of them. */
   readonly outline: Outline;
   /** Hashes of the code of its own plugins, by how it names them. */
@@ -32,7 +32,7 @@ export interface Built {
  * Builds a policy without running its cases. Whether it fits to a ledger is not looked at: an earlier one need not, and
  * `policy check` tells it of the one to come.
  */
-export async function buildSide(place: Place, { judge }: PolicyCommand): Promise<Built> {
+export async function buildSide(place: PolicySource, { judge }: PolicyCommand): Promise<Built> {
   const { ledger: _, ...tools } = { ...judge, folder: place.folder, loader: place.loader };
   const parsed = await tools.parse(place.bundle.files, null);
   const parse = () => parsed;

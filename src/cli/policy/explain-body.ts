@@ -6,7 +6,7 @@ import { chatOf } from '../../core/route-query.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { screen } from '../../gateway/screen.ts';
 import { routeFacts } from '../../routing/facts.ts';
-import type { ProfileInput } from '../../routing/profile/profile.ts';
+import type { ProfileInput } from '../../routing/profile/input.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { pairsOf } from '../keys/terms.ts';
 import { UsageError } from '../options.ts';

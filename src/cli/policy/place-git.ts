@@ -5,7 +5,7 @@ import type { Environment } from '../../policy/load.ts';
 import { FILE_BYTES_MAX, isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
 import { GitError, openRepository, type Repository } from './git.ts';
-import type { Place } from './place.ts';
+import type { PolicySource } from './policy-source.ts';
 import type { Scratch } from './scratch.ts';
 
 export interface GitTools {
@@ -31,7 +31,7 @@ interface Committed {
  * The policy of `HEAD~1` or `main:path/to/folder`, laid out in a folder of its own, so that its own plugins load. A text
  * says why nothing goes by that name; throws UsageError for a commit without such a folder.
  */
-export async function gitPlace(said: string, tools: GitTools): Promise<Place | string> {
+export async function gitPlace(said: string, tools: GitTools): Promise<PolicySource | string> {
   if (/\p{Cc}/u.test(said) || said.startsWith(':')) return 'it is no name of a commit';
   const found = await orTold(committed(said, tools), ({ message }) => `git finds nothing: ${message}`);
   if (typeof found === 'string') return found;
@@ -80,7 +80,7 @@ function within(path: string): string | null {
   return plain === '.' ? '' : plain;
 }
 
-async function laidOut(label: string, found: Committed, { loader, scratch }: GitTools): Promise<Place> {
+async function laidOut(label: string, found: Committed, { loader, scratch }: GitTools): Promise<PolicySource> {
   const { repository, ref, root, path } = found;
   const base = scratch.make();
   const folder = join(base, path);

@@ -2,7 +2,7 @@ import type { Facts } from '../../core/facts.ts';
 import { visible } from '../../core/visible.ts';
 import { percent } from '../../routing/advise.ts';
 import { type InfluentialWord, influentialWords } from '../../routing/profile/influential-words.ts';
-import type { ProfileInput } from '../../routing/profile/profile.ts';
+import type { ProfileInput } from '../../routing/profile/input.ts';
 
 /** What made a request's task, for an explanation that has its text at hand. */
 export interface TaskReasons {

@@ -1,8 +1,8 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
 import { estimateTokens } from '../../core/tokens.ts';
+import type { ProfileInput } from './input.ts';
 import { SIGN } from './lexicon/lexicon.ts';
-import type { ProfileInput } from './profile.ts';
 import { readQuestion, withoutHarness } from './question.ts';
 import { QuestionReading } from './reading.ts';
 import { schemaTokens } from './schema-length.ts';

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
 import type { QuestionView } from './features.ts';
+import type { ProfileInput } from './input.ts';
 import { lastView, systemPromptView } from './intent.ts';
-import type { ProfileInput } from './profile.ts';
 import { taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
@@ -10,7 +10,7 @@ export interface InfluentialWord {
   /** Verbatim. */
   readonly text: string;
   readonly of: 'question' | 'system prompt' | 'question before';
-  /** Log odds that the task loses without it. */
+  /** The log odds that the task loses without it. */
   readonly adds: number;
 }
 
@@ -64,7 +64,7 @@ const READERS: Readonly<
     lastView({ ...request, messages: request.messages.slice(0, message + 1) }),
 };
 
-/** Log odds of a task; null without a question. */
+/** The log odds of a task; null without a question. */
 function oddsOf(view: QuestionView | null, task: number): number | null {
   if (view === null) return null;
   const logits = taskLogits(view);

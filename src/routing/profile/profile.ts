@@ -1,5 +1,5 @@
-import type { ChatRequest } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
+import type { ProfileInput } from './input.ts';
 import { type Intent, readIntent } from './intent.ts';
 import { measure } from './size.ts';
 
@@ -7,23 +7,6 @@ import { measure } from './size.ts';
 export interface Profile
   extends Intent,
     Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'> {}
-
-export type ProfileInput = Pick<
-  ChatRequest,
-  | 'messages'
-  | 'tools'
-  | 'tool_choice'
-  | 'parallel_tool_calls'
-  | 'response_format'
-  | 'n'
-  | 'logprobs'
-  | 'seed'
-  | 'stop'
-  | 'temperature'
-  | 'frequency_penalty'
-  | 'presence_penalty'
-  | 'logit_bias'
->;
 
 /** Reads the size and the intent of a request. Pure. */
 export function profile(request: ProfileInput): Profile {

@@ -1,7 +1,7 @@
 import { CAPABILITIES } from '../../core/capability.ts';
 import { ChatMessage, type ContentPart } from '../../core/chat-request.ts';
 import { estimateTokens, utf8Bytes } from '../../core/tokens.ts';
-import type { ProfileInput } from './profile.ts';
+import type { ProfileInput } from './input.ts';
 
 /** Most and expected tokens that a chat template adds to a message: role, separators. */
 const MESSAGE_MAX = 16;

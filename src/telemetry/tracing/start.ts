@@ -9,6 +9,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BatchSpanProcessor, SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
+import type { Family } from '../families.ts';
 import type { Log } from '../log.ts';
 import type { Trace } from '../trace.ts';
 import { parseContext, type TraceContext } from './context.ts';
@@ -17,7 +18,29 @@ import { newTraceId } from './ids.ts';
 import { SampledTrace, type SampledTraceOptions, UnsampledTrace } from './request-trace.ts';
 import type { Sampling, TracingSettings } from './settings.ts';
 import { FinishedSpan, type SpanOrigin } from './span.ts';
-import type { Tracer, TracerOptions } from './tracer.ts';
+
+export interface Tracer {
+  /** Starts the trace of a request with these headers. */
+  begin(headers: Headers): Trace;
+  readonly families: readonly Family[];
+  /**
+   * Sends the waiting spans, and none after the patience. Never rejects.
+   * @param patienceMs 5 s by default
+   */
+  close(patienceMs?: number): Promise<void>;
+}
+
+export interface TracerOptions {
+  /** Access to the environment of the process. OpenTelemetry's exporters also read it directly. */
+  env(name: string): string | undefined;
+  /** The version of Signalbox. */
+  readonly version: string;
+  readonly log: Log;
+  /** Milliseconds on a monotonic clock; `performance.now` by default. */
+  readonly clock?: () => number;
+  /** Unix time, ms; `Date.now` by default. */
+  readonly now?: () => number;
+}
 
 /** OpenTelemetry's default size of the queue, in spans. */
 const QUEUE_MAX = 2_048;

@@ -1,7 +1,8 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import type { PaymentPolicy } from '../../../src/core/payment-policy.ts';
 import type { Gateway } from '../../../src/gateway/gateway.ts';
-import { type Ledger, openLedger } from '../../../src/ledger/ledger.ts';
+import type { Ledger } from '../../../src/ledger/ledger.ts';
+import { openLedger } from '../../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../../src/ledger/schema.ts';
 import type { Network } from '../../../src/payments/facilitator/facilitator.ts';
 import type { Payments } from '../../../src/payments/payments.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
-import { type Profile, type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
+import type { ProfileInput } from '../../../src/routing/profile/input.ts';
+import { type Profile, profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import { image, promptsOf, user } from './prompts.ts';
 

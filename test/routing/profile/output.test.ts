@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
-import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
+import type { ProfileInput } from '../../../src/routing/profile/input.ts';
+import { profile } from '../../../src/routing/profile/profile.ts';
 import { schemaTokens } from '../../../src/routing/profile/schema-length.ts';
 import { system, user } from './prompts.ts';
 

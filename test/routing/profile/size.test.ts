@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { capabilityNames } from '../../../src/core/capability.ts';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
+import type { ProfileInput } from '../../../src/routing/profile/input.ts';
+import { profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import { image, user } from './prompts.ts';
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
-import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
+import type { ProfileInput } from '../../../src/routing/profile/input.ts';
+import { profile } from '../../../src/routing/profile/profile.ts';
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
 import { assistant, image, user } from './prompts.ts';
 

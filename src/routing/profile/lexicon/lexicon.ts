@@ -1,5 +1,4 @@
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../programming.ts';
-import { TOPICS } from '../tools.ts';
 import { type Trie, trieOf } from '../trie.ts';
 import { ar, hi, id, tr, vi } from './asian.ts';
 import { ja, ko, zh } from './east-asian.ts';
@@ -8,6 +7,7 @@ import { NUMERALS } from './numerals.ts';
 import { es, fr, it, pt } from './romance.ts';
 import { SIGNS, type Sign, type SignWords } from './signs.ts';
 import { cs, pl, ru, uk } from './slavic.ts';
+import { TOPICS } from './tool-topics.ts';
 
 const BLOCKS: Readonly<Record<string, SignWords>> = {
   en,
