@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeys } from '../src/access/keys.ts';
 import { Limiter } from '../src/access/limits/limiter.ts';
-import { accessMigrations } from '../src/access/tables.ts';
+import { accessMigrations } from '../src/access/key-table.ts';
 import type { StreamPart } from '../src/contract/parts.ts';
 import type { ProviderCall } from '../src/contract/provider.ts';
 import { SCOPES } from '../src/core/caller.ts';

@@ -188,7 +188,7 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
     run,
   ] = await Promise.all([
     import('./store/sqlite.ts'),
-    import('./access/tables.ts'),
+    import('./access/key-table.ts'),
     import('./ledger/schema.ts'),
     import('./payments/table.ts'),
     import('./access/keys.ts'),

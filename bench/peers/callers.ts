@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { TOOL } from '../../test/fault/faults-content.ts';
-import { TEXT } from '../../test/fault/words.ts';
+import { TEXT } from '../../test/fault/sample-texts.ts';
 import type { Trial } from './stage.ts';
 
 /** How a gateway is asked. */

@@ -1,6 +1,6 @@
 import { FAULTS, FORMS, type Form, GROUPS } from '../../test/fault/faults.ts';
 import { answered, type Fault } from '../../test/fault/outcome.ts';
-import { drip, head, piece, told } from '../../test/fault/wire.ts';
+import { drip, eventsText, head, piece } from '../../test/fault/wire.ts';
 import { UPSTREAM_ENV, UPSTREAM_KEY } from '../../test/support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../test/support/signalbox.ts';
 import type { Program } from '../process.ts';
@@ -23,7 +23,7 @@ const ENDLESS: Fault = {
     async play(line, asked) {
       if (!asked.stream) return;
       await line.write(head(asked, 'transfer-encoding: chunked'));
-      await drip(line, 50, () => piece(told(asked.dialect, asked.dialect.word('aaaa', null))));
+      await drip(line, 50, () => piece(eventsText(asked.dialect, asked.dialect.word('aaaa', null))));
     },
   },
   json: answered(),

@@ -1,6 +1,6 @@
 import { deadlinesOf, type Form } from '../../test/fault/faults.ts';
-import type { Asked, Fault } from '../../test/fault/outcome.ts';
-import { type Line, type RawUpstream, startRawUpstream } from '../../test/fault/raw-upstream.ts';
+import type { Fault, UpstreamRequest } from '../../test/fault/outcome.ts';
+import { type RawUpstream, type ServerConnection, startRawUpstream } from '../../test/fault/raw-upstream.ts';
 import { LAST_PIECE } from '../../test/fault/wire.ts';
 import { openai } from '../../test/fault/wire-openai.ts';
 import { testPolicy } from '../../test/support/policies.ts';
@@ -22,7 +22,7 @@ export interface Trial {
 
 /** The line of a request, and whether the upstream itself has ended its answer. */
 interface Watched {
-  readonly line: Line;
+  readonly line: ServerConnection;
   isEnded: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface Stage {
 /** A break waits for the caller to have read what came before it; no longer than this, for a gateway may hold that back. */
 const SEEN_MS = 1_000;
 
-const askedOf = ({ form, seen }: Trial, nth: number): Asked => ({
+const askedOf = ({ form, seen }: Trial, nth: number): UpstreamRequest => ({
   dialect: openai,
   stream: form === 'SSE',
   nth,
@@ -93,7 +93,7 @@ async function startRaw(trial: Trial, servers: Map<Trial, RawUpstream>): Promise
   servers.set(trial, server);
 }
 
-function watch(watched: Watched): Line {
+function watch(watched: Watched): ServerConnection {
   const { line } = watched;
   return {
     write(data) {

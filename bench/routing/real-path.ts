@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { type Caller, SCOPES } from '../../src/core/caller.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';

@@ -4,7 +4,7 @@ import type { Notes } from './notes.ts';
 
 type Format = Extract<NonNullable<ChatRequest['response_format']>, { type: 'json_schema' }>;
 
-/** The schema that an answer is to keep to. What describes it stands in it: these dialects have no other place for that. */
+/** The schema for an answer, with its description inside: these dialects have no separate field for it. */
 export function answerSchema({ schema, description }: Format['json_schema'], notes: Notes): Json | undefined {
   if (!schema && description) notes.drop('response_format.json_schema.description');
   return schema && description ? { description, ...schema } : schema;

@@ -24,7 +24,7 @@ export const anthropic = defineProvider({
       baseUrl: 'https://api.anthropic.com/v1',
       apiKeyEnv: 'ANTHROPIC_API_KEY',
       passthrough: ['top_k', 'thinking', 'cache_control'],
-      // The least that is cached is 512 to 4,096 tokens, by model.
+      // The minimum is 512 to 4,096 tokens, by model.
       cache: { ttlS: 300, tokensMin: 1_024 },
     },
   },
@@ -41,8 +41,8 @@ export const anthropic = defineProvider({
   }),
 });
 
-/** What the Messages API has no words for. */
-const UNSAYABLE: readonly Capability[] = [
+/** Capabilities that the Messages API lacks. */
+const UNSUPPORTED: readonly Capability[] = [
   'json_mode',
   'audio_input',
   'choices',
@@ -55,11 +55,11 @@ const UNSAYABLE: readonly Capability[] = [
 
 function lacks(model: ModelTraits, upstream: string): readonly Capability[] {
   const rules = rulesOf(upstream);
-  const lacking = [...UNSAYABLE];
+  const lacking = [...UNSUPPORTED];
   if (!rules.jsonSchema) lacking.push('json_schema');
-  if (rules.unforced) lacking.push('forced_tools');
+  if (rules.noForcedTools) lacking.push('forced_tools');
   if (rules.endsWithUser) lacking.push('continuation');
-  // Its temperatures end at 1. Who takes none at all has every temperature dropped.
+  // Temperatures end at 1. Models that accept none have every temperature dropped.
   if (model.acceptsTemperature && !rules.fixedSampling) lacking.push('high_temperature');
   return lacking;
 }

@@ -1,47 +1,47 @@
 import { beyondLimits, type ChatMessage, type Members } from 'signalbox/plugin';
 import { isObject, parseJson, textOf } from './json.ts';
 
-/** A call of a tool that an earlier answer made. */
-export interface MadeCall {
+/** A tool call of an earlier answer. */
+export interface EarlierCall {
   readonly id: string;
   readonly name: string;
-  /** What the model wrote: a JSON text, if it got so far. */
+  /** The model's text: JSON, unless it broke off. */
   readonly arguments: string;
-  /** The call as the caller sent it, with the state that it may bear. */
-  readonly sent: Members;
+  /** The call as the caller sent it, with any state in it. */
+  readonly original: Members;
 }
 
-/** The calls of an assistant's message, in today's form and in the older one. */
-export function callsIn(message: ChatMessage): readonly MadeCall[] {
-  const calls = (message.tool_calls ?? []).map((call): MadeCall => {
+/** The calls of an assistant's message: `tool_calls` and the older `function_call`. */
+export function callsIn(message: ChatMessage): readonly EarlierCall[] {
+  const calls = (message.tool_calls ?? []).map((call): EarlierCall => {
     const { name, arguments: text } = call.function;
-    return { id: call.id, name, arguments: text, sent: call };
+    return { id: call.id, name, arguments: text, original: call };
   });
   const older = olderCall(message);
   return older ? [...calls, older] : calls;
 }
 
-/** The call that a message makes in the older form; null for none. */
-function olderCall({ function_call: call }: Members): MadeCall | null {
+/** The older `function_call` of a message, or null. */
+function olderCall({ function_call: call }: Members): EarlierCall | null {
   if (!isObject(call)) return null;
   const name = textOf(call.name);
-  return { id: olderId(name), name, arguments: textOf(call.arguments), sent: call };
+  return { id: olderId(name), name, arguments: textOf(call.arguments), original: call };
 }
 
-/** The ID of the call that a `tool` message, or an older `function` one, answers; undefined where it names none. */
-export function answeredId({ role, name = '', tool_call_id: id }: ChatMessage): string | undefined {
+/** The ID of the call that a `tool` or older `function` message answers; undefined without one. */
+export function resultCallId({ role, name = '', tool_call_id: id }: ChatMessage): string | undefined {
   return role === 'function' ? olderId(name) : id;
 }
 
-/** Calls in the older form have no ID: their function's name stands for it. */
+/** An older call has no ID: its function's name replaces it. */
 const olderId = (name: string): string => `function_${name}`;
 
-/** Values of a call's arguments at most: what is dear to parse would hold up everybody else. */
+/** The most JSON values of a call's arguments: more would delay other requests. */
 const VALUES_MAX = 100_000;
 
 /**
- * A call's arguments as an object. What is none (a model's mistake, a call that broke off), or nests too deep to be
- * printed again, is kept for the model to see: its history must not end the conversation.
+ * A call's arguments as an object. Other text (a model's mistake, a call that broke off), or one nested too deep to
+ * serialize, is wrapped, so that an invalid call in the history does not end the conversation.
  */
 export function argumentsOf(text: string): Members {
   if (text.trim() === '') return {};
@@ -49,12 +49,12 @@ export function argumentsOf(text: string): Members {
   return isObject(args) ? args : { arguments: text };
 }
 
-/** The message with its calls, or what it answers, in today's form: most services know no other. */
-export function inTodaysForm(message: ChatMessage): ChatMessage {
+/** Converts older `function_call` and `function` messages to tool calls: most services support no others. */
+export function withToolCalls(message: ChatMessage): ChatMessage {
   const { function_call: _call, ...rest }: Members & ChatMessage = message;
   if (message.role === 'function') {
     const { name: _, ...result } = rest;
-    return { ...result, role: 'tool', tool_call_id: answeredId(message) };
+    return { ...result, role: 'tool', tool_call_id: resultCallId(message) };
   }
   const older = olderCall(message);
   if (!older) return message;
@@ -63,12 +63,12 @@ export function inTodaysForm(message: ChatMessage): ChatMessage {
   return { ...rest, tool_calls: [...(message.tool_calls ?? []), call] };
 }
 
-/** IDs of calls, each given once: callers repeat theirs. The same calls always get the same ones. */
-export class OwnIds {
+/** Makes call IDs unique, because callers repeat theirs. Deterministic. */
+export class UniqueIds {
   readonly #counts = new Map<string, number>();
   readonly #taken = new Set<string>();
 
-  /** The ID itself where it is free, else with a number behind it. */
+  /** Returns the ID, with a number appended if it is taken. */
   next(id: string): string {
     let own: string;
     do {

@@ -1,12 +1,11 @@
-/** Guards for what an upstream sends: nothing in it can be relied upon. */
-
+/** A JSON object from an upstream, whose members are unchecked. */
 export type Json = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value if it is a text, else an empty one. */
+/** The value if it is a string, otherwise an empty one. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
@@ -16,12 +15,12 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The list's elements; none for anything else. */
+/** The value if it is an array, otherwise an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What a `$ref` such as `#/$defs/Item` leads to in its schema; undefined where that is nothing, or outside of it. */
+/** Resolves a `$ref` such as `#/$defs/Item` in its schema; undefined where it has no target there. */
 export function referenced(root: Json, ref: string): unknown {
   const [start, ...steps] = ref.split('/').map(unescaped);
   let value: unknown = start === '#' ? root : undefined;
@@ -32,7 +31,7 @@ export function referenced(root: Json, ref: string): unknown {
   return value;
 }
 
-/** A step of a JSON pointer in a URL: generators write names such as `Pick<A>` with percent signs. */
+/** Decodes a step of a JSON pointer. Generators percent-encode names such as `Pick<A>`. */
 function unescaped(step: string): string {
   try {
     return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
@@ -41,7 +40,7 @@ function unescaped(step: string): string {
   }
 }
 
-/** Parses JSON; undefined for what is none. */
+/** Parses JSON; undefined for invalid text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -50,6 +49,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The number of a choice or an item; 0 for what is no such number. */
+/** The index of a choice or item; 0 for an invalid one. */
 export const indexOf = (value: unknown): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;

@@ -1,4 +1,4 @@
-/** Media that stands in a request itself. */
+/** Media inside a request. */
 export interface InlineData {
   /** Lower case, without parameters: `image/png`. */
   readonly mediaType: string;

@@ -1,19 +1,19 @@
-/** Notes of one translation: what it leaves out, and the first thing that cannot be said at all. */
+/** Notes of one translation: the dropped fields, and the first field that makes it impossible. */
 export class Notes {
   readonly #dropped = new Set<string>();
-  /** Empty while everything can be said. */
-  refused = '';
+  /** Why the request cannot be translated; empty while it can. */
+  refusal = '';
 
   get dropped(): readonly string[] {
     return [...this.#dropped];
   }
 
-  /** `field` is its path in the request, such as `messages[2].name`. */
+  /** @param field a path in the request, such as `messages[2].name` */
   drop(field: string): void {
     this.#dropped.add(field);
   }
 
   refuse(field: string, why: string): void {
-    this.refused ||= `${field} ${why}`;
+    this.refusal ||= `${field} ${why}`;
   }
 }

@@ -1,5 +1,5 @@
 import { defineProvider } from 'signalbox/plugin';
-import { AnswerReader, readReply } from './openai/answer.ts';
+import { OpenAiReader, readReply } from './openai/answer.ts';
 import { reasoningModelLacks } from './openai/models.ts';
 import { formatOf } from './openai/reasoning.ts';
 import { requestOf } from './openai/request.ts';
@@ -10,7 +10,7 @@ import { PLAIN } from './openai-compatible/settings.ts';
 // developers.openai.com/api/docs/guides/prompt-caching; `prompt_cache_options` in the types of openai 7.55.0.
 const PASSED = ['verbosity', 'prompt_cache_key', 'safety_identifier'];
 
-/** OpenAI's models, by chat completions and by Responses, with the rules of those that reason. */
+/** OpenAI's models, by chat completions and Responses, with the rules of reasoning models. */
 export const openai = defineProvider({
   name: 'openai',
   status: 'stable',
@@ -43,7 +43,7 @@ export const openai = defineProvider({
       ],
       request: (call) => requestOf(call, chat, settings),
       reply: (body) => readReply(body, format),
-      stream: () => new AnswerReader(format),
+      stream: () => new OpenAiReader(format),
     };
   },
 });

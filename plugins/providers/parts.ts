@@ -1,11 +1,11 @@
 import type { StreamPart, Usage } from 'signalbox/plugin';
 
-/** The answer breaks its dialect. */
+/** The failure of an answer that violates its dialect. */
 export function malformed(message: string): StreamPart {
   return { type: 'failure', failure: { kind: 'malformed', message } };
 }
 
-/** Puts the usage of a whole answer in its place. What was used is billed, whether or not anything came of it: nobody reads on behind a failure. */
+/** Adds the usage of an unstreamed answer: before a failure, which ends reading, because usage is billed anyway. */
 export function addUsage(usage: Usage | null, parts: StreamPart[]): void {
   if (!usage) return;
   const failed = parts.findIndex(({ type }) => type === 'failure');

@@ -13,7 +13,7 @@ const ID_LENGTH = 12;
 export const SECRET_BYTES = 32;
 /** 22 base64url characters can hold 128 random bits. */
 const SECRET_LENGTH_MIN = 22;
-/** Longer than any key; what is longer is not hashed. */
+/** Longer than any key. Longer texts are not hashed. */
 const KEY_LENGTH_MAX = 256;
 
 /** The secret may contain `_`, the ID may not: the first `_` after the prefix divides them. */
@@ -21,20 +21,20 @@ const FORM = /^sb_live_([0-9a-z]{1,32})_([0-9A-Za-z_-]+)$/;
 
 const BEARER = /^bearer +/i;
 
-/** The text of the key in an `Authorization` header; null when that has another form. */
+/** Returns the key in an `Authorization` header; null for another scheme. */
 export function bearerOf(header: string): string | null {
   const scheme = BEARER.exec(header);
   return scheme && header.slice(scheme[0].length);
 }
 
-/** Reads a key; null when the text does not have the form of one. Says nothing about whether it is good. */
+/** Parses a key; null for another form. Does not say whether the key is valid. */
 export function parseKey(text: string): KeyParts | null {
   if (text.length > KEY_LENGTH_MAX) return null;
   const match = FORM.exec(text);
   return match ? { id: match[1]!, secret: match[2]! } : null;
 }
 
-/** True when the secret is long enough to hold 128 random bits. */
+/** Whether the secret can hold 128 random bits. */
 export function isStrong(parts: KeyParts): boolean {
   return parts.secret.length >= SECRET_LENGTH_MIN;
 }
@@ -47,7 +47,7 @@ export function newKey(): string {
   return keyOf(id, random.subarray(ID_LENGTH));
 }
 
-/** The key of an ID with a secret of 32 random bytes. */
+/** Makes a key of an ID and 32 random bytes. */
 export function keyOf(id: string, random: Uint8Array): string {
   if (random.length !== SECRET_BYTES) throw new RangeError('a secret takes 32 random bytes');
   return `sb_live_${id}_${base64url(random)}`;

@@ -3,18 +3,17 @@ import { type KeyBudgets, SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Store, StoreError, type Write } from '../store/store.ts';
 import { bearerOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
-import type { Keys, KeysOptions, MadeKey } from './keys.ts';
+import { termsBody } from './key-body.ts';
 import {
   type Authentication,
   type DenialReason,
   infoOf,
-  type Known,
-  knownOf,
+  type KeyEntry,
+  keyEntryOf,
+  keyStateOf,
   NO_HASH,
-  stateOf,
   type WalletGrants,
-} from './known.ts';
-import { termsBody } from './shown.ts';
+} from './key-entry.ts';
 import {
   holderOf,
   insertKey,
@@ -25,14 +24,15 @@ import {
   revokeKeysOf,
   rotateKey,
   SELECT_KEYS,
-} from './tables.ts';
+} from './key-table.ts';
+import type { IssuedKey, Keys, KeysOptions } from './keys.ts';
 import {
   checkTerms,
   checkText,
   checkWallet,
   type KeyGrant,
   KeyTermsError,
-  keptWallets,
+  normalizedWallets,
   OVERLAP_MAX_MS,
   tooManyKeys,
   WALLET_KEYS_A_DAY,
@@ -40,15 +40,15 @@ import {
 } from './terms.ts';
 import {
   type Actor,
-  type Deed,
-  guardedWrite,
+  type KeyEvent,
   readTrail,
-  roomyWrite,
   SERVER,
   type TrailEntry,
   type TrailQuery,
+  trailIfRoom,
+  trailIfValid,
+  trailOfWallet,
   trailWrite,
-  walletWrite,
 } from './trail.ts';
 
 const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
@@ -61,30 +61,29 @@ const DENIED = {
   rotated: denied('rotated'),
 };
 
-/** Last uses are kept in memory and written together: a key costs the disk nothing by being used. */
+/** Last uses are collected in memory, so that using a key costs no write. */
 const USES_EVERY_MS = 60_000;
-/** For deeds that an expired key allows, too. */
+/** For changes that an expired key allows, too. */
 const EVER = -1;
 
-/** The keys of a database, all of them held in memory. */
 export class StoredKeys implements Keys {
   readonly #store: Store;
   readonly #now: () => number;
   readonly #timer: ReturnType<typeof setInterval> | null;
   readonly #onChange: KeysOptions['onChange'];
-  #known: ReadonlyMap<string, Known> = new Map();
+  #entries: ReadonlyMap<string, KeyEntry> = new Map();
   /** Of every wallet that ever had a key. */
   readonly #wallets: WalletGrants = new Map();
   /** New keys whose budgets are not in force yet. */
-  #waiting: ReadonlyMap<string, Known> = new Map();
+  #waiting: ReadonlyMap<string, KeyEntry> = new Map();
   #budgets: readonly (KeyBudgets & Pick<KeyInfo, 'expiresAt'>)[] = [];
-  /** The budgets that `onChange` was told of last, as JSON; null before the first look. */
-  #told: string | null = null;
-  /** Of the store, when the keys were last read. */
+  /** The budgets last reported to `onChange`, as JSON; null before the first load. */
+  #reportedBudgets: string | null = null;
+  /** The store's version when the keys were last read. */
   #version: number | null = null;
-  /** Looks at the store are numbered; what the one with this number has found is in force. */
+  /** Loads are numbered. `#lookInForce` is the number of the one whose result is in force. */
   #looks = 0;
-  #taken = 0;
+  #lookInForce = 0;
   #usesWrittenAt: number;
 
   constructor({ store, now, refreshMs, onChange }: KeysOptions) {
@@ -92,7 +91,7 @@ export class StoredKeys implements Keys {
     this.#now = now;
     this.#onChange = onChange;
     this.#usesWrittenAt = now();
-    // A read that fails is tried again at the next tick; meanwhile the keys stay as they were.
+    // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
     this.#timer = refreshMs ? setInterval(() => this.refresh().catch(() => {}), refreshMs) : null;
     this.#timer?.unref();
   }
@@ -102,27 +101,27 @@ export class StoredKeys implements Keys {
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
-    const known = this.#known.get(parts.id);
-    const offered = hashOf(key);
-    const isPresent = timingSafeEqual(offered, known ? known.hash : NO_HASH);
-    const isPrevious = timingSafeEqual(offered, known ? known.previousHash : NO_HASH);
-    if (!known || !(isPresent || isPrevious)) return DENIED.unknown;
-    const { revokedAt, expiresAt } = known.info;
+    const entry = this.#entries.get(parts.id);
+    const presented = hashOf(key);
+    const isPresent = timingSafeEqual(presented, entry ? entry.hash : NO_HASH);
+    const isPrevious = timingSafeEqual(presented, entry ? entry.previousHash : NO_HASH);
+    if (!entry || !(isPresent || isPrevious)) return DENIED.unknown;
+    const { revokedAt, expiresAt } = entry.info;
     if (revokedAt !== null) return DENIED.revoked;
     const now = this.#now();
     if (expiresAt !== null && expiresAt <= now) return DENIED.expired;
-    if (!isPresent && known.previousUntil <= now) return DENIED.rotated;
-    known.usedAt = now;
-    return known.granted;
+    if (!isPresent && entry.previousUntil <= now) return DENIED.rotated;
+    entry.usedAt = now;
+    return entry.authentication;
   }
 
-  async create(grant: KeyGrant, by: Actor = SERVER, key = newKey()): Promise<MadeKey> {
+  async create(grant: KeyGrant, by: Actor = SERVER, key = newKey()): Promise<IssuedKey> {
     return { key, info: await this.#insert(key, grant, 'create', by) };
   }
 
-  async createForWallet(address: string, name: string, isAlone = false): Promise<MadeKey> {
+  async createForWallet(address: string, name: string, isAlone = false): Promise<IssuedKey> {
     const wallet = checkWallet(address);
-    const first = isAlone ? this.#revoking(wallet, null) : [];
+    const first = isAlone ? this.#revokeWrites(wallet, null) : [];
     const key = newKey();
     const by: Actor = { kind: 'wallet', name: wallet };
     return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, wallet, first) };
@@ -131,21 +130,21 @@ export class StoredKeys implements Keys {
   async ofWallet(wallet: string): Promise<readonly KeyInfo[]> {
     await this.#catchUp();
     // None of them waits: they have no budgets.
-    const own = [...this.#known.values()].filter(({ info }) => info.wallet === wallet);
-    return own.map(infoOf).filter((info) => stateOf(info, this.#now()) === 'valid');
+    const own = [...this.#entries.values()].filter(({ info }) => info.wallet === wallet);
+    return own.map(infoOf).filter((info) => keyStateOf(info, this.#now()) === 'valid');
   }
 
   async revokeOfWallet(wallet: string, exceptId: string | null): Promise<number> {
     const others = (await this.ofWallet(wallet)).filter(({ id }) => id !== exceptId);
-    await this.#commit(this.#revoking(wallet, exceptId));
+    await this.#commit(this.#revokeWrites(wallet, exceptId));
     return others.length;
   }
 
-  /** Whatever keys there are by then, not only those that are known: one that is being made must not slip through. */
-  #revoking(wallet: string, exceptId: string | null): readonly Write[] {
+  /** Selects the keys at commit time, so that one being made cannot slip through. */
+  #revokeWrites(wallet: string, exceptId: string | null): readonly Write[] {
     const time = this.#now();
-    const deed = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
-    return [walletWrite(deed, wallet, exceptId), revokeKeysOf(wallet, exceptId, time)];
+    const event = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
+    return [trailOfWallet(event, wallet, exceptId), revokeKeysOf(wallet, exceptId, time)];
   }
 
   async install(key: string): Promise<KeyInfo> {
@@ -155,18 +154,18 @@ export class StoredKeys implements Keys {
     if (!isStrong(parts)) {
       throw new Error(`The secret of key ${id} is too short: it needs 22 base64url characters, 128 random bits.`);
     }
-    const known = (await this.#load()).find(({ info }) => info.id === id);
-    if (!known) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
-    const offered = hashOf(key);
-    const isPrevious = timingSafeEqual(offered, known.previousHash);
-    if (!isPrevious && !timingSafeEqual(offered, known.hash)) {
+    const entry = (await this.#load()).find(({ info }) => info.id === id);
+    if (!entry) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
+    const presented = hashOf(key);
+    const isPrevious = timingSafeEqual(presented, entry.previousHash);
+    if (!isPrevious && !timingSafeEqual(presented, entry.hash)) {
       throw new Error(`A key with the ID ${id} exists and has another secret: give the new key another ID.`);
     }
-    if (known.info.revokedAt !== null) throw new Error(`The key ${id} was revoked: install a new one.`);
-    if (isPrevious && known.previousUntil <= this.#now()) {
+    if (entry.info.revokedAt !== null) throw new Error(`The key ${id} was revoked: install a new one.`);
+    if (isPrevious && entry.previousUntil <= this.#now()) {
       throw new Error(`The key ${id} was rotated, and this is its old secret: install the new one.`);
     }
-    const { expiresAt, scopes } = known.info;
+    const { expiresAt, scopes } = entry.info;
     if (expiresAt !== null && expiresAt <= this.#now()) {
       throw new Error(`The key ${id} has expired: install another one.`);
     }
@@ -176,29 +175,29 @@ export class StoredKeys implements Keys {
         `The key ${id} lacks the scope ${missing.join(', ')}, and an installed key has all: install another one.`,
       );
     }
-    return infoOf(known);
+    return infoOf(entry);
   }
 
-  async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<MadeKey | null> {
+  async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<IssuedKey | null> {
     if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MAX_MS) {
       throw new KeyTermsError('overlap_seconds', 'The old secret can work for 0 seconds to 30 days more.');
     }
     const before = await this.get(id);
     const now = this.#now();
-    if (!before || stateOf(before, now) !== 'valid') return null;
+    if (!before || keyStateOf(before, now) !== 'valid') return null;
     const ends = now + overlapMs;
     const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
     const details = { overlap_ends_at: iso(ends) };
-    const deed = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
-    const isDone = await this.#commit([guardedWrite(deed, now), rotateKey(id, hashOf(key), now, ends)]);
-    // Not read again: what cannot be read now must not cost the new secret, which nobody could tell later.
-    return isDone ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
+    const event = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
+    const isWritten = await this.#commit([trailIfValid(event, now), rotateKey(id, hashOf(key), now, ends)]);
+    // Not read again: a failed read must not lose the new secret.
+    return isWritten ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
   }
 
   async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
     const time = this.#now();
-    const deed = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
-    return this.#commit([guardedWrite(deed, EVER), revokeKey(id, time)]);
+    const event = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
+    return this.#commit([trailIfValid(event, EVER), revokeKey(id, time)]);
   }
 
   async grant(
@@ -211,15 +210,15 @@ export class StoredKeys implements Keys {
     const info = await this.get(id);
     if (!info) return false;
     const time = this.#now();
-    const said = info.wallet === null ? details : { ...details, wallet: info.wallet };
-    const deed = { time, actor: by, action: 'grant', keyId: id, details: said } as const;
-    return this.#commit([guardedWrite(deed, time), write(holderOf(info))]);
+    const recorded = info.wallet === null ? details : { ...details, wallet: info.wallet };
+    const event = { time, actor: by, action: 'grant', keyId: id, details: recorded } as const;
+    return this.#commit([trailIfValid(event, time), write(holderOf(info))]);
   }
 
   async get(id: string): Promise<KeyInfo | null> {
     await this.#catchUp();
-    const known = this.#known.get(id) ?? this.#waiting.get(id);
-    return known ? infoOf(known) : null;
+    const entry = this.#entries.get(id) ?? this.#waiting.get(id);
+    return entry ? infoOf(entry) : null;
   }
 
   async list(): Promise<KeyInfo[]> {
@@ -245,20 +244,20 @@ export class StoredKeys implements Keys {
     this.#writeUses();
   }
 
-  /** Own changes are taken over with their commit; those of others change the version. */
+  /** Own changes are loaded with their commit; those of other processes change the version. */
   async #catchUp(): Promise<void> {
     if ((await this.#store.version()) !== this.#version) await this.#load();
   }
 
   #writeUses(): void {
     this.#usesWrittenAt = this.#now();
-    const used = [...this.#known.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
+    const used = [...this.#entries.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
     if (used.length === 0) return;
     this.#store.append([putUses(Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt])))]);
-    for (const known of used) known.writtenAt = known.usedAt;
+    for (const entry of used) entry.writtenAt = entry.usedAt;
   }
 
-  /** `wallet`: the one that the key is to show; null for none. `first`: done in the same commit. Throws KeyTermsError. */
+  /** `wallet`: of the key; null for none. `first`: writes for the same commit. Throws KeyTermsError. */
   async #insert(
     key: string,
     grant: KeyGrant,
@@ -271,34 +270,34 @@ export class StoredKeys implements Keys {
     if (!parts) throw new Error('a key was made that cannot be read');
     checkTerms(grant);
     const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
-    const wallets = grant.wallets ? keptWallets(grant.wallets) : null;
+    const wallets = grant.wallets ? normalizedWallets(grant.wallets) : null;
     const time = this.#now();
     const terms = { name, scopes, labels, models, limits, budgets, wallets, wallet, createdAt: time, expiresAt };
     const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
     const info: KeyInfo = { id: parts.id, ...terms, ...past };
-    const deed: Deed = { time, actor, action, keyId: info.id, details: termsBody(info) };
-    const line = wallet === null ? trailWrite(deed) : roomyWrite(deed, wallet, WALLET_KEYS_MAX, WALLET_KEYS_A_DAY);
+    const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
+    const line = wallet === null ? trailWrite(event) : trailIfRoom(event, wallet, WALLET_KEYS_MAX, WALLET_KEYS_A_DAY);
     if (!(await this.#commit([...first, line, insertKey(info, hashOf(key))]))) throw tooManyKeys();
     return info;
   }
 
-  /** Writes a deed; false when its guard refuses it. */
+  /** Commits a change. Returns false when its guard refuses it. */
   async #commit(writes: readonly Write[]): Promise<boolean> {
-    let isDone = true;
+    let isWritten = true;
     try {
       await this.#store.commit(writes);
     } catch (cause) {
       if (!(cause instanceof StoreError && cause.message.includes('NOT NULL constraint failed: trail.key_id'))) {
         throw cause;
       }
-      isDone = false;
+      isWritten = false;
     }
-    await this.#follow();
-    return isDone;
+    await this.#reload();
+    return isWritten;
   }
 
-  /** Takes over what was just written. It is done, so that a disk which cannot be read now must not make it look undone. */
-  async #follow(): Promise<void> {
+  /** Loads a committed change. If the disk cannot be read now, the change must still not look undone. */
+  async #reload(): Promise<void> {
     try {
       await this.#load();
     } catch {
@@ -307,51 +306,51 @@ export class StoredKeys implements Keys {
   }
 
   /** Reads all keys, oldest first, and puts them in force. */
-  async #load(): Promise<readonly Known[]> {
+  async #load(): Promise<readonly KeyEntry[]> {
     const look = ++this.#looks;
-    // Asked before the rows are read: a change in between is then seen again, not missed.
+    // Read before the rows: a change in between is then seen again, not missed.
     const version = await this.#store.version();
     const rows = await this.#store.query<KeyRow>(SELECT_KEYS);
     const all = rows.map((row) => {
-      return knownOf(row, this.#known.get(row.id) ?? this.#waiting.get(row.id), this.#wallets);
+      return keyEntryOf(row, this.#entries.get(row.id) ?? this.#waiting.get(row.id), this.#wallets);
     });
-    // What a later look has found must not be undone.
-    if (look < this.#taken) return all;
-    this.#taken = look;
+    // The result of a later load must not be undone.
+    if (look < this.#lookInForce) return all;
+    this.#lookInForce = look;
     const budgeted = all.filter(({ info }) => info.budgets.length > 0 && info.revokedAt === null);
-    const told = JSON.stringify(budgeted.map(({ info: { id, budgets } }) => [id, budgets]));
-    const isChanged = this.#told !== null && this.#told !== told;
-    const isNew = ({ info }: Known) => this.#told !== null && !this.#known.has(info.id);
+    const budgetText = JSON.stringify(budgeted.map(({ info: { id, budgets } }) => [id, budgets]));
+    const isChanged = this.#reportedBudgets !== null && this.#reportedBudgets !== budgetText;
+    const isNew = ({ info }: KeyEntry) => this.#reportedBudgets !== null && !this.#entries.has(info.id);
     const waiting = this.#onChange ? budgeted.filter(isNew) : [];
-    this.#waiting = mapOf(waiting);
-    this.#known = mapOf(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
+    this.#waiting = byId(waiting);
+    this.#entries = byId(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
     this.#budgets = budgeted.map(({ info: { id, budgets, expiresAt } }) => ({ keyId: id, budgets, expiresAt }));
-    this.#told = told;
+    this.#reportedBudgets = budgetText;
     this.#version = version;
-    if (isChanged) await this.#tell(waiting);
+    if (isChanged) await this.#admitWaiting(waiting);
     return all;
   }
 
-  /** Lets keys in once their budgets count: as they are by then, for a later look may have changed or revoked them. */
-  async #tell(waiting: readonly Known[]): Promise<void> {
+  /** Admits keys once their budgets count, as they are by then: a later load may have changed or revoked them. */
+  async #admitWaiting(waiting: readonly KeyEntry[]): Promise<void> {
     try {
       await this.#onChange?.();
     } catch (cause) {
-      this.#told = '';
+      this.#reportedBudgets = '';
       this.#version = null;
       throw cause;
     }
     const admitted = waiting.flatMap(({ info }) => this.#waiting.get(info.id) ?? []);
     if (admitted.length === 0) return;
     const ids = new Set(admitted.map(({ info }) => info.id));
-    this.#known = new Map([...this.#known, ...mapOf(admitted)]);
+    this.#entries = new Map([...this.#entries, ...byId(admitted)]);
     this.#waiting = new Map([...this.#waiting].filter(([id]) => !ids.has(id)));
   }
 }
 
-const mapOf = (keys: readonly Known[]): Map<string, Known> => new Map(keys.map((known) => [known.info.id, known]));
+const byId = (keys: readonly KeyEntry[]): Map<string, KeyEntry> => new Map(keys.map((entry) => [entry.info.id, entry]));
 
-/** One unsalted SHA-256 is enough for secrets of 128 random bits and more: there is nothing to guess. */
+/** One unsalted SHA-256 suffices for secrets of at least 128 random bits: they cannot be guessed. */
 function hashOf(key: string): Uint8Array {
   return hash('sha256', key, 'buffer');
 }

@@ -2,7 +2,6 @@ import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/call
 import { toCredits } from '../core/credits.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 
-/** What a new key may do. */
 export interface KeyGrant {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -11,15 +10,15 @@ export interface KeyGrant {
   readonly models?: readonly string[] | null;
   /** Milliseconds since 1970; null or absent for never. */
   readonly expiresAt?: number | null;
-  /** How fast it may be used; null or absent for what the policy says. */
+  /** Rate limits; null or absent for those of the policy. */
   readonly limits?: KeyLimits | null;
-  /** What it may spend, beside the budgets of the policy. */
+  /** Spending limits, beside the budgets of the policy. */
   readonly budgets?: readonly KeyBudget[];
   /** Addresses that requests with it may name as `agent_wallet`; null or absent for all. */
   readonly wallets?: readonly string[] | null;
 }
 
-/** What is asked for a key cannot be. The message is one sentence; `param` is the path of the field in `/admin/keys`. */
+/** Terms that a key cannot have. The message is one sentence; `param` is the path of the field in `/admin/keys`. */
 export class KeyTermsError extends Error {
   override readonly name = 'KeyTermsError';
   readonly param: string;
@@ -44,10 +43,7 @@ const WALLETS_MAX = 100;
 /** As a policy's budgets. */
 export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
-/**
- * Looks whether a key can be made with these terms: what their types do not say already. Both doors ask here, so
- * that they refuse the same. Throws KeyTermsError.
- */
+/** Checks a key's terms beyond their types, for commands and HTTP alike. Throws KeyTermsError. */
 export function checkTerms(grant: KeyGrant): void {
   const { name, scopes, labels = {}, models = null, limits = null, budgets = [], wallets = null } = grant;
   checkText('name', name);
@@ -73,27 +69,26 @@ export function checkTerms(grant: KeyGrant): void {
 function checkWallets(wallets: readonly string[]): void {
   if (wallets.length === 0) refuse('wallets', 'A list of wallets needs one; leave it out to allow all.');
   atMost('wallets', 'The list of wallets', wallets.length, WALLETS_MAX, 'items');
-  // What was given is not repeated: somebody may have put the wallet's own secret in its place.
+  // The value is not repeated: it may be the wallet's secret, given by mistake.
   for (const [i, wallet] of wallets.entries()) if (walletOf(wallet) === null) refuse(`wallets[${i}]`, NO_WALLET);
 }
 
 const NO_WALLET = `A wallet is named by its address, ${WALLET_FORM}.`;
 
-/** Addresses as they are kept, in lower case and each once, of terms that were checked. */
-export const keptWallets = (wallets: readonly string[]): string[] => [
+/** Checked addresses in lower case, each once. */
+export const normalizedWallets = (wallets: readonly string[]): string[] => [
   ...new Set(wallets.map((wallet) => wallet.toLowerCase())),
 ];
 
-/** At most so many keys of one wallet are valid at a time. */
+/** The most valid keys of one wallet. */
 export const WALLET_KEYS_MAX = 20;
 
-/** The address of a wallet that a key is to be made for, as it is kept. Throws KeyTermsError. */
+/** Returns a wallet's address in lower case. Throws KeyTermsError. */
 export const checkWallet = (wallet: string): string => walletOf(wallet) ?? refuse('wallet', NO_WALLET);
 
-/** And at most so many are made for it within 24 hours: every key is held in memory, and its trail is kept for good. */
+/** The most new keys of one wallet in 24 hours: keys stay in memory, and the trail forever. */
 export const WALLET_KEYS_A_DAY = 50;
 
-/** The wallet has as many keys as it may. */
 export const tooManyKeys = () =>
   new KeyTermsError(
     'wallet',
@@ -102,14 +97,11 @@ export const tooManyKeys = () =>
 
 const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 
-/**
- * What people write about keys is shown on terminals and kept for good: no place for an API key or for what
- * would steer a terminal. Throws KeyTermsError.
- */
+/** Checks a text to be shown and kept: no API key, no terminal control characters. Throws KeyTermsError. */
 export function checkText(param: string, text: string): void {
   atMost(param, param, text.length, NAME_MAX, 'characters');
   if (KEY.test(text)) refuse(param, `${param} must not hold an API key: it is shown and kept.`);
-  // Controls, and what turns the direction of a line, breaks it or is no character at all.
+  // Controls, direction marks, line breaks and lone surrogates.
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)) {
     refuse(param, `${param} must be one line, without control characters.`);
   }
@@ -166,7 +158,6 @@ export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStrea
   };
 }
 
-/** A budget as it is shown. */
 export function budgetBody({ limit, window, timeZone, onExhausted }: KeyBudget) {
   return { limit_credits: toCredits(limit), window, time_zone: timeZone, on_exhausted: onExhausted };
 }

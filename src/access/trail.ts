@@ -1,6 +1,5 @@
 import type { SqlValue, Statement, Store, Write } from '../store/store.ts';
 
-/** Who did something to a key. */
 export type Actor =
   /** A command, run by a user of the operating system. */
   | { readonly kind: 'cli'; readonly name: string }
@@ -8,7 +7,7 @@ export type Actor =
   | { readonly kind: 'key'; readonly name: string; readonly requestId: string }
   /** A wallet that has proved itself, by its address. */
   | { readonly kind: 'wallet'; readonly name: string }
-  /** The server itself: the first key, and the one that it was told to install. */
+  /** The server itself, for the first key and the installed one. */
   | { readonly kind: 'server' };
 
 export const SERVER: Actor = Object.freeze({ kind: 'server' });
@@ -16,7 +15,6 @@ export const SERVER: Actor = Object.freeze({ kind: 'server' });
 export const TRAIL_ACTIONS = ['create', 'install', 'rotate', 'revoke', 'grant', 'block', 'unblock'] as const;
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
-/** One thing that was done to a key. */
 export interface TrailEntry {
   readonly id: number;
   /** Milliseconds since 1970. */
@@ -24,14 +22,14 @@ export interface TrailEntry {
   readonly actor: { readonly kind: Actor['kind']; readonly name: string | null };
   readonly action: TrailAction;
   readonly keyId: string;
-  /** What was asked for; never a secret. */
+  /** Parameters of the change; never a secret. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** Of a request; null for anybody else. */
+  /** Null unless the actor is a request. */
   readonly requestId: string | null;
 }
 
 export interface TrailQuery {
-  /** Only what was done to this key; null for all. */
+  /** Only changes of this key; null for all. */
   readonly keyId: string | null;
   readonly limit: number;
 }
@@ -39,7 +37,7 @@ export interface TrailQuery {
 export const TRAIL_LIMIT = 100;
 export const TRAIL_LIMIT_MAX = 1_000;
 
-/** Rows are only ever added: the database itself refuses to change or to delete one. `key_id` has no key that is not there. */
+/** Append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
 const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
       id INTEGER PRIMARY KEY,
       time INTEGER NOT NULL,
@@ -60,7 +58,7 @@ const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
 
 export const TRAIL_TABLE = trailTable(['cli', 'key', 'server']);
 
-/** The same rows in a table that wallets may write to, too: what a column may hold cannot be changed in its place. */
+/** Copies the rows to a table whose `actor` may be a wallet: a CHECK cannot be changed in place. */
 export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
     DROP TRIGGER trail_is_not_changed;
     DROP TRIGGER trail_is_not_shortened;
@@ -74,25 +72,25 @@ const DAY_MS = 86_400_000;
 const INSERT: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 };
-/** Breaks a constraint, and with it the whole commit, unless the key is valid at that moment. */
+/** Violates a constraint, and so fails the whole commit, unless the key is valid at that moment. */
 const INSERT_IF_VALID: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?,
     (SELECT id FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)), ?, ?)`,
 };
-/** The same unless a wallet has so many keys that are not revoked, or that were made since a time. */
+/** The same for a wallet with too many unrevoked keys, or too many made since a time. */
 const INSERT_IF_ROOM: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?,
     (SELECT ? WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
       AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?), ?, ?)`,
 };
-/** A line for each key of a wallet that is not revoked, but for one. */
+/** A line for each unrevoked key of a wallet, except one. */
 const INSERT_OF_WALLET: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
     SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id`,
 };
 
-/** What is done, to be written in one commit with what it does. */
-export interface Deed {
+/** A change to a key, to be committed together with its entry. */
+export interface KeyEvent {
   readonly time: number;
   readonly actor: Actor;
   readonly action: TrailAction;
@@ -100,29 +98,29 @@ export interface Deed {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export function trailWrite(deed: Deed): Write {
-  return { statement: INSERT, params: [...who(deed), deed.keyId, ...what(deed)] };
+export function trailWrite(event: KeyEvent): Write {
+  return { statement: INSERT, params: [...actorParams(event), event.keyId, ...detailParams(event)] };
 }
 
-/** The same, of a deed that only a valid key allows: one that is not revoked, and not expired at `validAt`. */
-export function guardedWrite(deed: Deed, validAt: number): Write {
-  return { statement: INSERT_IF_VALID, params: [...who(deed), deed.keyId, validAt, ...what(deed)] };
+/** The same, but fails the commit unless the key is unrevoked, and not expired at `validAt`. */
+export function trailIfValid(event: KeyEvent, validAt: number): Write {
+  return { statement: INSERT_IF_VALID, params: [...actorParams(event), event.keyId, validAt, ...detailParams(event)] };
 }
 
-/** The same, of a key made for a wallet that has less keys than `most` which are not revoked, and `aDay` of the last 24 hours. */
-export function roomyWrite(deed: Deed, wallet: string, most: number, aDay: number): Write {
-  const room: SqlValue[] = [wallet, most, wallet, deed.time - DAY_MS, aDay];
-  return { statement: INSERT_IF_ROOM, params: [...who(deed), deed.keyId, ...room, ...what(deed)] };
+/** The same for a new key of a wallet with fewer than `most` unrevoked keys, and `aDay` made in 24 hours. */
+export function trailIfRoom(event: KeyEvent, wallet: string, most: number, aDay: number): Write {
+  const room: SqlValue[] = [wallet, most, wallet, event.time - DAY_MS, aDay];
+  return { statement: INSERT_IF_ROOM, params: [...actorParams(event), event.keyId, ...room, ...detailParams(event)] };
 }
 
-/** The same deed, done to each key of a wallet that is not revoked; to all but `exceptId`, where that is given. */
-export function walletWrite(deed: Line, wallet: string, exceptId: string | null): Write {
-  return { statement: INSERT_OF_WALLET, params: [...who(deed), ...what(deed), wallet, exceptId] };
+/** The same for each unrevoked key of a wallet, except `exceptId` if given. */
+export function trailOfWallet(event: EventBase, wallet: string, exceptId: string | null): Write {
+  return { statement: INSERT_OF_WALLET, params: [...actorParams(event), ...detailParams(event), wallet, exceptId] };
 }
 
-type Line = Omit<Deed, 'keyId'>;
-const who = ({ time, actor, action }: Line): SqlValue[] => [time, actor.kind, nameOf(actor), action];
-const what = ({ actor, details }: Line): SqlValue[] => [JSON.stringify(details), requestOf(actor)];
+type EventBase = Omit<KeyEvent, 'keyId'>;
+const actorParams = ({ time, actor, action }: EventBase): SqlValue[] => [time, actor.kind, nameOf(actor), action];
+const detailParams = ({ actor, details }: EventBase): SqlValue[] => [JSON.stringify(details), requestOf(actor)];
 const nameOf = (actor: Actor): string | null => (actor.kind === 'server' ? null : actor.name);
 const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);
 
@@ -133,11 +131,10 @@ const SELECT_OF_KEY: Statement = { sql: `SELECT ${COLUMNS} FROM trail WHERE key_
 interface TrailRow extends Omit<TrailEntry, 'actor' | 'details'> {
   readonly actor: Actor['kind'];
   readonly actorName: string | null;
-  /** JSON. */
   readonly details: string;
 }
 
-/** What was done, newest first. */
+/** Changes of keys, newest first. */
 export async function readTrail(store: Pick<Store, 'query'>, { keyId, limit }: TrailQuery): Promise<TrailEntry[]> {
   const rows =
     keyId === null

@@ -12,7 +12,7 @@ import { ledgerMigrations } from '../ledger/schema.ts';
 import { hasJournal } from '../ledger/state.ts';
 import { Blocklist } from '../payments/blocklist.ts';
 import type { Payment } from '../payments/payment.ts';
-import { Register } from '../payments/register.ts';
+import { PaymentRegister } from '../payments/register.ts';
 import { openReader, type Reader } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { parseArguments, parseFlags, takeNegative, UsageError } from './options.ts';
@@ -88,7 +88,7 @@ const JSON_FLAG = { json: { type: 'boolean' } } as const;
 async function show(args: readonly string[], { store, keys, file, now }: WalletsCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, JSON_FLAG);
   const wallet = addressOf(positionals, 'show takes the address of one wallet');
-  const { register } = await Register.load(store);
+  const { register } = await PaymentRegister.load(store);
   const balance = await reading(file, (reader) => keyBalance(reader, wallet));
   const { granted, spent } = balance ?? { granted: 0, spent: 0 };
   const isBlocked = (await Blocklist.load(store, now)).has(wallet);

@@ -12,8 +12,8 @@ import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routi
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
-import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
-import type { MakeRoom, UpstreamCall } from '../upstream/upstream-call.ts';
+import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
+import type { ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { Conversation } from './affinity.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
@@ -33,7 +33,7 @@ export interface AttemptContext {
   readonly clock: () => number;
   /** Told what is done; null where nobody looks. */
   readonly seen: Observation | null;
-  readonly makeRoom: MakeRoom;
+  readonly makeRoom: ReserveBytes;
 }
 
 export interface AttemptTime {
@@ -60,7 +60,7 @@ export class Attempt {
   readonly meter = new Meter();
   readonly dropped: readonly string[];
   readonly #context: AttemptContext;
-  readonly #trial: Trial;
+  readonly #trial: AttemptReporter;
   readonly #trace: CallTrace | null;
   readonly #slot: number;
   readonly #openedAt: number;
@@ -70,7 +70,7 @@ export class Attempt {
   readonly #ownMs: number;
 
   /** The request is on its way when this returns. */
-  constructor(way: Way, trial: Trial, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
+  constructor(way: Way, trial: AttemptReporter, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
     const { runtime, clock, seen, makeRoom } = context;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
@@ -170,7 +170,7 @@ export class Attempt {
     // An answer cut at the cap is at least so long: without these a median would be that of the short ones. Where the
     // model reasons, the cut may have come before it said anything.
     if (this.meter.isCut && (this.model.reasoningTokens > 0 || tokens < usual)) return;
-    runtime.outputs.saw(facts.task, tokens, conversation.keyId);
+    runtime.outputs.observe(facts.task, tokens, conversation.keyId);
   }
 
   /**
@@ -281,7 +281,7 @@ export class Attempt {
 }
 
 /** A trial that never ended would keep others from its endpoint. */
-export function begun(trial: Trial, begin: () => Attempt): Attempt {
+export function begun(trial: AttemptReporter, begin: () => Attempt): Attempt {
   try {
     return begin();
   } catch (cause) {

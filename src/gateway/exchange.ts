@@ -10,7 +10,7 @@ import type { Payment } from '../payments/payment.ts';
 import type { AttemptRecord, DecisionOutcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
-import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
+import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
 import { Attempt, type AttemptContext, begun } from './attempt.ts';
 import { entryLine } from './charge.ts';
 import {
@@ -240,7 +240,7 @@ export class Exchange {
   }
 
   /** What the endpoint's health makes of an attempt; null when there may be none. */
-  #admitted(step: Step): Trial | null {
+  #admitted(step: Step): AttemptReporter | null {
     const { way, again, force } = step;
     const health = this.#healthOf(way);
     const trial = health.begin({ retry: again || this.#asked.has(this.#providerOf(way)), force });
@@ -268,7 +268,7 @@ export class Exchange {
   }
 
   /** Whether the attempt's worst case fits the hold, raised if it must and may be; else the trial is over. */
-  async #affords(way: Way, trial: Trial): Promise<boolean> {
+  async #affords(way: Way, trial: AttemptReporter): Promise<boolean> {
     let isPaid = false;
     try {
       isPaid = (await this.#raised(way)) && !this.#ended();
@@ -293,7 +293,7 @@ export class Exchange {
   }
 
   /** Runs one attempt up to its first content part. Null when that came. */
-  async #attempt(way: Way, trial: Trial): Promise<ProviderFailure | null> {
+  async #attempt(way: Way, trial: AttemptReporter): Promise<ProviderFailure | null> {
     const { facts, readings } = this.#context.decision;
     const context = { ...this.#context, facts, readings, makeRoom: this.#makeRoom };
     const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };

@@ -1,17 +1,17 @@
-import type { MadeKey } from '../access/keys.ts';
+import type { IssuedKey } from '../access/keys.ts';
 import { KeyTermsError, tooManyKeys, WALLET_KEYS_MAX } from '../access/terms.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import type { Offer, Payment } from '../payments/payment.ts';
-import { type Beside, type Offered, PaymentRefused } from '../payments/payments.ts';
+import type { Payment, SignedPayment } from '../payments/payment.ts';
+import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../payments/payments.ts';
 import { unsettledError } from '../payments/refusals.ts';
 import { drainingError, enter } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { type Demand, demandPayment } from './pay/demand.ts';
 
 /** What a wallet asks for beside completions, and pays for or proves itself by. */
-export interface WalletAsk extends Pick<Offered, 'requestHash'> {
+export interface WalletAsk extends Pick<PaymentSubmission, 'requestHash'> {
   readonly purpose: 'topup' | 'keys';
   /** What is to be paid in; 0 for a mere proof that the wallet is held. */
   readonly amount: Microcredits;
@@ -56,7 +56,7 @@ export function walletDemand(
  * where another payment may have paid for it already; 403 for a wallet that has never paid and asks for a key, for of
  * those anybody has as many as he likes.
  */
-export async function readOffer(gateway: Gateway, ask: WalletAsk, header: string): Promise<Offer> {
+export async function readOffer(gateway: Gateway, ask: WalletAsk, header: string): Promise<SignedPayment> {
   const { payments } = gateway;
   const { purpose, requestHash } = ask;
   const offer = await withQuote(gateway, ask, null, () =>
@@ -97,7 +97,7 @@ export interface KeyWish {
 export interface TopUp {
   readonly payment: Payment;
   /** Null for a wallet that has one already and did not ask for another, or has as many as it may. */
-  readonly made: MadeKey | null;
+  readonly made: IssuedKey | null;
 }
 
 /**
@@ -106,9 +106,9 @@ export interface TopUp {
  */
 export async function topUp(
   gateway: Gateway,
-  offer: Offer,
+  offer: SignedPayment,
   wish: KeyWish,
-  by: Omit<Beside, 'decision'>,
+  by: Omit<PaymentUse, 'decision'>,
 ): Promise<TopUp> {
   if (gateway.draining()) throw drainingError();
   const { leave } = enter(gateway);
@@ -119,14 +119,14 @@ export async function topUp(
   }
 }
 
-async function toppedUp(gateway: Gateway, offer: Offer, wish: KeyWish, beside: Beside): Promise<TopUp> {
+async function toppedUp(gateway: Gateway, offer: SignedPayment, wish: KeyWish, beside: PaymentUse): Promise<TopUp> {
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = offer;
   // Before money moves.
   if (wish.isNew && (await keys.ofWallet(wallet)).length >= WALLET_KEYS_MAX) throw tooManyKeys();
   const resolution = await payments.settle(offer, beside, (payment, captured) => {
     const { id, paid, fee } = payment;
-    const settled = payments.settled(payment, 0, fee);
+    const settled = payments.settleWrites(payment, 0, fee);
     return ledger.deposit(wallet, { paid, fee, note: idText('pay_', id) }, [...captured, ...settled]);
   });
   if (resolution.state === 'proved') throw new Error('a top-up was quoted with nothing to pay');
@@ -140,7 +140,7 @@ async function toppedUp(gateway: Gateway, offer: Offer, wish: KeyWish, beside: B
 }
 
 /** A wallet that has as many keys as it may has paid all the same, and must be told so. */
-async function keyOrNull(making: Promise<MadeKey>): Promise<MadeKey | null> {
+async function keyOrNull(making: Promise<IssuedKey>): Promise<IssuedKey | null> {
   try {
     return await making;
   } catch (cause) {
@@ -158,9 +158,9 @@ export interface KeyOrder {
 /** Makes a key for a wallet that has proved itself. Rejects with PaymentRefused, KeyTermsError and SignalboxError. */
 export async function makeWalletKey(
   gateway: Gateway,
-  offer: Offer,
+  offer: SignedPayment,
   { name, revokeOthers }: KeyOrder,
-): Promise<{ made: MadeKey; revoked: number }> {
+): Promise<{ made: IssuedKey; revoked: number }> {
   if (gateway.draining()) throw drainingError();
   const { payments, keys } = gateway;
   const { payer: wallet } = offer;

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia';
-import type { Keys, MadeKey } from '../access/keys.ts';
-import { balanceShown, keyBody, keyStatusBody, trailBody } from '../access/shown.ts';
-import { holderOf, type KeyInfo } from '../access/tables.ts';
+import { keyBody, keyStatusBody, trailBody, visibleBalance } from '../access/key-body.ts';
+import { holderOf, type KeyInfo } from '../access/key-table.ts';
+import type { IssuedKey, Keys } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
@@ -85,7 +85,7 @@ const TRAIL_QUERY = t.Object({
 
 const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
   const actor = (request: Request, requestId: unknown) => actorOf({ callerOf }, request, requestId);
-  const made = ({ key, info }: MadeKey) => ({ key, ...keyBody(info, gateway.now()) });
+  const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
     .post(
       '/admin/keys',
@@ -196,7 +196,7 @@ async function statusBody({ ledger, now }: KeyContext['gateway'], info: KeyInfo)
   const uses = await ledger.budgetUses(info.id, info.budgets);
   const balance = ledger.balanceOf(holderOf(info));
   const use = balance && { granted: balance.limit, spent: balance.spent };
-  return keyStatusBody(info, now(), uses, balanceShown(info, use));
+  return keyStatusBody(info, now(), uses, visibleBalance(info, use));
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,6 +1,6 @@
 import { Elysia, type Static, t } from 'elysia';
 import { checkText } from '../access/terms.ts';
-import { type Deed, type TrailAction, trailWrite } from '../access/trail.ts';
+import { type KeyEvent, type TrailAction, trailWrite } from '../access/trail.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
@@ -64,7 +64,7 @@ const paymentsAdmin = ({ gateway, callerOf }: PaymentAdminContext) =>
 const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
   const { payments, ledger, log, now } = gateway;
   /** What is done to a wallet is one commit with its line in the trail, and told in the log once it is done. */
-  const doing = (action: TrailAction, wallet: string, details: Deed['details'], request: Request, id: unknown) => {
+  const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request, id: unknown) => {
     const actor = actorOf({ callerOf }, request, id);
     const line = trailWrite({ time: now(), actor, action, keyId: wallet, details });
     const tell = (message: string) =>

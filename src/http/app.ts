@@ -1,5 +1,5 @@
 import { Elysia, type HTTPHeaders } from 'elysia';
-import type { Idempotency } from '../access/idempotency/state.ts';
+import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/keys.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';

@@ -1,4 +1,4 @@
-import type { Idempotency } from '../access/idempotency/state.ts';
+import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Observation } from '../gateway/observe/observation.ts';

@@ -1,9 +1,9 @@
-import { ANSWER_BYTES_MAX, type KeptAnswer, MARK } from '../access/idempotency/answer.ts';
+import { ANSWER_BYTES_MAX, FRAME_MARK, type StoredAnswer } from '../access/idempotency/answer.ts';
 import { HEARTBEAT } from './chunks.ts';
 import type { EventSource, Events } from './stream.ts';
 
 /** A stream's text with what it repeats; null for one that is too large to be kept. */
-export type Recorded = Pick<KeptAnswer, 'frame' | 'body'> | null;
+export type Recorded = Pick<StoredAnswer, 'frame' | 'body'> | null;
 
 /** Where the events come from; `ended` once the last was told. */
 type Source = Pick<EventSource, 'next' | 'ended'>;
@@ -107,7 +107,7 @@ class Recording {
   add(text: string): void {
     if (this.isFull || text === HEARTBEAT) return;
     this.#frame ||= FRAME.exec(text)?.[0] ?? '';
-    const short = this.#frame === '' ? text : text.replaceAll(this.#frame, MARK);
+    const short = this.#frame === '' ? text : text.replaceAll(this.#frame, FRAME_MARK);
     this.#bytes += Buffer.byteLength(short);
     this.isFull = this.#bytes > ANSWER_BYTES_MAX;
     if (this.isFull) this.#pieces = [];

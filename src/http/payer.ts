@@ -1,5 +1,5 @@
 import type { HTTPHeaders } from 'elysia';
-import type { Ask } from '../access/idempotency/state.ts';
+import type { KeyedRequest } from '../access/idempotency/idempotency.ts';
 import { walletCaller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -9,7 +9,7 @@ import { base64Json } from '../gateway/pay/demand.ts';
 import { identify } from '../gateway/pay/mend.ts';
 import type { Asked, Payer } from '../gateway/pay/payer.ts';
 import { ofPayment } from '../gateway/pay/shown.ts';
-import type { Offer, Payment } from '../payments/payment.ts';
+import type { Payment, SignedPayment } from '../payments/payment.ts';
 import type { RouteContext } from './context.ts';
 
 /** A chat request with the headers of its response. */
@@ -37,7 +37,14 @@ export async function payerFor({ gateway, visitOf }: RouteContext, arrived: Arri
 }
 
 /** What is known by its payment is kept as by an `Idempotency-Key`: one for each authorization, for who has its quote. */
-export const askByPayment = ({ payer: keyId, secret, network, requirements, nonce, terms }: Offer): Ask => ({
+export const askByPayment = ({
+  payer: keyId,
+  secret,
+  network,
+  requirements,
+  nonce,
+  terms,
+}: SignedPayment): KeyedRequest => ({
   keyId,
   secret,
   idempotencyKey: `x402 ${network} ${requirements.asset} ${nonce}`,

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { HTTPHeaders } from 'elysia';
-import { type KeptAnswer, MARK } from '../access/idempotency/answer.ts';
-import type { Ask, Claim, Refusal } from '../access/idempotency/state.ts';
-import type { Turn } from '../access/idempotency/turn.ts';
+import { FRAME_MARK, type StoredAnswer } from '../access/idempotency/answer.ts';
+import type { Claim, ClaimRefusal, KeyedRequest } from '../access/idempotency/idempotency.ts';
+import type { IdempotentRun } from '../access/idempotency/run.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
 import { ERROR_CODES, type ErrorCode, SignalboxError } from '../core/errors.ts';
@@ -28,7 +28,7 @@ const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 const SLICE = 65_536;
 
 /** A request that gets the same answer whenever it is sent again. */
-interface OnceAsk extends Ask {
+interface OnceAsk extends KeyedRequest {
   /** Whether it is carried out to its end though its caller leaves: who sends an `Idempotency-Key` asks for that. */
   readonly toTheEnd: boolean;
   /** Whether it was named by its payment. */
@@ -83,16 +83,16 @@ export async function answerOnce(
     return replayOf(claim.answer);
   }
   if (claim.kind !== 'run') throw refusalError(claim, ask);
-  const { turn } = claim;
+  const { run } = claim;
   let exchange: Exchange;
   try {
-    const company = { ticket: visit, notary: turn, ...(!ask.toTheEnd && { signal: request.signal }) };
+    const company = { ticket: visit, notary: run, ...(!ask.toTheEnd && { signal: request.signal }) };
     exchange = await beginChat(gateway, asked, payer, company);
   } catch (cause) {
-    await turn.drop();
+    await run.drop();
     throw cause;
   } finally {
-    tellGivenBack(turn, headers);
+    tellGivenBack(run, headers);
   }
   visit.tell(headers);
   headers['x-signalbox-decision-id'] = exchange.decisionId;
@@ -101,14 +101,14 @@ export async function answerOnce(
     request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
     if (request.signal.aborted) exchange.abandon('caller-gone');
   }
-  if (!asked.request.stream) return jsonOnce(exchange, turn, headers);
-  return streamOnce(context, exchange, turn, arrived);
+  if (!asked.request.stream) return jsonOnce(exchange, run, headers);
+  return streamOnce(context, exchange, run, arrived);
 }
 
-const claimed = ({ idempotency }: RouteContext, ask: Ask): Promise<Claim> =>
+const claimed = ({ idempotency }: RouteContext, ask: KeyedRequest): Promise<Claim> =>
   orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(ask));
 
-function refusalError(refusal: Refusal, { isPaid }: OnceAsk): SignalboxError {
+function refusalError(refusal: ClaimRefusal, { isPaid }: OnceAsk): SignalboxError {
   const what = isPaid ? 'payment' : 'Idempotency-Key';
   switch (refusal.kind) {
     case 'in-flight':
@@ -134,23 +134,23 @@ function refusalError(refusal: Refusal, { isPaid }: OnceAsk): SignalboxError {
   }
 }
 
-async function jsonOnce(exchange: Exchange, turn: Turn, headers: HTTPHeaders): Promise<string> {
+async function jsonOnce(exchange: Exchange, run: IdempotentRun, headers: HTTPHeaders): Promise<string> {
   let body: string;
   try {
     body = await jsonBody(exchange, headers);
   } catch (cause) {
-    throw await failed(exchange, turn, headers, cause);
+    throw await failed(exchange, run, headers, cause);
   }
   // Durable before the caller has it: who was answered gets the same again.
-  await turn.keep({ status: 200, headers: worthRepeating(headers), frame: '', body });
-  tellGivenBack(turn, headers);
+  await run.keep({ status: 200, headers: worthRepeating(headers), frame: '', body });
+  tellGivenBack(run, headers);
   return body;
 }
 
 async function streamOnce(
   { gateway }: RouteContext,
   exchange: Exchange,
-  turn: Turn,
+  run: IdempotentRun,
   { asked, request: { signal }, headers }: Arrived,
 ): Promise<Response> {
   try {
@@ -161,15 +161,15 @@ async function streamOnce(
         const kept = new KeptStream(events, {
           async end(recorded) {
             const fate = fateOf(exchange);
-            if (fate === 'drop') await turn.drop();
-            else if (fate === 'lose') await turn.lose();
-            else if (!recorded) await turn.tooLarge();
-            else await turn.keep({ status: 200, headers: { ...worthRepeating(headers), ...own }, ...recorded });
+            if (fate === 'drop') await run.drop();
+            else if (fate === 'lose') await run.lose();
+            else if (!recorded) await run.tooLarge();
+            else await run.keep({ status: 200, headers: { ...worthRepeating(headers), ...own }, ...recorded });
           },
           defect(error) {
             const stack = error instanceof Error ? error.stack : String(error);
             gateway.log.error('a stream met a defect', { decision: exchange.decisionId, stack });
-            return abandonLost(exchange, turn);
+            return abandonLost(exchange, run);
           },
         });
         // As with any request: whether the body or the request tells it first is the server's affair.
@@ -180,12 +180,12 @@ async function streamOnce(
     });
   } catch (cause) {
     tellPrice(exchange, headers);
-    throw await failed(exchange, turn, headers, cause);
+    throw await failed(exchange, run, headers, cause);
   }
 }
 
 /** Of a stream's repeat only what was given back before its headers left. */
-function tellGivenBack({ givenBack }: Turn, headers: HTTPHeaders): void {
+function tellGivenBack({ givenBack }: IdempotentRun, headers: HTTPHeaders): void {
   if (givenBack > 0) headers['x-signalbox-given-back'] = String(toCredits(givenBack));
 }
 
@@ -199,30 +199,30 @@ function fateOf({ error, receipt, isDeserted }: Exchange): 'keep' | 'drop' | 'lo
 }
 
 /** Ends the turn of a request that ends with an error, and returns that as it is to be told. */
-async function failed(exchange: Exchange, turn: Turn, headers: HTTPHeaders, cause: unknown): Promise<unknown> {
+async function failed(exchange: Exchange, run: IdempotentRun, headers: HTTPHeaders, cause: unknown): Promise<unknown> {
   if (!(cause instanceof SignalboxError) || !exchange.receipt) {
-    await abandonLost(exchange, turn);
+    await abandonLost(exchange, run);
     return cause;
   }
   const fate = fateOf(exchange);
-  if (fate === 'drop') await turn.drop();
-  if (fate === 'lose') await turn.lose();
-  tellGivenBack(turn, headers);
+  if (fate === 'drop') await run.drop();
+  if (fate === 'lose') await run.lose();
+  tellGivenBack(run, headers);
   if (fate !== 'keep') return afterPayment(cause, exchange.payment);
   // It was charged, and the same again is all that a repeat would get.
   const { retryAfterMs: _, ...info } = cause.info;
   const told = ofPayment(new SignalboxError(cause.code, cause.message, { ...info, retry: false }), exchange.payment);
   const own = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   const body = JSON.stringify(told.toBody());
-  await turn.keep({ status: told.status, headers: { ...worthRepeating(headers), ...own }, frame: '', body });
-  tellGivenBack(turn, headers);
+  await run.keep({ status: told.status, headers: { ...worthRepeating(headers), ...own }, frame: '', body });
+  tellGivenBack(run, headers);
   return told;
 }
 
 /** A defect here: what was charged until now is, and nothing is kept. */
-async function abandonLost(exchange: Exchange, turn: Turn): Promise<void> {
+async function abandonLost(exchange: Exchange, run: IdempotentRun): Promise<void> {
   exchange.abandon('caller-gone');
-  await turn.lose();
+  await run.lose();
 }
 
 /** What else of an answer's headers is worth repeating. */
@@ -240,13 +240,13 @@ function worthRepeating(headers: HTTPHeaders): Record<string, string> {
 }
 
 /** Of a kept error, by which it is told of as it was at first; null for any other answer. */
-function codeOf({ status, body }: KeptAnswer): ErrorCode | null {
+function codeOf({ status, body }: StoredAnswer): ErrorCode | null {
   if (status < 400) return null;
   const told: unknown = JSON.parse(body);
   return isError.Check(told) ? (ERROR_CODES.find((code) => code === told.error.code) ?? null) : null;
 }
 
-function replayOf({ status, headers, frame, body }: KeptAnswer): Response {
+function replayOf({ status, headers, frame, body }: StoredAnswer): Response {
   const told = { status, headers: { ...headers, 'x-signalbox-replayed': 'true' } };
   return new Response(frame === '' ? body : unfolded(body, frame), told);
 }
@@ -260,7 +260,7 @@ function unfolded(body: string, frame: string): ReadableStream<Uint8Array> {
       pull(controller) {
         const found = body.indexOf('\n\n', at + SLICE);
         const end = found < 0 ? body.length : found + 2;
-        if (at < end) controller.enqueue(encoder.encode(body.slice(at, end).replaceAll(MARK, () => frame)));
+        if (at < end) controller.enqueue(encoder.encode(body.slice(at, end).replaceAll(FRAME_MARK, () => frame)));
         at = end;
         if (at === body.length) controller.close();
       },

@@ -1,11 +1,11 @@
 import type { HTTPHeaders } from 'elysia';
-import type { Claim } from '../access/idempotency/state.ts';
-import type { Turn } from '../access/idempotency/turn.ts';
+import type { Claim } from '../access/idempotency/idempotency.ts';
+import type { IdempotentRun } from '../access/idempotency/run.ts';
 import { walletCaller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isWallet } from '../core/wallet.ts';
 import { readOffer, type WalletAsk, walletDemand, withQuote } from '../gateway/wallets.ts';
-import type { Offer } from '../payments/payment.ts';
+import type { SignedPayment } from '../payments/payment.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
 import { askByPayment, PAYMENT_HEADERS } from './payer.ts';
@@ -28,7 +28,7 @@ export interface FromWallet {
 export async function onceSigned(
   context: RouteContext,
   { ask, request, headers }: FromWallet,
-  carryOut: (offer: Offer) => Promise<object>,
+  carryOut: (offer: SignedPayment) => Promise<object>,
 ): Promise<Response> {
   const { gateway, visitOf } = context;
   const visit = visitOf(request);
@@ -46,26 +46,26 @@ export async function onceSigned(
     return new Response(body, { status, headers: { ...kept, 'x-signalbox-replayed': 'true' } });
   }
   if (claim.kind !== 'run') throw refusalError(claim);
-  const { turn } = claim;
+  const { run } = claim;
   let body: string;
   try {
-    await stored(() => turn.begin(gateway.nextId()));
+    await stored(() => run.begin(gateway.nextId()));
     body = JSON.stringify(await withQuote(gateway, ask, offer.payer, () => stored(() => carryOut(offer))));
   } catch (cause) {
-    await turn.drop();
+    await run.drop();
     throw cause;
   }
-  return answered(turn, body, headers);
+  return answered(run, body, headers);
 }
 
 /** Durable before anybody has it: whoever gets no answer can ask for it again. */
-async function answered(turn: Turn, body: string, headers: HTTPHeaders): Promise<Response> {
+async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders): Promise<Response> {
   const own = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   const told = Object.fromEntries(
     PAYMENT_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
   const kept = { ...own, ...told };
-  await turn.keep({ status: 201, headers: kept, frame: '', body });
+  await run.keep({ status: 201, headers: kept, frame: '', body });
   return new Response(body, { status: 201, headers: kept });
 }
 

@@ -7,7 +7,7 @@ const PUT: Statement = {
 };
 const DELETE: Statement = { sql: 'DELETE FROM blocked_wallets WHERE address = ?' };
 
-/** Wallets that the operator has shut out: kept, and in memory for whoever asks. */
+/** The wallets that the operator has blocked, stored and held in memory. */
 export class Blocklist {
   readonly #store: Store;
   readonly #now: () => number;
@@ -28,13 +28,13 @@ export class Blocklist {
     return this.#blocked.has(wallet);
   }
 
-  /** `also` is written with it. Rejects with StoreError, and then nothing has changed. */
+  /** Commits together with `also`. Throws StoreError, and then changes nothing. */
   async add(wallet: string, note: string, also: readonly Write[]): Promise<void> {
     await this.#store.commit([{ statement: PUT, params: [wallet, note, this.#now()] }, ...also]);
     this.#blocked.add(wallet);
   }
 
-  /** Likewise. */
+  /** As `add`. */
   async remove(wallet: string, also: readonly Write[]): Promise<void> {
     await this.#store.commit([{ statement: DELETE, params: [wallet] }, ...also]);
     this.#blocked.delete(wallet);

@@ -3,39 +3,39 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { SignalboxError } from '../core/errors.ts';
 import { beyondLimits } from '../core/json-limits.ts';
 
-/** Values of a payment's JSON that are read at most: a stock client writes about thirty. */
+/** The most values in a payment's JSON. A stock client writes about thirty. */
 const VALUES_MAX = 512;
 const BASE64 = /^[\w+/-]+={0,2}$/;
 
 const Told = Type.Object({
   x402Version: Type.Literal(2),
-  /** The requirements that were offered. Their seal tells whether they are. */
+  /** The accepted requirements. Their seal tells whether this gateway made them. */
   accepted: Type.Record(Type.String(), Type.Unknown()),
   payload: Type.Record(Type.String(), Type.Unknown()),
 });
-export type Told = Static<typeof Told>;
-const told = TypeCompiler.Compile(Told);
+export type PaymentMessage = Static<typeof Told>;
+const messageForm = TypeCompiler.Compile(Told);
 
-/** What of other versions tells which they are. */
-const Older = Type.Object({
+/** The fields that identify other versions of x402. */
+const OtherVersion = Type.Object({
   x402Version: Type.Optional(Type.Integer()),
   network: Type.Optional(Type.String()),
   accepted: Type.Optional(Type.Object({ network: Type.Optional(Type.String()) })),
 });
-const older = TypeCompiler.Compile(Older);
+const otherVersion = TypeCompiler.Compile(OtherVersion);
 
 /**
- * Reads the header of a payment, which the edge has bounded: no more than its outer form. Throws SignalboxError
- * `invalid_value`, and `unsupported_x402_version`.
+ * Decodes the payment header and checks its outer form only. The edge has bounded its size.
+ * @throws SignalboxError `invalid_value`, `unsupported_x402_version`.
  */
-export function decodePayment(header: string): Told {
+export function decodePayment(header: string): PaymentMessage {
   const value = jsonOf(header);
-  if (older.Check(value)) {
+  if (otherVersion.Check(value)) {
     const { x402Version, network, accepted } = value;
     const isNamed = [network, accepted?.network].some((name) => name !== undefined && !name.includes(':'));
     if (isNamed || (x402Version !== undefined && x402Version !== 2)) throw versionError();
   }
-  if (told.Check(value)) return value;
+  if (messageForm.Check(value)) return value;
   throw formError('It must be the object of a payment, with `x402Version`, `accepted` and `payload`');
 }
 

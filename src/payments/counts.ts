@@ -6,7 +6,7 @@ import type { Purpose } from './quote.ts';
 
 const PURPOSES: readonly Purpose[] = ['chat', 'topup', 'keys'];
 
-/** What this process has quoted, and what became of payments while it ran. */
+/** Counts of quotes and of captured and failed payments since the process started. */
 export class PaymentCounts {
   readonly #quotes = counter({
     name: 'signalbox_payment_quotes_total',
@@ -29,7 +29,7 @@ export class PaymentCounts {
     return [this.#quotes.family, this.#payments.family, this.#credits.family];
   }
 
-  /** These can be paid on: what never happened there shows as 0, so that the first time is seen to be one. */
+  /** Makes the counters of these networks show 0, so that their first increase is visible. */
   expect(networks: readonly string[]): void {
     if (networks.length > 0) for (const purpose of PURPOSES) this.#quotes.at(purpose);
     for (const network of networks) {

@@ -1,7 +1,6 @@
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import type { Payments } from './payments.ts';
 
-/** What of payments an operator must see: what is quoted and paid, what is in doubt, and where none can be taken. */
 export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): readonly Family[] {
   const figure = (name: string, help: string, read: () => Iterable<readonly [string, number]>): PlainFamily => ({
     name,

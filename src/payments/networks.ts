@@ -2,46 +2,45 @@ import type { PaymentNetwork } from '../core/payment-policy.ts';
 import type { Log } from '../telemetry/log.ts';
 import {
   FacilitatorUnavailable,
-  type Network,
-  type NetworkMeans,
+  type NetworkClients,
+  type NetworkHost,
   type OpenNetwork,
 } from './facilitator/facilitator.ts';
 
-/** Pauses between looks at a network that does not answer, ms. */
+/** Pauses between checks of a network that does not answer, ms. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
 
-/** A network of the policy. */
-export interface Place {
+/** A network of the policy, with the clients that serve it. */
+export interface NetworkConnection {
   readonly policy: PaymentNetwork;
-  readonly network: Network;
-  /** Addresses with the checksum that their letters' case is. */
+  readonly network: NetworkClients;
+  /** With checksum capitals, as `payTo`. */
   readonly asset: string;
   readonly payTo: string;
-  /** Whether the chain has been found as the policy says. */
+  /** Whether the chain and the asset match the policy. */
   readonly isReady: boolean;
 }
 
-/** How a network of the policy stands. */
-export interface NetworkStanding {
+export interface NetworkStatus {
   readonly id: string;
   readonly isReady: boolean;
-  /** As `Facilitator.gasRatio`; null, too, where others pay the gas. */
+  /** As `Facilitator.gasRatio`. Null, too, where a remote facilitator pays the gas. */
   readonly gasRatio: number | null;
 }
 
 export interface NetworksOptions {
   readonly open: OpenNetwork;
-  readonly means: Omit<NetworkMeans, 'onAlarm'>;
+  readonly host: Omit<NetworkHost, 'onAlarm'>;
   readonly log: Log;
 }
 
-/** The networks of the policy in force. A policy that leaves one as it was keeps it open. */
+/** The networks of the policy in force. A network that a new policy does not change stays open. */
 export class Networks {
   readonly #options: NetworksOptions;
-  #inForce: readonly OpenPlace[] = [];
-  /** Of the last preparation, in force or not. */
-  #prepared: readonly OpenPlace[] = [];
+  #inForce: readonly OpenConnection[] = [];
+  /** Those of the last preparation, in force or not. */
+  #prepared: readonly OpenConnection[] = [];
   #isClosed = false;
 
   constructor(options: NetworksOptions) {
@@ -49,89 +48,89 @@ export class Networks {
   }
 
   /**
-   * Opens what is new, and resolves with what puts it in force. Rejects with the Error of `OpenNetwork`; then all is as
-   * before.
+   * Opens the networks that are new or changed. Returns a function that puts them in force. Throws the Error of
+   * `OpenNetwork`, and leaves everything as it was.
    */
   async prepare(policies: readonly PaymentNetwork[]): Promise<() => void> {
-    // A preparation that was never put in force is given up.
+    // Drops a preparation that was never put in force.
     retire(this.#prepared, this.#inForce);
     this.#prepared = this.#inForce;
-    const places: OpenPlace[] = [];
+    const connections: OpenConnection[] = [];
     try {
-      for (const policy of policies) places.push(await this.#place(policy));
+      for (const policy of policies) connections.push(await this.#connect(policy));
     } catch (cause) {
-      retire(places, this.#inForce);
+      retire(connections, this.#inForce);
       throw cause;
     }
-    this.#prepared = places;
+    this.#prepared = connections;
     return () => {
       const before = this.#inForce;
-      this.#inForce = places;
-      retire(before, places);
+      this.#inForce = connections;
+      retire(before, connections);
       if (this.#isClosed) this.close();
     };
   }
 
-  async #place(policy: PaymentNetwork): Promise<OpenPlace> {
+  async #connect(policy: PaymentNetwork): Promise<OpenConnection> {
     const definition = definitionOf(policy);
-    const same = this.#inForce.find((place) => place.definition === definition);
+    const same = this.#inForce.find((connection) => connection.definition === definition);
     if (same) return same;
-    const { open, means, log } = this.#options;
+    const { open, host, log } = this.#options;
     const { getAddress } = await import('viem/utils');
     const network = await open(policy, {
-      ...means,
+      ...host,
       onAlarm: (message) => log.error(message, { network: policy.id }),
     });
     const addresses = { asset: getAddress(policy.asset.address), payTo: getAddress(policy.payTo) };
-    return new OpenPlace({ policy, definition, network, ...addresses, log });
+    return new OpenConnection({ policy, definition, network, ...addresses, log });
   }
 
   /** In the policy's order. */
-  ready(): readonly Place[] {
+  ready(): readonly NetworkConnection[] {
     return this.#inForce.filter(({ isReady }) => isReady);
   }
 
   /** In the policy's order, ready or not. */
-  standings(): readonly NetworkStanding[] {
+  statuses(): readonly NetworkStatus[] {
     return this.#inForce.map(({ policy: { id }, isReady, network: { facilitator } }) => {
       return { id, isReady, gasRatio: facilitator.gasRatio ?? null };
     });
   }
 
-  /** A place that a reload takes away stays open until the work that is done there has ended. */
-  async use<T>(id: string, work: (place: Place | null) => Promise<T>): Promise<T> {
-    const place = this.#inForce.find(({ policy }) => policy.id === id) ?? null;
-    place?.enter();
+  /** Lends a connection to `work`. One that a reload removes stays open until its work has ended. */
+  async use<T>(id: string, work: (connection: NetworkConnection | null) => Promise<T>): Promise<T> {
+    const connection = this.#inForce.find(({ policy }) => policy.id === id) ?? null;
+    connection?.enter();
     try {
-      return await work(place);
+      return await work(connection);
     } finally {
-      place?.leave();
+      connection?.leave();
     }
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const place of [...this.#prepared, ...this.#inForce]) place.close();
+    for (const connection of [...this.#prepared, ...this.#inForce]) connection.close();
   }
 }
 
-function retire(places: readonly OpenPlace[], but: readonly OpenPlace[]): void {
-  for (const place of places) if (!but.includes(place)) place.retire();
+function retire(connections: readonly OpenConnection[], but: readonly OpenConnection[]): void {
+  for (const connection of connections) if (!but.includes(connection)) connection.retire();
 }
 
-/** One text for one policy of a network. Its rate has numbers that JSON does not. */
+/** Compares networks by their policy. `rate` has bigints, which JSON does not know. */
 const definitionOf = (policy: PaymentNetwork): string =>
   JSON.stringify(policy, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value));
 
-interface PlaceParts extends Omit<Place, 'isReady'> {
+interface ConnectionParts extends Omit<NetworkConnection, 'isReady'> {
   readonly definition: string;
   readonly log: Log;
 }
 
-class OpenPlace implements Place {
+class OpenConnection implements NetworkConnection {
   readonly policy: PaymentNetwork;
   readonly definition: string;
-  readonly network: Network;
+  readonly network: NetworkClients;
   readonly asset: string;
   readonly payTo: string;
   readonly #log: Log;
@@ -139,18 +138,17 @@ class OpenPlace implements Place {
   #users = 0;
   #isRetired = false;
   #isClosed = false;
-  /** What was told of it, once each. */
-  readonly #told = new Set<string>();
+  readonly #logged = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor({ policy, definition, network, asset, payTo, log }: PlaceParts) {
+  constructor({ policy, definition, network, asset, payTo, log }: ConnectionParts) {
     this.policy = policy;
     this.definition = definition;
     this.network = network;
     this.asset = asset;
     this.payTo = payTo;
     this.#log = log;
-    void this.#look(RETRY_MIN_MS);
+    void this.#check(RETRY_MIN_MS);
   }
 
   enter(): void {
@@ -175,8 +173,8 @@ class OpenPlace implements Place {
     this.network.facilitator.close();
   }
 
-  /** Again and again, until the chain is found to be as the policy says. Never rejects. */
-  async #look(pauseMs: number): Promise<void> {
+  /** Repeats until the chain matches the policy. Never rejects. */
+  async #check(pauseMs: number): Promise<void> {
     try {
       await this.network.chain.check();
       if (this.#isClosed) return;
@@ -186,21 +184,21 @@ class OpenPlace implements Place {
     } catch (cause) {
       if (this.#isClosed) return;
       const isSilent = cause instanceof FacilitatorUnavailable;
-      this.#tell(isSilent, cause);
-      // What is wrong may be put right behind the same address.
+      this.#logOnce(isSilent, cause);
+      // An operator may correct the node behind the same address.
       const pause = isSilent ? pauseMs : RETRY_MAX_MS;
-      this.#timer = setTimeout(() => void this.#look(Math.min(pause * 2, RETRY_MAX_MS)), pause);
+      this.#timer = setTimeout(() => void this.#check(Math.min(pause * 2, RETRY_MAX_MS)), pause);
       this.#timer.unref();
     }
   }
 
-  #tell(isSilent: boolean, cause: unknown): void {
+  #logOnce(isSilent: boolean, cause: unknown): void {
     const fields = { network: this.policy.id, detail: cause instanceof Error ? cause.message : String(cause) };
     const message = isSilent
       ? 'a payment network does not answer, and is left out until it does'
       : 'a payment network is not what the policy says, and is left out';
-    if (this.#told.has(message)) return;
-    this.#told.add(message);
+    if (this.#logged.has(message)) return;
+    this.#logged.add(message);
     if (isSilent) this.#log.warn(message, fields);
     else this.#log.error(message, fields);
   }

@@ -3,17 +3,16 @@ import type { Authorization } from './facilitator/facilitator.ts';
 import type { Purpose, QuoteTerms } from './quote.ts';
 
 /**
- * What became of a payment. Before these it is `required`, `verifying`, `rejected` or `held`, of which nothing is
- * stored, for nothing has moved.
- *
- * `settling`: written before anything is sent. `captured`: the money has arrived and is in the ledger; its request
- * runs. `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it
- * never will.
+ * The states of a stored payment. A payment that is still `required`, `verifying`, `rejected` or `held` has moved no
+ * money and is not stored.
+ * `settling`: stored before anything is sent. `captured`: the money has arrived and is in the ledger, and the request
+ * runs. `settled`: all of it was charged or became balance. `unknown`: it may have arrived, and the chain will tell.
+ * `failed`: it will never arrive.
  */
 export const PAYMENT_STATES = ['settling', 'captured', 'settled', 'unknown', 'failed'] as const;
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
-/** A payment as it is stored. Amounts are microcredits but for `amount`; times are ms since 1970. */
+/** A stored payment. Amounts are microcredits except `amount`; times are ms since 1970. */
 export interface Payment {
   readonly id: number;
   readonly state: PaymentState;
@@ -24,43 +23,41 @@ export interface Payment {
   /** In lower case. */
   readonly payer: string;
   readonly nonce: string;
-  /** Atomic units. */
+  /** Atomic units of the asset. */
   readonly amount: bigint;
-  /** What these are worth. */
+  /** The value of `amount`. */
   readonly paid: Microcredits;
-  /** What of that the operator keeps; 0 once it was waived. */
+  /** The operator's part of `paid`; 0 once waived. */
   readonly fee: Microcredits;
-  /** The most that its request may cost. */
+  /** The most that the request may cost. */
   readonly bound: Microcredits;
-  /** What its request was charged, 0 where none ran; null before that is known, and where the chain was asked later. */
+  /** The charge of its request, 0 without one. Null until known, and for a payment that the chain resolved later. */
   readonly charged: Microcredits | null;
-  /** Decision that it paid for; null for none. */
+  /** The decision that it paid for; null for none. */
   readonly decision: number | null;
-  /** ID of the API key that came beside it; null for none. */
+  /** ID of the API key sent with it; null for none. */
   readonly keyId: string | null;
-  /** ID of the quote that it paid: everybody reads the signature on the chain, and not what it was given for. */
+  /** ID of the quote it paid. The chain shows every signature, but not its quote. */
   readonly quote: string;
-  /** Of its request, under a secret: without that nobody can tell by it what was asked. */
+  /** A keyed hash of its request, so that nobody without the secret can confirm a guess. */
   readonly requestMark: string;
   /** Seconds since 1970. */
   readonly validBefore: number;
   readonly transaction: string | null;
-  /** Why it failed or is unknown; null otherwise. */
+  /** The reason while it is failed or unknown; else null. */
   readonly error: string | null;
   readonly created: number;
   readonly updated: number;
 }
 
-/** A payment that was offered: its form, its quote's seal and its signature are good. Nothing has moved. */
-export interface Offer extends Authorization {
+/** A payment whose form, quote seal and signature were checked. No money has moved. */
+export interface SignedPayment extends Authorization {
   readonly terms: QuoteTerms;
   readonly network: string;
   /** Atomic units; 0 for a mere proof that the signer holds the wallet. */
   readonly amount: bigint;
   /** Seconds since 1970. */
   readonly validBefore: number;
-  /**
-   * What kept answers are sealed with: the signature with the seal of its quote, for the chain shows every signature.
-   */
+  /** Seals stored answers. It includes the quote's seal, because the chain shows every signature. */
   readonly secret: string;
 }

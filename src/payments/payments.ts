@@ -2,116 +2,111 @@ import type { Microcredits } from '../core/credits.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Write } from '../store/store.ts';
 import type { PaymentCounts } from './counts.ts';
-import type { NetworkStanding } from './networks.ts';
-import type { Offer, Payment, PaymentState } from './payment.ts';
-import type { Purpose, Quote, QuoteAsk } from './quote.ts';
+import type { NetworkStatus } from './networks.ts';
+import type { Payment, PaymentState, SignedPayment } from './payment.ts';
+import type { Purpose, Quote, QuoteRequest } from './quote.ts';
 
-/** What a payment may do at this moment. `T` is what the booking of a new one has made. */
+/** The state of a payment after `settle`. `T` is the result of booking a new one. */
 export type Resolution<T> =
-  /** It has just arrived, and was booked. */
+  /** The payment has just arrived and was booked. */
   | { readonly state: 'captured'; readonly payment: Payment; readonly booked: T }
-  /** It arrived before: what it brought is balance. */
+  /** The payment arrived before, and its value is balance. */
   | { readonly state: 'known'; readonly payment: Payment }
-  /** A mere proof of the wallet, which settles nothing. */
+  /** A proof of the wallet, without a settlement. */
   | { readonly state: 'proved' };
 
 /**
- * Books a payment that has arrived: its deposit, what that pays for, and the writes that it is given, in one commit.
- * Rejects with StoreError when it could not be written; then the chain's word is booked later.
+ * Commits the deposit of a payment that has arrived, the reservation that it pays for, and the given writes, all at
+ * once.
+ * @throws StoreError when they could not be written; the payment is then booked later, by the chain.
  */
 export type Book<T> = (payment: Payment, captured: readonly Write[]) => Promise<T>;
 
-/** What a request says beside its payment. */
-export interface Offered {
+/** A payment header and the request that carries it. */
+export interface PaymentSubmission {
   readonly header: string;
   readonly purpose: Purpose;
   readonly requestHash: string;
-  /** `agent_wallet`, in lower case; null for none. */
+  /** `agent_wallet` in lower case; null for none. */
   readonly wallet: string | null;
 }
 
-/** What else is known of who pays. */
-export interface Beside {
-  /** What the payment is for; null where no request runs on it. */
+/** Who and what a payment is for. */
+export interface PaymentUse {
+  /** Null where no request runs on it. */
   readonly decision: number | null;
-  /** ID of the API key that came with it; null for none. */
+  /** ID of the API key sent with it; null for none. */
   readonly keyId: string | null;
-  /** Tells that whoever sent it has left; absent where nobody looks. */
+  /** Aborts when the payer disconnects; absent where that is not watched. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Which payments are listed, newest first. */
 export interface PaymentQuery {
   readonly state: PaymentState | null;
   readonly payer: string | null;
   readonly limit: number;
-  /** Only those made before this one; null for all. */
+  /** Only payments made before this one; null for all. */
   readonly before: number | null;
 }
 
-/** What has been done, and how things stand, from what is in memory: nobody is asked. */
+/** Counts and states of payments, all read from memory. */
 export interface PaymentActivity {
   readonly counts: PaymentCounts;
-  /** Of which it is not known what became of them, oldest first. */
+  /** Payments of unknown outcome, oldest first. */
   unsettled(): Iterable<Payment>;
-  /** Of the policy in force, in its order. */
-  networks(): readonly NetworkStanding[];
+  /** In the order of the policy in force. */
+  networks(): readonly NetworkStatus[];
 }
 
-/** Takes payments by x402 and keeps what became of them. One for each server, there while payments are off, too. */
+/** Takes x402 payments and stores their outcomes. One for each server, present while payments are off, too. */
 export interface Payments {
   /** Of the policy in force; null while payments are off. */
   readonly policy: PaymentPolicy | null;
   readonly activity: PaymentActivity;
   /**
-   * Makes ready for another policy, and resolves with what puts it in force. Rejects with an Error of one sentence that
-   * an operator can act on: a variable that is not set, a key that is none, a key of a public test on a network that is
-   * not local.
+   * Prepares another policy.
+   * @returns a function that puts it in force.
+   * @throws an Error of one sentence for the operator: a variable that is not set, a malformed key, a well-known test
+   * key on a network that is not local.
    */
   prepare(policy: PaymentPolicy | null): Promise<() => void>;
-  /** IDs of the networks that can be paid on now. */
+  /** IDs of the networks that are ready. */
   ready(): readonly string[];
-  /** Offers every network that is ready. Throws SignalboxError `payment_unavailable` when none is. */
-  quote(ask: QuoteAsk): Quote;
+  /** Makes a quote on every ready network. Throws SignalboxError `payment_unavailable` when none is. */
+  quote(request: QuoteRequest): Quote;
   /**
-   * Reads a payment and judges all that can be judged without asking anybody else: form, version, seal of the quote,
-   * purpose and hash of the request, the wallet that was named, the signature, whether it came with another quote
-   * before. Throws SignalboxError: 400 for what is not of the form, 403 `agent_wallet_mismatch`, and PaymentRefused for
-   * what a new quote can mend. Not whether the quote has expired.
+   * Decodes a payment and checks all that needs no chain or facilitator: form, version, quote seal, purpose and hash of
+   * the request, named wallet, signature, and whether it paid another quote before. Does not check whether the quote
+   * has expired.
+   * @throws SignalboxError 400 for a malformed payment, 403 `agent_wallet_mismatch`, and PaymentRefused for an error
+   * that a new quote can mend.
    */
-  read(offered: Offered): Promise<Offer>;
-  /** What became of a payment that was offered before; null for one that is new. */
-  known(offer: Offer): Promise<Payment | null>;
-  /** An unsettled payment of this wallet for this very request: nobody may be asked to pay for it anew. Null for none. */
+  read(submission: PaymentSubmission): Promise<SignedPayment>;
+  /** Returns the stored payment of this authorization; null if there is none. */
+  find(signed: SignedPayment): Promise<Payment | null>;
+  /** An unsettled payment of this wallet for the same request, or null. With one, do not ask for another. */
   unsettled(wallet: string, requestHash: string): Payment | null;
   /**
-   * Has a payment settled, after it was looked at once more: whether the quote has expired, the time that is left, the
-   * chain's view. A payment that was offered before is resolved by the chain instead. Its row is durable before
-   * anything is sent. Rejects with PaymentRefused, or SignalboxError `payment_unavailable`, `payment_unsettled`.
+   * Settles a payment after a last check of quote expiry, remaining validity and the chain's view. A payment submitted
+   * before is resolved by the chain instead. The row is durable before anything is sent.
+   * @throws PaymentRefused, SignalboxError `payment_unavailable`, `payment_unsettled`.
    */
-  settle<T>(offer: Offer, beside: Beside, book: Book<T>): Promise<Resolution<T>>;
-  /**
-   * For the commit that closes the reservation which a captured payment was for: charged so much, and the fee kept or
-   * waived.
-   */
-  settled(payment: Payment, charged: Microcredits, fee: Microcredits): readonly Write[];
+  settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>>;
+  /** The writes that record charge and fee, for the commit that closes the reservation of a captured payment. */
+  settleWrites(payment: Payment, charged: Microcredits, fee: Microcredits): readonly Write[];
   get(id: number): Promise<Payment | null>;
   list(query: PaymentQuery): Promise<readonly Payment[]>;
-  /**
-   * Asks the chain what became of a payment, now. Null when there is none. Rejects with SignalboxError
-   * `payment_unavailable`.
-   */
+  /** Asks the chain about a payment now. Null for an unknown ID. Throws SignalboxError `payment_unavailable`. */
   reconcile(id: number): Promise<Payment | null>;
-  /** Whether the operator has shut a wallet out. */
   isBlocked(wallet: string): boolean;
-  /** In one commit with `also`. Rejects with StoreError, and then nothing has changed. */
+  /** Commits together with `also`. Throws StoreError and changes nothing. */
   block(wallet: string, note: string, also?: readonly Write[]): Promise<void>;
   unblock(wallet: string, also?: readonly Write[]): Promise<void>;
-  /** Ends what runs for it. A settlement that is still under way is left to the next start: a shutdown waits first. */
+  /** Stops the background work. A settlement in progress is left to the next start; a shutdown waits for it first. */
   close(): void;
 }
 
-/** A payment that is refused for a reason that a new one can mend; nothing was charged. `reason` is a stable word. */
+/** A payment refused for a reason that a new one can mend. Nothing was charged. `reason` is a stable code. */
 export class PaymentRefused extends Error {
   override readonly name = 'PaymentRefused';
   readonly reason: string;

@@ -1,21 +1,21 @@
 import type { Log } from '../telemetry/log.ts';
-import { fieldsOf } from './judge.ts';
 import type { Networks } from './networks.ts';
+import { paymentFields } from './outcome-resolver.ts';
 import type { Payment } from './payment.ts';
-import { isPassing } from './refusals.ts';
-import type { Register } from './register.ts';
+import { isTransient } from './refusals.ts';
+import type { PaymentRegister } from './register.ts';
 import type { Settlements } from './settlements.ts';
 
-/** The longest pause between two looks at one payment, ms. */
+/** The longest pause between two checks of a payment, ms. */
 const PAUSE_MAX_MS = 60_000;
-/** So long after an authorization has expired the chain must be able to tell, ms. */
+/** How long after the authorization's expiry an unresolved payment is reported, ms. */
 const OVERDUE_MS = 3_600_000;
 
 const NETWORK_GONE = 'payments are not settled yet on a network that the policy no longer has';
 const OVERDUE = 'the chain does not tell what became of a payment that has long expired';
 
 export interface ReconcilerOptions {
-  readonly register: Register;
+  readonly register: PaymentRegister;
   readonly networks: Networks;
   readonly settlements: Settlements;
   /** Milliseconds since 1970. */
@@ -25,19 +25,18 @@ export interface ReconcilerOptions {
   readonly everyMs: number;
 }
 
-/** When a payment is looked at next, by the clock of `now`. */
-interface Turn {
+/** The next check of a payment, by the clock of `now`. */
+interface NextCheck {
   readonly at: number;
   readonly pauseMs: number;
 }
 
-/** Asks the chain, again and again, about payments that nobody works on and that it is not known what became of. */
+/** Asks the chain, periodically, about payments of unknown outcome that no request is working on. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #turns = new Map<number, Turn>();
-  /** What the operator was told of, once each: payments, and networks. */
-  readonly #told = new Set<number | string>();
-  /** Networks that are being asked. */
+  readonly #nextChecks = new Map<number, NextCheck>();
+  /** Payments and networks already reported to the operator. */
+  readonly #reported = new Set<number | string>();
   readonly #busy = new Set<string>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #isStopped = false;
@@ -46,7 +45,7 @@ export class Reconciler {
     this.#options = options;
   }
 
-  /** Harmless when it has begun, or was stopped. */
+  /** Does nothing if started before, or stopped. */
   start(): void {
     if (this.#isStopped) return;
     this.#timer ??= setInterval(() => this.#round(), this.#options.everyMs);
@@ -58,57 +57,57 @@ export class Reconciler {
     this.#isStopped = true;
   }
 
-  /** One network that is slow to answer must not keep the others waiting. */
+  /** Checks networks independently: a slow one must not delay the others. */
   #round(): void {
     const { register, now } = this.#options;
     const payments = [...register.unsettled()];
     const ids = new Set(payments.map(({ id }) => id));
-    for (const id of this.#turns.keys()) if (!ids.has(id)) this.#turns.delete(id);
-    const due = payments.filter(({ id }) => (this.#turns.get(id)?.at ?? 0) <= now());
+    for (const id of this.#nextChecks.keys()) if (!ids.has(id)) this.#nextChecks.delete(id);
+    const due = payments.filter(({ id }) => (this.#nextChecks.get(id)?.at ?? 0) <= now());
     for (const [network, some] of Map.groupBy(due, ({ network }) => network)) {
-      if (!this.#busy.has(network)) void this.#lookAt(network, some);
+      if (!this.#busy.has(network)) void this.#checkAll(network, some);
     }
   }
 
-  /** At one after the other. Never rejects. */
-  async #lookAt(network: string, payments: readonly Payment[]): Promise<void> {
+  /** Checks one payment after the other. Never rejects. */
+  async #checkAll(network: string, payments: readonly Payment[]): Promise<void> {
     this.#busy.add(network);
     for (const payment of payments) {
       if (this.#isStopped) break;
-      await this.#look(payment);
+      await this.#check(payment);
     }
     this.#busy.delete(network);
   }
 
-  async #look(payment: Payment): Promise<void> {
+  async #check(payment: Payment): Promise<void> {
     const { networks, settlements, log } = this.#options;
     try {
-      await networks.use(payment.network, async (place) => {
-        if (place?.isReady) this.#later(await settlements.look(payment, place));
-        else if (!place) this.#tell(payment.network, NETWORK_GONE, payment);
+      await networks.use(payment.network, async (connection) => {
+        if (connection?.isReady) this.#reschedule(await settlements.reconcile(payment, connection));
+        else if (!connection) this.#reportOnce(payment.network, NETWORK_GONE, payment);
       });
     } catch (cause) {
-      if (!isPassing(cause)) {
-        log.error('a payment could not be looked after', { ...fieldsOf(payment), detail: String(cause) });
+      if (!isTransient(cause)) {
+        log.error('a payment could not be looked after', { ...paymentFields(payment), detail: String(cause) });
       }
-      this.#later(payment);
+      this.#reschedule(payment);
     }
   }
 
-  #later(payment: Payment | null): void {
+  #reschedule(payment: Payment | null): void {
     if (payment?.state !== 'settling' && payment?.state !== 'unknown') return;
     const { id, validBefore } = payment;
     const { now, everyMs } = this.#options;
-    const pauseMs = Math.min((this.#turns.get(id)?.pauseMs ?? everyMs / 2) * 2, PAUSE_MAX_MS);
-    this.#turns.set(id, { at: now() + pauseMs, pauseMs });
+    const pauseMs = Math.min((this.#nextChecks.get(id)?.pauseMs ?? everyMs / 2) * 2, PAUSE_MAX_MS);
+    this.#nextChecks.set(id, { at: now() + pauseMs, pauseMs });
     if (now() > validBefore * 1_000 + OVERDUE_MS) {
-      this.#tell(id, OVERDUE, payment);
+      this.#reportOnce(id, OVERDUE, payment);
     }
   }
 
-  #tell(about: number | string, message: string, payment: Payment): void {
-    if (this.#told.has(about)) return;
-    this.#told.add(about);
-    this.#options.log.error(message, fieldsOf(payment));
+  #reportOnce(about: number | string, message: string, payment: Payment): void {
+    if (this.#reported.has(about)) return;
+    this.#reported.add(about);
+    this.#options.log.error(message, paymentFields(payment));
   }
 }

@@ -5,17 +5,16 @@ import { orOverloaded } from '../store/unwritten.ts';
 import { FacilitatorUnavailable } from './facilitator/facilitator.ts';
 import { PaymentRefused } from './payments.ts';
 
-/** When it makes sense to come back, ms: the chain has been asked again. */
+/** The suggested retry delay, ms: by then the chain has been asked again. */
 const RETRY_MS = 5_000;
 
-/** Nothing was sent, and nothing can be just now. */
 export const unavailableError = (cause?: unknown): SignalboxError =>
   new SignalboxError('payment_unavailable', 'Payments cannot be taken just now, and nothing was charged; try again.', {
     retryAfterMs: RETRY_MS,
     cause,
   });
 
-/** Nobody may be asked to pay anew for what may be paid already. */
+/** The payment may have arrived, so the caller must not be asked to pay again. */
 export function unsettledError(payment: number, cause?: unknown): SignalboxError {
   const id = idText('pay_', payment);
   return new SignalboxError(
@@ -25,7 +24,7 @@ export function unsettledError(payment: number, cause?: unknown): SignalboxError
   );
 }
 
-/** Of two requests with one payment the second must wait: to repeat it by itself would be of no use. */
+/** A second request with the same payment must wait. Repeating it automatically would not help. */
 export function inFlightError(payment: number): SignalboxError {
   const id = idText('pay_', payment);
   return new SignalboxError('in_flight', `This payment is being settled for another request, as ${id}.`, {
@@ -39,20 +38,20 @@ export function inFlightError(payment: number): SignalboxError {
 export const blockedError = (): SignalboxError =>
   new SignalboxError('insufficient_permissions', 'This wallet is blocked by the operator.');
 
-/** What cannot be written down may not be sent. */
-export const written = <T>(write: () => Promise<T>): Promise<T> =>
+/** Maps a StoreError to `overloaded`. A payment that cannot be stored must not be sent. */
+export const orNotSent = <T>(write: () => Promise<T>): Promise<T> =>
   orOverloaded('The payment cannot be written down, so nothing was sent; try again.', write);
 
-/** Whether an error only says that it is not known, or not written, yet. */
-export const isPassing = (cause: unknown): boolean =>
+/** Whether an error is temporary: a chain, facilitator or store that is unavailable. */
+export const isTransient = (cause: unknown): boolean =>
   cause instanceof FacilitatorUnavailable || cause instanceof StoreError;
 
 const WORD = /^[a-z][a-z0-9_]{0,79}$/;
 
-/** A reason as it may be shown: others' words are told only if they look like a word of x402. */
-export const reasonWord = (reason: string): string => (WORD.test(reason) ? reason : 'refused_by_facilitator');
+/** Returns a facilitator's reason only if it has the form of an x402 code. */
+export const publicReason = (reason: string): string => (WORD.test(reason) ? reason : 'refused_by_facilitator');
 
-/** Of the words of x402 those that a payer can do something about, and what. */
+/** Advice for the x402 codes that a payer can act on. */
 const REMEDIES: Readonly<Record<string, string>> = {
   invalid_exact_evm_insufficient_balance: 'The wallet has less of this asset than `amount`: fill it up.',
   invalid_exact_evm_nonce_already_used: 'The authorization was used or cancelled before: sign the new quote.',
@@ -60,8 +59,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   invalid_exact_evm_payload_authorization_valid_after: 'The authorization is not valid yet: look at your clock.',
 };
 
-export function refusedBy(reason: string): PaymentRefused {
-  const word = reasonWord(reason);
+export function refusalError(reason: string): PaymentRefused {
+  const word = publicReason(reason);
   const remedy = Object.hasOwn(REMEDIES, word) ? ` ${REMEDIES[word]}` : '';
   return new PaymentRefused(word, `The payment was refused and nothing was charged: ${word}.${remedy}`);
 }

@@ -5,7 +5,7 @@ import {
   doubtPayment,
   failPayment,
   insertPayment,
-  type PaymentRow,
+  type PaymentTableRow,
   paymentOf,
   removePayment,
   SELECT_AUTHORIZATION,
@@ -15,16 +15,16 @@ import {
   SELECT_UNDER_WAY,
 } from './table.ts';
 
-/** What names an authorization for good. */
-export interface AuthorizationName {
+/** Identifies an authorization permanently. */
+export interface AuthorizationId {
   readonly network: string;
   readonly asset: string;
   readonly payer: string;
   readonly nonce: string;
 }
 
-/** All payments, and in memory those of which it is not known yet what became of them. */
-export class Register {
+/** All payments in the store, and the unsettled ones in memory. */
+export class PaymentRegister {
   readonly #store: Store;
   readonly #unsettled = new Map<number, Payment>();
 
@@ -32,12 +32,12 @@ export class Register {
     this.#store = store;
   }
 
-  /** Resolves with the payments, too, whose requests an earlier run has left. */
-  static async load(store: Store): Promise<{ readonly register: Register; readonly left: readonly Payment[] }> {
-    const register = new Register(store);
-    const rows = (await store.query<PaymentRow>(SELECT_UNDER_WAY)).map(paymentOf);
+  /** @returns the register, and the captured payments whose requests an earlier run abandoned. */
+  static async load(store: Store): Promise<{ readonly register: PaymentRegister; readonly abandoned: Payment[] }> {
+    const register = new PaymentRegister(store);
+    const rows = (await store.query<PaymentTableRow>(SELECT_UNDER_WAY)).map(paymentOf);
     for (const payment of rows) if (payment.state !== 'captured') register.#unsettled.set(payment.id, payment);
-    return { register, left: rows.filter(({ state }) => state === 'captured') };
+    return { register, abandoned: rows.filter(({ state }) => state === 'captured') };
   }
 
   /** Oldest first. */
@@ -46,12 +46,12 @@ export class Register {
   }
 
   async get(id: number): Promise<Payment | null> {
-    const [row] = await this.#store.query<PaymentRow>(SELECT_ONE, [id]);
+    const [row] = await this.#store.query<PaymentTableRow>(SELECT_ONE, [id]);
     return row ? paymentOf(row) : null;
   }
 
-  async find({ network, asset, payer, nonce }: AuthorizationName): Promise<Payment | null> {
-    const [row] = await this.#store.query<PaymentRow>(SELECT_AUTHORIZATION, [network, asset, payer, nonce]);
+  async find({ network, asset, payer, nonce }: AuthorizationId): Promise<Payment | null> {
+    const [row] = await this.#store.query<PaymentTableRow>(SELECT_AUTHORIZATION, [network, asset, payer, nonce]);
     return row ? paymentOf(row) : null;
   }
 
@@ -59,36 +59,36 @@ export class Register {
     const params = [state, before ?? Number.MAX_SAFE_INTEGER, limit];
     const rows =
       payer === null
-        ? await this.#store.query<PaymentRow>(SELECT_LATEST, params)
-        : await this.#store.query<PaymentRow>(SELECT_LATEST_OF, [...params, payer]);
+        ? await this.#store.query<PaymentTableRow>(SELECT_LATEST, params)
+        : await this.#store.query<PaymentTableRow>(SELECT_LATEST_OF, [...params, payer]);
     return rows.map(paymentOf);
   }
 
-  /** Writes a new payment down. Durable when it resolves; rejects with StoreError. */
+  /** Inserts a new payment. Durable when it resolves. Throws StoreError. */
   async begin(payment: Payment): Promise<void> {
     await this.#store.commit([insertPayment(payment)]);
     this.#unsettled.set(payment.id, payment);
   }
 
-  /** It may have arrived, or may yet. Resolves once it is written, or the disk has refused it for now. */
+  /** Marks a payment unknown: it may still have arrived. Resolves once written, or refused by the disk. */
   doubt(payment: Payment): Promise<void> {
     this.#unsettled.set(payment.id, payment);
     return this.#write(doubtPayment(payment));
   }
 
-  /** It will never arrive. The chain can tell that again, so that it need not be durable. */
+  /** Marks a payment failed. Need not be durable: the chain can tell again. */
   fail(payment: Payment): Promise<void> {
     this.#unsettled.delete(payment.id);
     return this.#write(failPayment(payment));
   }
 
-  /** It was never sent. */
+  /** Removes a payment that was never sent. */
   remove(payment: Payment): Promise<void> {
     this.#unsettled.delete(payment.id);
     return this.#write(removePayment(payment.id));
   }
 
-  /** What became of it is written down. Returns whether that was news. */
+  /** Forgets a payment whose outcome is stored. Returns whether it was unsettled until now. */
   resolved(payment: Payment): boolean {
     return this.#unsettled.delete(payment.id);
   }

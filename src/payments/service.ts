@@ -8,90 +8,97 @@ import { Blocklist } from './blocklist.ts';
 import { PaymentCounts } from './counts.ts';
 import type { OpenNetwork } from './facilitator/facilitator.ts';
 import { openNetwork as openByPolicy } from './facilitator/network.ts';
-import { Judge } from './judge.ts';
+import { quoteOn } from './make-quote.ts';
 import { Networks } from './networks.ts';
-import type { Offer, Payment } from './payment.ts';
-import type { Beside, Book, Offered, PaymentActivity, PaymentQuery, Payments, Resolution } from './payments.ts';
-import { storedSettlements } from './pending.ts';
-import type { Quote, QuoteAsk } from './quote.ts';
-import { quoteOn } from './quoting.ts';
-import { readOffer } from './reading.ts';
+import { OutcomeResolver } from './outcome-resolver.ts';
+import type { Payment, SignedPayment } from './payment.ts';
+import type {
+  Book,
+  PaymentActivity,
+  PaymentQuery,
+  PaymentSubmission,
+  Payments,
+  PaymentUse,
+  Resolution,
+} from './payments.ts';
+import { storedSettlements } from './pending-settlements.ts';
+import type { Quote, QuoteRequest } from './quote.ts';
+import { readPayment } from './read-payment.ts';
 import { Reconciler } from './reconciler.ts';
-import { isPassing, unavailableError, written } from './refusals.ts';
-import { Register } from './register.ts';
-import { loadSeal, type Seal } from './seal.ts';
-import { checkQuote, nameOf, Settlements } from './settlements.ts';
+import { isTransient, orNotSent, unavailableError } from './refusals.ts';
+import { PaymentRegister } from './register.ts';
+import { loadSeal, type QuoteSeal } from './seal.ts';
+import { authorizationIdOf, checkQuote, Settlements } from './settlements.ts';
 import { settlePayment } from './table.ts';
 
 export interface PaymentsOptions {
   readonly store: Store;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Numbers that grow and never repeat, not those of decisions either. */
+  /** Returns growing numbers that never repeat and are distinct from those of decisions. */
   readonly nextId: () => number;
-  /** A variable of the environment. */
   readonly env: (name: string) => string | undefined;
   readonly deposit: Ledger['deposit'];
   readonly waiveFee: Ledger['waiveFee'];
   readonly log: Log;
-  /** Absent: as `facilitator/network.ts` opens them. */
+  /** Default: `facilitator/network.ts`. */
   readonly openNetwork?: OpenNetwork;
-  /** How often the chain is asked about payments whose outcome is not known, ms. */
+  /** Between two rounds of reconciliation, ms. */
   readonly reconcileEveryMs?: number;
 }
 
 const RECONCILE_EVERY_MS = 5_000;
 
 /**
- * Opens the payments of this one server, turned off until a policy is put in force. A payment whose request an earlier
- * run has left is balance by then, and its fee given back. Rejects with StoreError.
+ * Opens the payments of this server, off until a policy is in force. Captured payments whose requests an earlier run
+ * abandoned become balance, and their fees are given back. Throws StoreError.
  */
 export async function openPayments(options: PaymentsOptions): Promise<Payments> {
   const { store, now, log } = options;
-  const { register, left } = await Register.load(store);
-  for (const payment of left) await settleLeft(payment, options);
-  if (left.length > 0) {
-    const [first] = left;
+  const { register, abandoned } = await PaymentRegister.load(store);
+  for (const payment of abandoned) await settleAbandoned(payment, options);
+  if (abandoned.length > 0) {
+    const [first] = abandoned;
     log.warn('payments whose requests an earlier run has left are balance now', {
-      count: left.length,
+      count: abandoned.length,
       first: first && idText('pay_', first.id),
     });
   }
   return new StoredPayments(options, register, await loadSeal(store), await Blocklist.load(store, now));
 }
 
-/** Whoever got no answer to the end pays no fee. What was reserved, the ledger has given back. */
-async function settleLeft({ id, payer, fee }: Payment, { store, now, waiveFee }: PaymentsOptions): Promise<void> {
+/** A payer without a complete answer pays no fee. The ledger has released the reservation. */
+async function settleAbandoned({ id, payer, fee }: Payment, { store, now, waiveFee }: PaymentsOptions): Promise<void> {
   await store.commit([...waiveFee(payer, fee, idText('pay_', id)), settlePayment(id, 0, 0, now())]);
 }
 
 class StoredPayments implements Payments {
   readonly activity: PaymentActivity;
   readonly #options: PaymentsOptions;
-  readonly #register: Register;
-  readonly #seal: Seal;
+  readonly #register: PaymentRegister;
+  readonly #seal: QuoteSeal;
   readonly #blocklist: Blocklist;
   readonly #networks: Networks;
   readonly #settlements: Settlements;
   readonly #reconciler: Reconciler;
   #policy: PaymentPolicy | null = null;
 
-  constructor(options: PaymentsOptions, register: Register, seal: Seal, blocklist: Blocklist) {
+  constructor(options: PaymentsOptions, register: PaymentRegister, seal: QuoteSeal, blocklist: Blocklist) {
     const { store, now, nextId, env, deposit, log, openNetwork = openByPolicy } = options;
     this.#options = options;
     this.#register = register;
     this.#seal = seal;
     this.#blocklist = blocklist;
-    const means = { env, pending: storedSettlements(store, now), now };
-    const networks = new Networks({ open: openNetwork, means, log });
+    const host = { env, pending: storedSettlements(store, now), now };
+    const networks = new Networks({ open: openNetwork, host, log });
     const counts = new PaymentCounts();
-    const judge = new Judge({ register, now, deposit, counts, log });
+    const resolver = new OutcomeResolver({ register, now, deposit, counts, log });
     const policy = () => this.#policy;
     const mark = (requestHash: string) => seal.mark(requestHash);
     const settlements = new Settlements({
       register,
       networks,
-      judge,
+      resolver,
       blocklist,
       policy,
       now,
@@ -101,7 +108,7 @@ class StoredPayments implements Payments {
       log,
     });
     const everyMs = options.reconcileEveryMs ?? RECONCILE_EVERY_MS;
-    this.activity = { counts, unsettled: () => register.unsettled(), networks: () => networks.standings() };
+    this.activity = { counts, unsettled: () => register.unsettled(), networks: () => networks.statuses() };
     this.#networks = networks;
     this.#settlements = settlements;
     this.#reconciler = new Reconciler({ register, networks, settlements, now, log, everyMs });
@@ -125,35 +132,35 @@ class StoredPayments implements Payments {
     return this.#networks.ready().map(({ policy }) => policy.id);
   }
 
-  quote(ask: QuoteAsk): Quote {
-    const places = this.#networks.ready();
-    if (!this.#policy || places.length === 0) throw unavailableError();
+  quote(ask: QuoteRequest): Quote {
+    const connections = this.#networks.ready();
+    if (!this.#policy || connections.length === 0) throw unavailableError();
     const { nextId, now } = this.#options;
-    const quote = quoteOn(places, ask, this.#policy, { id: nextId(), now: now(), seal: this.#seal });
+    const quote = quoteOn(connections, ask, this.#policy, { id: nextId(), now: now(), seal: this.#seal });
     this.activity.counts.quoted(ask.purpose);
     return quote;
   }
 
-  async read(offered: Offered): Promise<Offer> {
-    const offer = await readOffer(offered, this.#seal, this.#options.now());
-    // Before anything is told of the wallet: this signature alone proves nothing.
-    checkQuote(await written(() => this.known(offer)), offer);
-    return offer;
+  async read(submission: PaymentSubmission): Promise<SignedPayment> {
+    const signed = await readPayment(submission, this.#seal, this.#options.now());
+    // Before anything about the wallet is revealed: the signature alone proves nothing.
+    checkQuote(await orNotSent(() => this.find(signed)), signed);
+    return signed;
   }
 
-  known(offer: Offer): Promise<Payment | null> {
-    return this.#register.find(nameOf(offer));
+  find(signed: SignedPayment): Promise<Payment | null> {
+    return this.#register.find(authorizationIdOf(signed));
   }
 
   unsettled(wallet: string, requestHash: string): Payment | null {
     return this.#settlements.unsettled(wallet, requestHash);
   }
 
-  settle<T>(offer: Offer, beside: Beside, book: Book<T>): Promise<Resolution<T>> {
-    return this.#settlements.settle(offer, beside, book);
+  settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
+    return this.#settlements.settle(signed, context, book);
   }
 
-  settled({ id }: Payment, charged: Microcredits, fee: Microcredits): readonly Write[] {
+  settleWrites({ id }: Payment, charged: Microcredits, fee: Microcredits): readonly Write[] {
     return [settlePayment(id, charged, fee, this.#options.now())];
   }
 
@@ -168,12 +175,12 @@ class StoredPayments implements Payments {
   async reconcile(id: number): Promise<Payment | null> {
     const payment = await this.#register.get(id);
     if (!payment || payment.state === 'captured' || payment.state === 'settled') return payment;
-    return this.#networks.use(payment.network, async (place) => {
-      if (!place) throw unavailableError();
+    return this.#networks.use(payment.network, async (connection) => {
+      if (!connection) throw unavailableError();
       try {
-        return (await this.#settlements.look(payment, place)) ?? payment;
+        return (await this.#settlements.reconcile(payment, connection)) ?? payment;
       } catch (cause) {
-        throw isPassing(cause) ? unavailableError(cause) : cause;
+        throw isTransient(cause) ? unavailableError(cause) : cause;
       }
     });
   }

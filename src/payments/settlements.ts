@@ -1,220 +1,213 @@
-import { toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
 import { type PaymentPolicy, worthOf } from '../core/payment-policy.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { PaymentCounts } from './counts.ts';
-import { FacilitatorUnavailable, type Settlement } from './facilitator/facilitator.ts';
-import { fieldsOf, type Judge } from './judge.ts';
-import type { Networks, Place } from './networks.ts';
-import type { Offer, Payment } from './payment.ts';
-import { type Beside, type Book, PaymentRefused, type Resolution } from './payments.ts';
+import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilitator.ts';
+import type { NetworkConnection, Networks } from './networks.ts';
+import { type OutcomeResolver, paymentFields } from './outcome-resolver.ts';
+import type { Payment, SignedPayment } from './payment.ts';
+import { type Book, PaymentRefused, type PaymentUse, type Resolution } from './payments.ts';
 import {
   blockedError,
   inFlightError,
-  isPassing,
-  reasonWord,
-  refusedBy,
+  isTransient,
+  orNotSent,
+  publicReason,
+  refusalError,
   unavailableError,
   unsettledError,
-  written,
 } from './refusals.ts';
-import type { AuthorizationName, Register } from './register.ts';
+import type { AuthorizationId, PaymentRegister } from './register.ts';
 import { capturePayment } from './table.ts';
 
 export interface SettlementsOptions {
-  readonly register: Register;
+  readonly register: PaymentRegister;
   readonly networks: Networks;
-  readonly judge: Judge;
+  readonly resolver: OutcomeResolver;
   readonly blocklist: Blocklist;
   readonly policy: () => PaymentPolicy | null;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly nextId: () => number;
-  /** What is kept of the hash of a request. */
+  /** The keyed hash of a request that is stored. */
   readonly mark: (requestHash: string) => string;
   readonly counts: PaymentCounts;
   readonly log: Log;
 }
 
-/** What is being done about one authorization. */
-interface Work {
-  /** Of the payment. */
+/** Held while an authorization is settled or looked up. */
+interface AuthorizationLock {
   id: number;
-  /** Ends when the chain has been asked; null while a settlement is under way, which nobody waits for. */
+  /** Settles when the chain has been asked. Null during a settlement, which callers do not wait for. */
   readonly look: Promise<unknown> | null;
-  /** Of whoever has it settled. */
+  /** Of the request that settles it. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An offer whose settlement has its row. */
-interface Sent<T> {
-  readonly offer: Offer;
+/** A payment whose row is stored, ready to be sent. */
+interface SettleJob<T> {
+  readonly signed: SignedPayment;
   readonly payment: Payment;
   readonly book: Book<T>;
-  /** Whether nothing was ever sent for it before. */
+  /** Whether nothing was sent for it before. */
   readonly isFirst: boolean;
 }
 
-/** Has payments settled, each authorization by one at a time. */
+/** Settles payments, one call at a time for each authorization. */
 export class Settlements {
   readonly #options: SettlementsOptions;
-  readonly #work = new Map<string, Work>();
+  readonly #locks = new Map<string, AuthorizationLock>();
 
   constructor(options: SettlementsOptions) {
     this.#options = options;
   }
 
-  /** As `Payments.settle`. */
-  async settle<T>(offer: Offer, beside: Beside, book: Book<T>): Promise<Resolution<T>> {
+  async settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const { blocklist, register, nextId } = this.#options;
-    if (blocklist.has(offer.payer)) throw blockedError();
-    if (offer.amount === 0n) {
-      this.#checkExpiry(offer);
-      this.#checkStillValid(offer);
+    if (blocklist.has(signed.payer)) throw blockedError();
+    if (signed.amount === 0n) {
+      this.#checkExpiry(signed);
+      this.#checkStillValid(signed);
       return { state: 'proved' };
     }
-    const name = nameOf(offer);
+    const name = authorizationIdOf(signed);
     const key = keyOf(name);
-    for (let work = this.#work.get(key); work; work = this.#work.get(key)) {
-      if (!work.look) throw inFlightError(work.id);
-      await work.look;
+    for (let lock = this.#locks.get(key); lock; lock = this.#locks.get(key)) {
+      if (!lock.look) throw inFlightError(lock.id);
+      await lock.look;
     }
-    const work: Work = { id: nextId(), look: null, signal: beside.signal };
-    this.#work.set(key, work);
+    const lock: AuthorizationLock = { id: nextId(), look: null, signal: context.signal };
+    this.#locks.set(key, lock);
     try {
-      const known = await written(() => register.find(name));
-      checkQuote(known, offer);
-      if (!known) return await this.#fresh(work.id, offer, beside, book);
-      work.id = known.id;
-      return await this.#again(known, offer, beside, book);
+      const known = await orNotSent(() => register.find(name));
+      checkQuote(known, signed);
+      if (!known) return await this.#begin(lock.id, signed, context, book);
+      lock.id = known.id;
+      return await this.#retry(known, signed, context, book);
     } finally {
-      this.#work.delete(key);
+      this.#locks.delete(key);
     }
   }
 
   /**
-   * A payment of this wallet for this very request of which it is not known what became. One that is being settled just
-   * now is none, unless its sender has left: whoever sends the same request twice at once means both, and who comes
-   * again means one.
+   * Returns an unsettled payment of this wallet for the same request. A payment being settled now counts only if its
+   * sender has disconnected: two equal requests at once mean two payments, a repeat means one.
    */
   unsettled(wallet: string, requestHash: string): Payment | null {
     const requestMark = this.#options.mark(requestHash);
     for (const payment of this.#options.register.unsettled()) {
       const isIt = payment.payer === wallet && payment.requestMark === requestMark;
       if (!isIt) continue;
-      const work = this.#work.get(keyOf(payment));
-      if (work?.look !== null || work.signal?.aborted) return payment;
+      const lock = this.#locks.get(keyOf(payment));
+      if (lock?.look !== null || lock.signal?.aborted) return payment;
     }
     return null;
   }
 
-  /**
-   * Asks the chain about a payment; null while somebody is at it. Resolves with it as it then stands; rejects as
-   * `Judge.judge`.
-   */
-  async look(payment: Payment, place: Place): Promise<Payment | null> {
+  /** Asks the chain about a payment; null while it is locked. Throws as `OutcomeResolver.resolve`. */
+  async reconcile(payment: Payment, connection: NetworkConnection): Promise<Payment | null> {
     const key = keyOf(payment);
-    if (this.#work.has(key)) return null;
-    const looked = this.#options.judge.judge(payment, place.network);
-    const look = looked.catch(() => {}).finally(() => this.#work.delete(key));
-    this.#work.set(key, { id: payment.id, look });
+    if (this.#locks.has(key)) return null;
+    const looked = this.#options.resolver.resolve(payment, connection.network);
+    const look = looked.catch(() => {}).finally(() => this.#locks.delete(key));
+    this.#locks.set(key, { id: payment.id, look });
     return looked;
   }
 
-  async #fresh<T>(id: number, offer: Offer, beside: Beside, book: Book<T>): Promise<Resolution<T>> {
-    this.#checkExpiry(offer);
-    this.#checkTime(offer);
-    return this.#options.networks.use(offer.network, async (place) => {
-      if (!place || place.asset !== offer.requirements.asset) {
+  async #begin<T>(id: number, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
+    this.#checkExpiry(signed);
+    this.#checkTime(signed);
+    return this.#options.networks.use(signed.network, async (connection) => {
+      if (!connection || connection.asset !== signed.requirements.asset) {
         throw new PaymentRefused('no_longer_offered', 'Payments in this asset on this network are no longer taken.');
       }
-      if (!place.isReady) throw unavailableError();
-      const payment = this.#paymentOf(id, offer, beside, place);
-      await this.#verify(payment, offer, place);
-      // Nothing was sent: who comes again begins anew, and gas is spent on nobody who has left.
-      if (beside.signal?.aborted) throw unavailableError();
-      await written(() => this.#options.register.begin(payment));
-      return this.#send({ offer, payment, book, isFirst: true }, place);
+      if (!connection.isReady) throw unavailableError();
+      const payment = this.#paymentOf(id, signed, context, worthOf(connection.policy.rate, signed.amount));
+      await this.#verify(payment, signed, connection);
+      // Nothing was sent. No gas is spent on a caller who has disconnected.
+      if (context.signal?.aborted) throw unavailableError();
+      await orNotSent(() => this.#options.register.begin(payment));
+      return this.#send({ signed, payment, book, isFirst: true }, connection);
     });
   }
 
-  async #verify(payment: Payment, offer: Offer, { network }: Place): Promise<void> {
-    const verification = await this.#asked(() => network.facilitator.verify(offer), payment);
-    if (!verification.valid) throw refusedBy(verification.reason);
+  async #verify(payment: Payment, signed: SignedPayment, { network }: NetworkConnection): Promise<void> {
+    const verification = await this.#orUnavailable(() => network.facilitator.verify(signed), payment);
+    if (!verification.valid) throw refusalError(verification.reason);
   }
 
-  /**
-   * What was offered before is resolved by the chain; it is sent again only if it can still be what it was quoted for.
-   */
-  async #again<T>(known: Payment, offer: Offer, beside: Beside, book: Book<T>): Promise<Resolution<T>> {
+  /** Resolves a repeated payment by the chain. It is sent again only if it still matches its quote. */
+  async #retry<T>(known: Payment, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const resolved = resolutionOf(known);
     if (resolved) return resolved;
-    return this.#options.networks.use(known.network, async (place) => {
-      if (!place) throw unsettledError(known.id);
-      const judged = await this.#judged(known, place);
-      const now = resolutionOf(judged);
+    return this.#options.networks.use(known.network, async (connection) => {
+      if (!connection) throw unsettledError(known.id);
+      const current = await this.#resolved(known, connection);
+      const now = resolutionOf(current);
       if (now) return now;
-      // Another one with its nonce would be booked, and looked for on the chain, as what it is not.
-      if (!this.#isOf(judged, offer)) throw unsettledError(known.id);
-      if (!place.isReady || !this.#hasTime(offer)) throw unsettledError(known.id);
-      const { decision, keyId } = beside;
-      return this.#send({ offer, payment: { ...judged, decision, keyId }, book, isFirst: false }, place);
+      // Another authorization with the same nonce would be booked as this one.
+      if (!this.#isOf(current, signed)) throw unsettledError(known.id);
+      if (!connection.isReady || !this.#hasTime(signed)) throw unsettledError(known.id);
+      const { decision, keyId } = context;
+      return this.#send({ signed, payment: { ...current, decision, keyId }, book, isFirst: false }, connection);
     });
   }
 
-  /** Whether an offer is the one that a payment began with. */
-  #isOf({ amount, payTo, validBefore, requestMark }: Payment, { requirements, terms, ...offer }: Offer): boolean {
-    const isSameTransfer = amount === offer.amount && payTo === requirements.payTo && validBefore === offer.validBefore;
-    return isSameTransfer && requestMark === this.#options.mark(terms.requestHash);
+  /** Whether a submission has the terms that the payment was stored with. */
+  #isOf(stored: Payment, { requirements, terms, amount, validBefore }: SignedPayment): boolean {
+    const isSameTransfer = stored.amount === amount && stored.payTo === requirements.payTo;
+    const isSameRequest = stored.requestMark === this.#options.mark(terms.requestHash);
+    return isSameTransfer && stored.validBefore === validBefore && isSameRequest;
   }
 
-  async #judged(payment: Payment, { network }: Place): Promise<Payment> {
+  async #resolved(payment: Payment, { network }: NetworkConnection): Promise<Payment> {
     try {
-      return await this.#options.judge.judge(payment, network);
+      return await this.#options.resolver.resolve(payment, network);
     } catch (cause) {
-      if (isPassing(cause)) throw unsettledError(payment.id, cause);
+      if (isTransient(cause)) throw unsettledError(payment.id, cause);
       throw cause;
     }
   }
 
-  async #send<T>(sent: Sent<T>, place: Place): Promise<Resolution<T>> {
-    const { payment, isFirst } = sent;
+  async #send<T>(job: SettleJob<T>, connection: NetworkConnection): Promise<Resolution<T>> {
+    const { payment, isFirst } = job;
     const { register, now, counts, log } = this.#options;
-    const outcome = await this.#outcome(sent, place);
-    if (outcome.state === 'captured') return this.#captured(sent, outcome.transaction);
-    const error = reasonWord(outcome.reason);
+    const outcome = await this.#outcome(job, connection);
+    if (outcome.state === 'captured') return this.#captured(job, outcome.transaction);
+    const error = publicReason(outcome.reason);
     if (outcome.state === 'failed' && isFirst) {
       counts.failed(payment);
       await register.fail({ ...payment, state: 'failed', error, updated: now() });
-      log.info('a payment has failed', { ...fieldsOf(payment), reason: error });
-      throw refusedBy(error);
+      log.info('a payment has failed', { ...paymentFields(payment), reason: error });
+      throw refusalError(error);
     }
-    // That another try has failed says nothing of what was sent before: the chain will tell.
+    // A failed retry says nothing about the first attempt: the chain decides.
     const transaction =
       outcome.state === 'unknown' ? (outcome.transaction ?? payment.transaction) : payment.transaction;
     await register.doubt({ ...payment, state: 'unknown', transaction, error, updated: now() });
-    log.warn('the outcome of a payment is not known yet', { ...fieldsOf(payment), reason: error, transaction });
+    log.warn('the outcome of a payment is not known yet', { ...paymentFields(payment), reason: error, transaction });
     throw unsettledError(payment.id);
   }
 
-  async #outcome<T>({ offer, payment, isFirst }: Sent<T>, { network }: Place): Promise<Settlement> {
+  async #outcome<T>({ signed, payment, isFirst }: SettleJob<T>, { network }: NetworkConnection): Promise<SettleResult> {
     const { register, log } = this.#options;
     try {
-      return await network.facilitator.settle(offer);
+      return await network.facilitator.settle(signed);
     } catch (cause) {
       const detail = cause instanceof Error ? cause.message : String(cause);
       if (!(cause instanceof FacilitatorUnavailable)) {
-        log.error('a settlement broke off', { ...fieldsOf(payment), detail });
+        log.error('a settlement broke off', { ...paymentFields(payment), detail });
         return { state: 'unknown', reason: 'settlement_broke_off', transaction: null };
       }
-      log.warn('a payment could not be sent', { ...fieldsOf(payment), detail });
+      log.warn('a payment could not be sent', { ...paymentFields(payment), detail });
       if (!isFirst) throw unsettledError(payment.id, cause);
       await register.remove(payment);
       throw unavailableError(cause);
     }
   }
 
-  async #captured<T>({ payment, book }: Sent<T>, transaction: string): Promise<Resolution<T>> {
+  async #captured<T>({ payment, book }: SettleJob<T>, transaction: string): Promise<Resolution<T>> {
     const { register, now, counts, log } = this.#options;
     const captured: Payment = { ...payment, state: 'captured', transaction, error: null, updated: now() };
     try {
@@ -223,12 +216,12 @@ export class Settlements {
       counts.captured(captured);
       const { paid, fee } = captured;
       const figures = { paid_credits: toCredits(paid), fee_credits: toCredits(fee) };
-      log.info('a payment has arrived', { ...fieldsOf(captured), ...figures, transaction });
+      log.info('a payment has arrived', { ...paymentFields(captured), ...figures, transaction });
       return { state: 'captured', payment: captured, booked };
     } catch (cause) {
       const detail = cause instanceof Error ? cause.message : String(cause);
       log.error('a payment has arrived and could not be booked; it will be by the chain', {
-        ...fieldsOf(captured),
+        ...paymentFields(captured),
         detail,
         transaction,
       });
@@ -236,53 +229,52 @@ export class Settlements {
     }
   }
 
-  /** Before anything is sent. */
-  async #asked<T>(ask: () => Promise<T>, payment: Payment): Promise<T> {
+  /** Maps FacilitatorUnavailable to `payment_unavailable`, before anything is sent. */
+  async #orUnavailable<T>(ask: () => Promise<T>, payment: Payment): Promise<T> {
     try {
       return await ask();
     } catch (cause) {
       if (!(cause instanceof FacilitatorUnavailable)) throw cause;
-      this.#options.log.warn('a payment could not be verified', { ...fieldsOf(payment), detail: cause.message });
+      this.#options.log.warn('a payment could not be verified', { ...paymentFields(payment), detail: cause.message });
       throw unavailableError(cause);
     }
   }
 
-  #paymentOf(id: number, offer: Offer, { decision, keyId }: Beside, { policy }: Place): Payment {
-    const { terms, requirements, payer, nonce, amount, validBefore, network } = offer;
+  #paymentOf(id: number, signed: SignedPayment, { decision, keyId }: PaymentUse, paid: Microcredits): Payment {
+    const { terms, requirements, payer, nonce, amount, validBefore, network } = signed;
     const { purpose, fee, bound } = terms;
     const { asset, payTo } = requirements;
     const created = this.#options.now();
     const requestMark = this.#options.mark(terms.requestHash);
-    const paid = worthOf(policy.rate, amount);
     const what = { network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged: null };
     const whose = { decision, keyId, quote: terms.id, requestMark, validBefore, transaction: null, error: null };
     return { id, state: 'settling', purpose, ...what, ...whose, created, updated: created };
   }
 
-  #checkExpiry({ terms }: Offer): void {
+  #checkExpiry({ terms }: SignedPayment): void {
     if (this.#options.now() < terms.expiresAt) return;
     throw new PaymentRefused('quote_expired', 'The quote has expired; sign the new one.');
   }
 
-  /** Of a proof, which no chain looks at: whoever comes upon an old one could else bring a quote of his own with it. */
-  #checkStillValid({ validBefore }: Offer): void {
+  /** Guards proofs, which no chain checks: an old one could be combined with a new quote. */
+  #checkStillValid({ validBefore }: SignedPayment): void {
     if (validBefore * 1_000 > this.#options.now()) return;
     throw new PaymentRefused('too_little_time', 'The authorization is no longer valid: sign the new quote.');
   }
 
-  #checkTime({ validBefore }: Offer): void {
+  #checkTime({ validBefore }: SignedPayment): void {
     const { policy, now } = this.#options;
     const marginMs = policy()?.settleMarginMs ?? 0;
-    // Payers count whole seconds: who signs at once has time for as long as the quote lasts.
+    // Payers count whole seconds, and a payer who signs at once must have the quote's full time.
     if (validBefore >= Math.floor((now() + marginMs) / 1_000)) return;
     const message = `The authorization must be valid for ${Math.ceil(marginMs / 1_000)} seconds more, so that it can be settled.`;
     throw new PaymentRefused('too_little_time', message);
   }
 
-  #hasTime(offer: Offer): boolean {
+  #hasTime(signed: SignedPayment): boolean {
     try {
-      this.#checkExpiry(offer);
-      this.#checkTime(offer);
+      this.#checkExpiry(signed);
+      this.#checkTime(signed);
       return true;
     } catch {
       return false;
@@ -290,7 +282,7 @@ export class Settlements {
   }
 }
 
-/** What is known for good. */
+/** Returns a payment that has arrived, null for one of unknown outcome. Throws PaymentRefused for a failed one. */
 function resolutionOf(payment: Payment): { readonly state: 'known'; readonly payment: Payment } | null {
   if (payment.state === 'captured' || payment.state === 'settled') return { state: 'known', payment };
   if (payment.state !== 'failed') return null;
@@ -298,20 +290,19 @@ function resolutionOf(payment: Payment): { readonly state: 'known'; readonly pay
 }
 
 /**
- * Everybody reads a signature on the chain once its payment was sent. Whoever has no more than that cannot have its
- * quote, and must get neither the answer nor the balance by one of his own. Throws PaymentRefused.
+ * The chain shows every signature, but not its quote. Somebody who only copied the signature must get neither the
+ * answer nor the balance. Throws PaymentRefused.
  */
-export function checkQuote(known: Payment | null, { terms }: Offer): void {
+export function checkQuote(known: Payment | null, { terms }: SignedPayment): void {
   if (!known || known.quote === terms.id) return;
   throw new PaymentRefused('other_quote', 'This authorization was given for another quote.');
 }
 
-/** What an offer is the authorization of. */
-export const nameOf = ({ network, requirements, payer, nonce }: Offer): AuthorizationName => ({
+export const authorizationIdOf = ({ network, requirements, payer, nonce }: SignedPayment): AuthorizationId => ({
   network,
   asset: requirements.asset,
   payer,
   nonce,
 });
 
-const keyOf = ({ network, asset, payer, nonce }: AuthorizationName): string => `${network} ${asset} ${payer} ${nonce}`;
+const keyOf = ({ network, asset, payer, nonce }: AuthorizationId): string => `${network} ${asset} ${payer} ${nonce}`;

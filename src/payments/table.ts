@@ -4,8 +4,8 @@ import type { Payment, PaymentState } from './payment.ts';
 import type { Purpose } from './quote.ts';
 
 /**
- * A payment has one row for good. The trigger is the last guard of the books: a deposit rides with the step to
- * `captured`, so that a second one for the same payment breaks its whole commit.
+ * Each payment has one permanent row. The trigger is the last guard of the ledger: a deposit is committed with the
+ * change to `captured`, so a second deposit for the same payment fails.
  */
 export const paymentMigrations: Migrations = {
   room: 'payments',
@@ -85,17 +85,16 @@ const REMOVE: Statement = { sql: `DELETE FROM payments WHERE id = ? AND state = 
 export function insertPayment(payment: Payment): Write {
   const { id, state, purpose, network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged } = payment;
   const { decision, keyId, quote, requestMark, validBefore, transaction, error, created, updated } = payment;
-  const what: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
-  const whose: SqlValue[] = [charged, decision, keyId, quote, requestMark, validBefore, transaction, error];
-  return { statement: INSERT, params: [...what, ...whose, created, updated] };
+  const transfer: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
+  const request: SqlValue[] = [charged, decision, keyId, quote, requestMark, validBefore, transaction, error];
+  return { statement: INSERT, params: [...transfer, ...request, created, updated] };
 }
 
-/** For the commit that has the deposit, and for none else. Breaks it when the payment has arrived before. */
+/** Only for the commit that has the deposit. Fails that commit if the payment arrived before. */
 export function capturePayment({ id, fee, decision, keyId, transaction, updated }: Payment): Write {
   return { statement: CAPTURE, params: [fee, decision, keyId, transaction, updated, id] };
 }
 
-/** Of one that was captured. */
 export function settlePayment(id: number, charged: Microcredits | null, fee: Microcredits, time: number): Write {
   return { statement: SETTLE, params: [charged, fee, time, id] };
 }
@@ -108,7 +107,6 @@ export function failPayment({ id, error, updated }: Payment): Write {
   return { statement: FAIL, params: [error, updated, id] };
 }
 
-/** Of a payment that was never sent. */
 export function removePayment(id: number): Write {
   return { statement: REMOVE, params: [id] };
 }
@@ -123,7 +121,7 @@ export const SELECT_AUTHORIZATION: Statement = {
 export const SELECT_UNDER_WAY: Statement = {
   sql: `SELECT ${COLUMNS} FROM payments WHERE state IN ('settling', 'captured', 'unknown') ORDER BY id`,
 };
-/** State or null, the greatest ID, how many. */
+/** Parameters: state or null, upper bound of the ID, limit. */
 export const SELECT_LATEST: Statement = {
   sql: `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
 };
@@ -133,13 +131,12 @@ export const SELECT_LATEST_OF: Statement = {
     ORDER BY id DESC LIMIT ?3`,
 };
 
-/** A row as the database gives it. */
-export interface PaymentRow extends Omit<Payment, 'amount' | 'state' | 'purpose'> {
+export interface PaymentTableRow extends Omit<Payment, 'amount' | 'state' | 'purpose'> {
   readonly state: PaymentState;
   readonly purpose: Purpose;
   readonly amount: string;
 }
 
-export function paymentOf({ amount, ...rest }: PaymentRow): Payment {
+export function paymentOf({ amount, ...rest }: PaymentTableRow): Payment {
   return { ...rest, amount: BigInt(amount) };
 }

@@ -10,7 +10,7 @@ import type { PluginRegistry } from '../plugin-host/registry.ts';
 import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
-import { type EndpointHealth, Health, type OriginOf, type Outputs } from '../upstream/health/health.ts';
+import { type EndpointHealth, Health, type OriginOf, type OutputLengths } from '../upstream/health/health.ts';
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
 /** A snapshot with its prepared strategies: everything that decisions need. Immutable. */
@@ -35,7 +35,7 @@ export interface Runtime extends DecisionRuntime {
   readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
   /** Lengths of answers. Runtimes share it too. */
-  readonly outputs: Outputs;
+  readonly outputs: OutputLengths;
   /** The current readings of the upstreams. */
   readings(): Readings;
 }

@@ -1,4 +1,4 @@
-import { openIdempotency } from '../access/idempotency/state.ts';
+import { openIdempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { UsageError } from '../cli/options.ts';
 import { ByteRoom } from '../core/byte-room.ts';

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../cli/options.ts';
+import { isObject } from '../core/object.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
 import { lastEntryOf } from '../ledger/state.ts';
 import { identityMigrations, identityOf } from '../store/identity.ts';
@@ -60,7 +61,8 @@ async function faultOf(database: string, { ledger, entry }: Note): Promise<strin
 /** Throws UsageError for a note that is none. */
 function readNote(file: string): Note {
   try {
-    const { ledger, entry }: Partial<Note> = JSON.parse(readFileSync(file, 'utf8'));
+    const found: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const { ledger, entry }: Partial<Note> = isObject(found) ? found : {};
     if (typeof ledger === 'string' && Number.isSafeInteger(entry)) return { ledger, entry: Number(entry) };
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw new UsageError(`Cannot read ${resolve(file)}: ${reasonOf(cause)}.`);

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import { idempotencyMigrations } from '../access/idempotency/table.ts';
 import { parseKey } from '../access/key.ts';
+import { accessMigrations } from '../access/key-table.ts';
 import { openKeys } from '../access/keys.ts';
-import { accessMigrations } from '../access/tables.ts';
 import type { ServeOptions } from '../cli/options.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';

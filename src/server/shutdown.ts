@@ -1,4 +1,4 @@
-import type { Idempotency } from '../access/idempotency/state.ts';
+import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';

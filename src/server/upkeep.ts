@@ -1,4 +1,4 @@
-import type { Idempotency } from '../access/idempotency/state.ts';
+import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { ServerLearner } from '../learning/stored-learner.ts';

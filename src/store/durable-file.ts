@@ -23,8 +23,8 @@ export function moveDurably(file: string, target: string): void {
   syncFolder(dirname(target));
 }
 
-/** A name is on the disk once its folder is. */
-function syncFolder(folder: string): void {
+/** Syncs a folder: a new name in it is on the disk only then. */
+export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {
     fsyncSync(handle);

@@ -11,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { syncFolder } from './durable-file.ts';
 import { reasonOf } from './reason.ts';
 import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './spool-format.ts';
 import { type SqlValue, StoreError, type Write } from './store.ts';
@@ -49,7 +50,10 @@ export interface SpoolReading {
 /** Reads a spool file; one that does not exist is empty. Throws an Error of one clear sentence when it is damaged. */
 export function readSpool(path: string): SpoolReading {
   try {
-    const { texts, isTorn } = decodeSpool(readFileSync(path));
+    const file = readFileSync(path);
+    // Its blocks are written before it gets its name.
+    if (file.length < STEP_BYTES) throw new Error('it is cut short');
+    const { texts, isTorn } = decodeSpool(file);
     return { units: texts.flatMap(parseUnits), isTorn };
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return { units: [], isTorn: false };
@@ -175,13 +179,4 @@ function writeAll(fd: number, bytes: Uint8Array, at: number): void {
 /** Zeros that are written take blocks; a file that is merely extended does not. */
 function writeZeros(fd: number, from: number, to: number): void {
   for (let at = from; at < to; at += ZEROS.length) writeAll(fd, ZEROS.subarray(0, Math.min(ZEROS.length, to - at)), at);
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }

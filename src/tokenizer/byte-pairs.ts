@@ -1,13 +1,13 @@
 /** The ranks of a vocabulary's tokens. A key's characters are the token's bytes. */
 export type Ranks = ReadonlyMap<string, number>;
 
-export interface Vocabulary {
+export interface TokenVocabulary {
   readonly ranks: Ranks;
-  /** Matches the pieces of a text that no token reaches beyond; global. */
+  /** Matches the pieces of a text that no token crosses; global. */
   readonly pieces: RegExp;
 }
 
-/** Reads ranks in tiktoken's form: on each line a token in base64 and its rank. */
+/** Reads tiktoken's format: a token in base64 and its rank on each line. */
 export function readRanks(text: string): Ranks {
   const ranks = new Map<string, number>();
   for (const line of text.split('\n')) {
@@ -17,16 +17,16 @@ export function readRanks(text: string): Ranks {
   return ranks;
 }
 
-/** Words are far shorter. Of a longer piece each so many bytes are merged alone: the time grows with their square. */
+/** Longer pieces are merged in parts of this many bytes: the time grows with the square. Words are shorter. */
 const PIECE_MAX = 512;
-/** Tokens that two texts may make together beyond what they make apart: twice the most that was ever found. */
+/** The most tokens that joining two texts may add: twice the highest number ever found. */
 const SEAM = 8;
 
 /**
- * Tokens that a text makes, and a seam's, so that it makes no more wherever it stands. What looks like a special token
- * counts as the text that it is. Rests after every piece, for whoever else wants to count.
+ * Counts a text's tokens plus SEAM, an upper bound wherever the text stands. Special tokens count as plain text. Yields
+ * after every piece, so that other counts can go on.
  */
-export function* countTokens(text: string, { ranks, pieces }: Vocabulary): Generator<void, number> {
+export function* countTokens(text: string, { ranks, pieces }: TokenVocabulary): Generator<void, number> {
   let tokens = SEAM;
   for (const [piece] of text.matchAll(pieces)) {
     const bytes = Buffer.from(piece).toString('latin1');
@@ -34,7 +34,7 @@ export function* countTokens(text: string, { ranks, pieces }: Vocabulary): Gener
     else {
       for (let at = 0; at < bytes.length; at += PIECE_MAX) {
         if (at > 0) tokens += SEAM;
-        tokens += merged(bytes.slice(at, at + PIECE_MAX), ranks);
+        tokens += countMerged(bytes.slice(at, at + PIECE_MAX), ranks);
         yield;
       }
     }
@@ -43,8 +43,8 @@ export function* countTokens(text: string, { ranks, pieces }: Vocabulary): Gener
   return tokens;
 }
 
-/** How many tokens remain when, again and again, the two neighbours of the lowest rank have become one. */
-function merged(bytes: string, ranks: Ranks): number {
+/** Counts the tokens that remain after merging, again and again, the neighbours of the lowest rank. */
+function countMerged(bytes: string, ranks: Ranks): number {
   const starts = Array.from({ length: bytes.length + 1 }, (_, at) => at);
   const rankOf = (pair: number): number => {
     const end = starts[pair + 2];

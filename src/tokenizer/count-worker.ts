@@ -2,43 +2,42 @@ import cl100k from 'gpt-tokenizer/data/cl100k_base.tiktoken' with { type: 'file'
 import o200k from 'gpt-tokenizer/data/o200k_base.tiktoken' with { type: 'file' };
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 import type { Tokenizer } from '../core/tokenizer.ts';
-import { countTokens, readRanks, type Vocabulary } from './byte-pairs.ts';
+import { countTokens, readRanks, type TokenVocabulary } from './byte-pairs.ts';
 
 export interface CountRequest {
   readonly id: number;
   readonly name: Tokenizer;
   readonly texts: readonly string[];
-  /** When nobody waits any more, ms since 1970. */
+  /** The deadline, ms since 1970. */
   readonly until: number;
 }
 
 export interface CountAnswer {
   readonly id: number;
-  /** Null: not known in time. */
+  /** Null after the deadline. */
   readonly tokens: number | null;
   readonly error?: string;
 }
 
-/** Counts beside the event loop: reading a vocabulary takes 200 ms, and 40 MB. One message in, one out. */
+/** Counts outside the event loop's thread: a vocabulary takes 200 ms and 40 MB. One answer for each request. */
 declare const self: {
   onmessage: ((event: { readonly data: CountRequest }) => void) | null;
   postMessage(answer: CountAnswer): void;
 };
 
-/** The files of the ranks, and what matches the pieces. */
+/** The files of the ranks, and the patterns of the pieces. */
 const TABLES: Readonly<Record<Tokenizer, { readonly file: string; readonly pieces: RegExp }>> = {
   o200k_base: { file: o200k, pieces: O200K_TOKEN_SPLIT_REGEX },
   cl100k_base: { file: cl100k, pieces: CL100K_TOKEN_SPLIT_REGEX },
 };
 
-const vocabularies = new Map<Tokenizer, Promise<Vocabulary>>();
+const vocabularies = new Map<Tokenizer, Promise<TokenVocabulary>>();
 
-/** So many ms of one, and whoever is smaller goes first: a short prompt need not wait for long ones, nor equals for each other. */
-const TURN_MS = 5;
+/** The time slice of a job, ms. Smaller jobs go first, and equal ones take turns. */
+const SLICE_MS = 5;
 
 interface Job extends CountRequest {
   readonly counting: Iterator<void, number>;
-  /** Characters. */
   readonly size: number;
 }
 const jobs = new Set<Job>();
@@ -48,32 +47,32 @@ self.onmessage = async ({ data }) => {
     const vocabulary = vocabularies.get(data.name) ?? load(data.name);
     vocabularies.set(data.name, vocabulary);
     const size = data.texts.reduce((sum, { length }) => sum + length, 0);
-    jobs.add({ ...data, counting: total(data.texts, await vocabulary), size });
-    if (jobs.size === 1) takeTurns();
+    jobs.add({ ...data, counting: countAll(data.texts, await vocabulary), size });
+    if (jobs.size === 1) runSlices();
   } catch (error) {
-    tellError(data.id, error);
+    postError(data.id, error);
   }
 };
 
-function takeTurns(): void {
+function runSlices(): void {
   const job = [...jobs].reduce((least, one) => (one.size < least.size ? one : least));
   try {
-    const tokens = turn(job);
+    const tokens = runSlice(job);
     if (tokens !== undefined) {
       jobs.delete(job);
       self.postMessage({ id: job.id, tokens });
     }
   } catch (error) {
     jobs.delete(job);
-    tellError(job.id, error);
+    postError(job.id, error);
   }
-  // Whoever asked meanwhile is heard first.
-  if (jobs.size > 0) setImmediate(takeTurns);
+  // Lets new requests in first.
+  if (jobs.size > 0) setImmediate(runSlices);
 }
 
-/** Its tokens; null when it is too late for them, undefined when it needs another turn. */
-function turn({ counting, until }: Job): number | null | undefined {
-  const end = Date.now() + TURN_MS;
+/** Returns the tokens; null after the deadline, undefined when another slice is needed. */
+function runSlice({ counting, until }: Job): number | null | undefined {
+  const end = Date.now() + SLICE_MS;
   for (let now = Date.now(); now < end; now = Date.now()) {
     if (now > until) return null;
     const { done, value } = counting.next();
@@ -82,16 +81,16 @@ function turn({ counting, until }: Job): number | null | undefined {
   return undefined;
 }
 
-function tellError(id: number, error: unknown): void {
+function postError(id: number, error: unknown): void {
   self.postMessage({ id, tokens: null, error: error instanceof Error ? error.message : String(error) });
 }
 
-async function load(name: Tokenizer): Promise<Vocabulary> {
+async function load(name: Tokenizer): Promise<TokenVocabulary> {
   const { file, pieces } = TABLES[name];
   return { ranks: readRanks(await Bun.file(file).text()), pieces };
 }
 
-function* total(texts: readonly string[], vocabulary: Vocabulary): Generator<void, number> {
+function* countAll(texts: readonly string[], vocabulary: TokenVocabulary): Generator<void, number> {
   let sum = 0;
   for (const text of texts) sum += yield* countTokens(text, vocabulary);
   return sum;

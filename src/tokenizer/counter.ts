@@ -1,26 +1,26 @@
 import type { Tokenizer } from '../core/tokenizer.ts';
 import type { CountAnswer, CountRequest } from './count-worker.ts';
 
-/** The longest that a count may take, reading its vocabulary included, ms. */
+/** The longest time of a count, loading the vocabulary included, ms. */
 const DEADLINE_MS = 1_000;
-/** Characters that are counted at most, of all texts together: what lies beyond holds up whoever counts next. */
+/** The most characters of a count, all texts together, so that it does not delay others. */
 const CHARACTERS_MAX = 1_000_000;
-/** An unused worker is ended after so long, and its memory given back, ms. */
+/** After this long an idle worker is ended to free its memory, ms. */
 const IDLE_MS = 60_000;
 
 export interface TokenCounter {
-  /** Tokens that these texts make at most, wherever they stand; null where it cannot be told in time. Never rejects. */
+  /** Returns the most tokens that these texts make wherever they stand; null if the deadline passes. Never rejects. */
   count(name: Tokenizer, texts: readonly string[]): Promise<number | null>;
 }
 
-/** Counts in one worker, started when it is needed. Neither keeps the process alive. */
+/** Counts in one worker, started when needed. Neither keeps the process alive. */
 export function createTokenCounter(onError: (message: string) => void): TokenCounter {
   let worker: Worker | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let lastId = 0;
   const waiting = new Map<number, (tokens: number | null) => void>();
 
-  function started(): Worker {
+  function ensureWorker(): Worker {
     clearTimeout(idle);
     idle = setTimeout(end, IDLE_MS);
     idle.unref();
@@ -32,14 +32,14 @@ export function createTokenCounter(onError: (message: string) => void): TokenCou
       if (error !== undefined) onError(error);
       waiting.get(id)?.(tokens);
     };
-    /** One that has ended answers nobody; the next count starts another. */
-    const gone = (why: string) => {
+    /** The next count starts another worker. */
+    const onGone = (why: string) => {
       if (worker !== begun) return;
       onError(why);
       end();
     };
-    begun.onerror = ({ message }) => gone(message);
-    begun.addEventListener('close', () => gone('the worker that counts has ended'));
+    begun.onerror = ({ message }) => onGone(message);
+    begun.addEventListener('close', () => onGone('the worker that counts has ended'));
     return begun;
   }
 
@@ -63,7 +63,7 @@ export function createTokenCounter(onError: (message: string) => void): TokenCou
         });
         const request: CountRequest = { id, name, texts, until: Date.now() + DEADLINE_MS };
         try {
-          started().postMessage(request);
+          ensureWorker().postMessage(request);
         } catch (cause) {
           onError(String(cause));
           waiting.get(id)?.(null);

@@ -1,4 +1,4 @@
-/** A vocabulary, imported as a file: the path where it can be read. */
+/** A vocabulary imported as a file: its path. */
 declare module 'gpt-tokenizer/data/*.tiktoken' {
   const path: string;
   export default path;

@@ -1,11 +1,11 @@
-/** The longest time that setTimeout can take, in ms. */
+/** The longest delay that setTimeout accepts, in ms. */
 const TIMEOUT_MAX = 2_147_483_647;
 
 /**
- * One alarm for all the deadlines of a call, set anew before each wait. Setting it later costs
- * nothing: a timer that fires too early looks at the time and sleeps on.
+ * One alarm for all the deadlines of a call, set again before each wait. Moving it later costs nothing: a timer that
+ * fires too early checks the time and sleeps again.
  */
-export class Alarm {
+export class DeadlineAlarm {
   readonly #ring: () => void;
   #at = Number.POSITIVE_INFINITY;
   #due = Number.POSITIVE_INFINITY;
@@ -15,7 +15,7 @@ export class Alarm {
     this.#ring = ring;
   }
 
-  /** Rings at this time (ms on performance.now's clock), and not at the one set before. */
+  /** Rings at `at` (ms on performance.now's clock) instead of the time set before. */
   set(at: number): void {
     this.#at = at;
     if (this.#timer === null || at < this.#due) this.#sleep(performance.now());

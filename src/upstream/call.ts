@@ -1,16 +1,17 @@
 import type { ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { InProcessCall } from './in-process-call.ts';
-import type { MakeRoom, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import type { ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 import { WireCall } from './wire-call.ts';
 
 /**
- * Starts a call: the request is on its way when this returns. Never throws.
+ * Starts a call: the request is being sent when this returns. Never throws.
  *
- * `totalDeadlineAt` is a time on performance.now's clock, in ms: attempts of one request share it.
- * A connection must stand within `connectMs` of now. A streamed call must show its first content part within
- * `firstTokenMs` of now, and bytes within `idleMs` of each read after that. A call that is not streamed shows nothing
- * before its end, so beyond its connection only the total binds it.
+ * The connection must be established within `connectMs`. A stream must yield its first content part within
+ * `firstTokenMs`, then bytes within `idleMs` of each read. Once connected, a call without a stream has only the total
+ * deadline.
+ *
+ * @param totalDeadlineAt ms on performance.now's clock, shared by all attempts of one request
  */
 export function openCall(
   target: UpstreamTarget,
@@ -18,9 +19,9 @@ export function openCall(
   deadlines: Deadlines,
   totalDeadlineAt: number,
   trace: TraceHeaders | null = null,
-  makeRoom: MakeRoom = () => true,
+  reserveBytes: ReserveBytes = () => true,
 ): UpstreamCall {
   const { adapter } = target;
   if (adapter.kind === 'in-process') return new InProcessCall(adapter, call, deadlines, totalDeadlineAt);
-  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt, trace, makeRoom);
+  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt, trace, reserveBytes);
 }

@@ -1,44 +1,41 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 
 /**
- * Follows the parts of one answer: which of its choices have finished, and whether it is whole.
- * Drops what comes for a choice after its finish, so that nothing is said twice.
+ * Tracks which choices of an answer have finished, and whether the answer is complete. Drops parts of a choice that
+ * arrive after its finish, so that nothing is repeated.
  */
-export class Completion {
+export class AnswerCompletion {
   readonly #choices: number;
   readonly #finishes = new Set<number>();
   #usageAfterFinish = false;
-  /** True once a content part came. */
+  /** True after the first content part. */
   started = false;
   /** Set by the part that broke the answer. */
   failure: ProviderFailure | null = null;
 
-  /** `choices`: how many were asked for. */
+  /** @param choices the number requested */
   constructor(choices: number) {
     this.#choices = choices;
   }
 
-  /** Every choice has had its finish: only usage may be missing. */
+  /** Every choice has finished: only usage may be missing. */
   get finished(): boolean {
     return this.#finishes.size === this.#choices;
   }
 
-  /**
-   * Nothing more is to come. A usage seen before the last finish may be a running count, so only
-   * one behind it ends the answer.
-   */
+  /** No part is missing. A usage before the last finish may be a running count, so only a later one ends the answer. */
   get complete(): boolean {
     return this.finished && this.#usageAfterFinish;
   }
 
-  /** Adds a part to `batch` if it belongs there. Returns false once no further part does. */
+  /** Adds a part to `batch` if it belongs to the answer. Returns false once no further part can. */
   add(part: StreamPart, batch: StreamPart[]): boolean {
     if (part.type === 'usage') {
       batch.push(part);
       this.#usageAfterFinish = this.finished;
       return !this.complete;
     }
-    // Whoever has finished every choice has answered, whatever noise follows.
+    // The answer stands, whatever noise follows its last finish.
     if (this.finished) return true;
     if (part.type === 'failure') {
       this.failure = part.failure;

@@ -2,11 +2,11 @@ import type { ProviderFailure } from '../contract/parts.ts';
 import { SECRET, scrub } from '../telemetry/secrets.ts';
 
 const MESSAGE_MAX = 300;
-/** Characters of a finish reason; the longest known has 33. */
+/** The most characters of a finish reason; the longest known has 33. */
 const REASON_MAX = 64;
 
-/** Ends a call from within with a failure that is already understood. */
-export class Broken extends Error {
+/** Ends a call with a failure that is already classified. */
+export class UpstreamError extends Error {
   readonly failure: ProviderFailure;
 
   constructor(kind: ProviderFailure['kind'], message: string, status?: number) {
@@ -15,7 +15,7 @@ export class Broken extends Error {
   }
 }
 
-/** Codes of fetch that come before a byte of the request could be written. Certificates follow by pattern. */
+/** fetch's error codes from before any byte of the request was written. Certificate errors match a pattern. */
 const NEVER_CONNECTED = new Set([
   'ECONNREFUSED',
   'ConnectionRefused',
@@ -30,38 +30,38 @@ const NEVER_CONNECTED = new Set([
 ]);
 const CERTIFICATE = /CERT|ISSUER|TLS|SSL|UNABLE_TO|SIGNATURE/;
 
-/** True where an error of fetch tells that there was no connection: nothing was sent. */
+/** Whether fetch's error means that no connection was made, so nothing was sent. */
 export function neverConnected(error: unknown): boolean {
   const code = codeOf(error);
   return code === '' || NEVER_CONNECTED.has(code) || CERTIFICATE.test(code);
 }
 
-/** Why fetch gave no response. Its own words are left out: they can hold an address or a header. */
+/** The failure of a fetch without a response. Omits fetch's message, which can hold an address or a header. */
 export function openFailure(error: unknown, sent: boolean): ProviderFailure {
-  if (error instanceof Broken) return error.failure;
+  if (error instanceof UpstreamError) return error.failure;
   const code = codeOf(error);
   const message = sent ? 'the connection broke before an answer' : 'no connection';
   return { kind: 'connect', message: code ? `${message} (${code})` : message };
 }
 
-/** Why the body broke off. */
+/** The failure of a body that broke off. */
 export function bodyFailure(error: unknown): ProviderFailure {
-  if (error instanceof Broken) return error.failure;
+  if (error instanceof UpstreamError) return error.failure;
   const code = codeOf(error);
   return { kind: 'cut', message: `the answer broke off${code ? ` (${code})` : ''}` };
 }
 
-/** The code of an error; empty for none. */
+/** An error's code, or an empty string. */
 export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' ? error.code : '';
 }
 
 /**
- * A failure fit for logs and callers: short, in one line that nothing in it turns around, and without the key or a piece of
- * it, should an upstream echo it.
+ * Makes a failure's message safe for logs and callers: short, one line, no control or bidirectional characters, and
+ * without the key or a piece of it that an upstream may echo.
  */
-export function tidyFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
+export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
   let { message } = failure;
   if (apiKey) message = withoutKey(message, apiKey);
   message = scrub(message)
@@ -71,20 +71,20 @@ export function tidyFailure(failure: ProviderFailure, apiKey: string | null): Pr
   return message === failure.message ? failure : { ...failure, message };
 }
 
-/** A finish reason of the provider's own, which is told as it is and kept; empty where it is long, or holds what must not be told. */
-export function tidyReason(raw: string, apiKey: string | null): string {
-  return raw.length <= REASON_MAX && isHarmless(raw, apiKey) ? raw : '';
+/** The provider's own finish reason; empty where it is too long or may hold a secret. */
+export function sanitizeReason(raw: string, apiKey: string | null): string {
+  return raw.length <= REASON_MAX && isFreeOfSecrets(raw, apiKey) ? raw : '';
 }
 
-/** Whether a text of the upstream's holds neither its key nor what looks like a secret. */
-export function isHarmless(text: string, apiKey: string | null): boolean {
+/** Whether an upstream's text holds neither its key nor anything that looks like a secret. */
+export function isFreeOfSecrets(text: string, apiKey: string | null): boolean {
   return scrub(text) === text && (!apiKey || withoutKey(text, apiKey) === text);
 }
 
-/** Pieces of a key from this length on are left out. */
+/** The shortest piece of a key that is removed. */
 const PIECE_MIN = 4;
 
-/** Without a key that may be too short to be looked for in every text, or was cut at the text's end. */
+/** Removes the key: it may be too short for the general scan, or be cut off at the end of the text. */
 function withoutKey(text: string, apiKey: string): string {
   const rest = text.replaceAll(apiKey, SECRET);
   const end = rest.endsWith('…') ? -1 : undefined;

@@ -1,30 +1,26 @@
 import type { Frame } from '../contract/provider.ts';
 
-/** Characters of one frame at most. */
+/** The most characters of one frame. */
 const FRAME_MAX = 1_048_576;
 
-/**
- * A push parser from the text of a stream to frames. Where the text is cut between pushes makes
- * no difference. Pure: no bytes, sockets or time.
- */
+/** A push parser from a stream's text to frames. The boundaries between pushes make no difference. */
 export interface FrameParser {
   push(text: string): readonly Frame[];
-  /** The text is over: what an unfinished last frame still gives. */
+  /** Ends the text. Returns the frames of an unfinished last line. */
   end(): readonly Frame[];
-  /** True once a frame was larger than allowed. What follows is not read. */
+  /** True once a frame was too large. The rest is not read. */
   readonly overflowed: boolean;
 }
 
-/** A fresh parser for one stream. */
 export function frameParser(kind: 'sse' | 'ndjson', frameMax = FRAME_MAX): FrameParser {
   return kind === 'sse' ? new SseParser(frameMax) : new NdjsonParser(frameMax);
 }
 
-/** Cuts text into lines ended by LF, CR or CRLF. */
+/** Splits text into lines that end with LF, CR or CRLF. */
 abstract class LineParser implements FrameParser {
   #rest = '';
   #started = false;
-  /** The last push ended with CR: an LF at the start of the next belongs to it. */
+  /** The last push ended with CR, so a leading LF of the next one belongs to it. */
   #afterCr = false;
   readonly #frameMax: number;
   overflowed = false;
@@ -44,7 +40,7 @@ abstract class LineParser implements FrameParser {
     if (this.#afterCr && text.charCodeAt(from) === 0x0a) from++;
     this.#afterCr = false;
     from = this.#lines(text, from, frames);
-    // Only new text is searched for line ends, so that a long line in small pieces stays linear.
+    // Only new text is searched for line ends, so that a long line in small pieces takes linear time.
     if (from < text.length && !this.overflowed) this.#rest += text.slice(from);
     if (this.#rest.length + this.pending() > this.#frameMax) this.#overflow();
     return frames;
@@ -57,14 +53,14 @@ abstract class LineParser implements FrameParser {
     return frames;
   }
 
-  /** Reads a whole line, without its end. */
+  /** Reads a whole line, without its line end. */
   protected abstract line(line: string, frames: Frame[]): void;
-  /** Reads what stood behind the last line end. */
+  /** Reads the text after the last line end. */
   protected abstract last(rest: string, frames: Frame[]): void;
-  /** Characters kept of a frame whose end has not come. */
+  /** Buffered characters of an unfinished frame. */
   protected abstract pending(): number;
 
-  /** Reads whole lines; returns where the unfinished one starts. */
+  /** Reads whole lines; returns the start of the unfinished one. */
   #lines(text: string, start: number, frames: Frame[]): number {
     let from = start;
     let lf = text.indexOf('\n', from);
@@ -95,10 +91,10 @@ abstract class LineParser implements FrameParser {
   }
 }
 
-/** Server-sent events by the WHATWG's rules; `id` and `retry` mean nothing here. */
+/** Server-sent events by the WHATWG's rules, without `id` and `retry`. */
 class SseParser extends LineParser {
   #event = '';
-  /** Null until a `data` line came: an event without one is not dispatched. */
+  /** Null before the first `data` line: an event without one is not dispatched. */
   #data: string | null = null;
 
   protected line(line: string, frames: Frame[]): void {
@@ -127,7 +123,7 @@ class SseParser extends LineParser {
   }
 }
 
-/** One JSON text a line; the last may lack its line end. */
+/** One JSON text per line; the last line end is optional. */
 class NdjsonParser extends LineParser {
   protected line(line: string, frames: Frame[]): void {
     if (line.trim() !== '') frames.push({ event: '', data: line });

@@ -1,8 +1,8 @@
 import type { WireAdapter } from '../contract/provider.ts';
-import { Broken } from './failures.ts';
+import { UpstreamError } from './failures.ts';
 import type { TraceHeaders, UpstreamTarget } from './upstream-call.ts';
 
-/** Headers of no vendor that an adapter may set. */
+/** Vendor-neutral headers that an adapter may set. */
 const STANDARD = new Set([
   'accept-language',
   'content-language',
@@ -12,19 +12,19 @@ const STANDARD = new Set([
   'traceparent',
   'tracestate',
 ]);
-/** Vendors' own headers. Those of an adapter's dialect come on top: `mistral-…` for `mistral`. */
+/** Vendor headers. An adapter may also set those of its dialect: `mistral-…` for `mistral`. */
 const VENDOR = /^(?:x|openai|anthropic)-[a-z0-9_-]+$/;
-/** Of those, what says who asks, from where or for whom, and what makes a request another one. */
+/** Vendor headers that identify the client or its address, or that rewrite the request: not allowed. */
 const FORWARDING =
   /^x-(?:forward|real-|client-ip|cluster-client|remote|true-client|original|originating|envoy|host|http-|method|rewrite|proxy|accel)/;
-/** A key goes where `auth` says, and nowhere else. */
+/** Only `auth` decides which header carries the key. */
 const CREDENTIAL =
   /(?:^|[-_])(?:authorization|authenticate|cookie2?|password|api[-_]?key|auth[-_]?key|(?:auth|access)[-_]?token)$/;
-/** Headers of the connection. Not even a key goes there. */
+/** Headers of the connection. Not even a key may use them. */
 const FRAMING =
   /^(?:host|connection|keep-alive|content-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|proxy-.*|sec-.*|via|forwarded)$/;
 
-/** Whether an adapter may set a header; what it may not is left out. `name` in any case. */
+/** Whether an adapter may set a header; others are omitted. @param name in any letter case */
 function mayBeSet(name: string, dialect: string): boolean {
   const lower = name.toLowerCase();
   if (STANDARD.has(lower)) return true;
@@ -32,12 +32,15 @@ function mayBeSet(name: string, dialect: string): boolean {
   return isVendors && !FRAMING.test(lower) && !FORWARDING.test(lower) && !CREDENTIAL.test(lower);
 }
 
-/** Headers that a target gets with every call of a kind, by whether it is streamed: [JSON, stream]. */
-const standing = new WeakMap<UpstreamTarget, [Headers | null, Headers | null]>();
+/** Headers shared by a target's calls: [JSON, stream]. */
+const sharedHeaders = new WeakMap<UpstreamTarget, [Headers | null, Headers | null]>();
 
 /**
- * Headers of a call, built from nothing: none of the caller's goes upstream. `own` are those that the adapter wants.
- * Made once for calls whose adapter adds none. Throws for a key no header can hold.
+ * Builds the headers of a call. None of the caller's headers goes upstream. Calls whose adapter adds no headers share
+ * one object per target.
+ *
+ * @param own the adapter's headers
+ * @throws UpstreamError for a key that no header can carry
  */
 export function callHeaders(
   adapter: WireAdapter,
@@ -46,18 +49,18 @@ export function callHeaders(
   stream: boolean,
 ): Headers {
   for (const _ in own) return buildHeaders(adapter, own, target, stream);
-  let made = standing.get(target);
-  if (!made) {
-    made = [null, null];
-    standing.set(target, made);
+  let shared = sharedHeaders.get(target);
+  if (!shared) {
+    shared = [null, null];
+    sharedHeaders.set(target, shared);
   }
   const at = stream ? 1 : 0;
-  made[at] ??= buildHeaders(adapter, own, target, stream);
-  return made[at];
+  shared[at] ??= buildHeaders(adapter, own, target, stream);
+  return shared[at];
 }
 
-/** The same with a trace's context; the headers of a call may be those of others, too. */
-export function traced(headers: Headers, trace: TraceHeaders | null): Headers {
+/** Copies the headers and adds a trace's context: a call may share its headers with others. */
+export function withTrace(headers: Headers, trace: TraceHeaders | null): Headers {
   if (!trace) return headers;
   const own = new Headers(headers);
   for (const [name, value] of Object.entries(trace)) own.set(name, value);
@@ -81,11 +84,11 @@ function buildHeaders(
   if (dial?.hostHeader) headers.set('host', dial.hostHeader);
   if (apiKey !== null) {
     const { header, prefix } = adapter.auth;
-    if (FRAMING.test(header.toLowerCase())) throw new Broken('auth', `no key goes into the header ${header}`);
+    if (FRAMING.test(header.toLowerCase())) throw new UpstreamError('auth', `no key goes into the header ${header}`);
     try {
       headers.set(header, prefix + apiKey);
     } catch {
-      throw new Broken('auth', 'the API key holds characters that no header can carry');
+      throw new UpstreamError('auth', 'the API key holds characters that no header can carry');
     }
   }
   return headers;

@@ -1,24 +1,24 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
-import { Completion } from './completion.ts';
-import { tidyFailure } from './failures.ts';
+import { AnswerCompletion } from './completion.ts';
+import { sanitizeFailure } from './failures.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 
-/** Parts taken at once from an adapter that does not pause. */
+/** The most parts read at once from an adapter that does not pause. */
 const BATCH_MAX = 256;
 
-/** Runs an adapter's own answer under the same deadlines as a call over the wire. */
+/** Runs an in-process adapter under the same deadlines as a call over the wire. */
 export class InProcessCall implements UpstreamCall {
   readonly dropped: readonly string[];
   readonly sent = true;
   readonly requestId = null;
   readonly #parts: Iterator<StreamPart | Pause> | null;
-  readonly #completion: Completion;
+  readonly #completion: AnswerCompletion;
   readonly #deadlines: Deadlines;
   readonly #firstContentBy: number;
   readonly #totalBy: number;
-  /** When the last pause ends; pauses follow one another on this schedule, not on the reader's. */
+  /** When the last pause ends. Pauses follow this schedule, however slow the reader is. */
   #due: number;
   /** Length of that pause, in ms. */
   #lastPause = 0;
@@ -27,12 +27,12 @@ export class InProcessCall implements UpstreamCall {
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, deadlines: Deadlines, totalDeadlineAt: number) {
     this.dropped = droppedBy(adapter, call);
-    this.#completion = new Completion(call.request.n ?? 1);
+    this.#completion = new AnswerCompletion(call.request.n ?? 1);
     this.#deadlines = deadlines;
     this.#due = performance.now();
     this.#totalBy = totalDeadlineAt;
     this.#firstContentBy = Math.min(this.#due + deadlines.firstTokenMs, totalDeadlineAt);
-    this.#parts = started(adapter, call);
+    this.#parts = startAnswer(adapter, call);
   }
 
   async read(): Promise<readonly StreamPart[] | null> {
@@ -40,7 +40,7 @@ export class InProcessCall implements UpstreamCall {
     while (!this.#over && batch.length === 0) {
       const failure = (await this.#wait()) ?? this.#take(batch);
       if (failure && !this.#over) {
-        if (!this.#completion.finished) batch.push({ type: 'failure', failure: tidyFailure(failure, null) });
+        if (!this.#completion.finished) batch.push({ type: 'failure', failure: sanitizeFailure(failure, null) });
         this.#end();
       }
     }
@@ -52,7 +52,7 @@ export class InProcessCall implements UpstreamCall {
     this.#wake?.();
   }
 
-  /** Waits out the pause that is due, or until a deadline that comes before it. */
+  /** Waits until the current pause ends, or an earlier deadline. */
   async #wait(): Promise<ProviderFailure | null> {
     const now = performance.now();
     const idleBy = Math.max(now, this.#due - this.#lastPause) + this.#deadlines.idleMs;
@@ -68,11 +68,11 @@ export class InProcessCall implements UpstreamCall {
       });
       this.#wake = null;
     }
-    const late = this.#due > limit || now > this.#totalBy;
-    return late ? { kind: 'timeout', message: 'the answer was too slow' } : null;
+    const isLate = this.#due > limit || now > this.#totalBy;
+    return isLate ? { kind: 'timeout', message: 'the answer was too slow' } : null;
   }
 
-  /** Takes parts up to the next pause that is not over yet. */
+  /** Reads parts up to the next pause that is not over yet. */
   #take(batch: StreamPart[]): ProviderFailure | null {
     try {
       for (let taken = 0; taken < BATCH_MAX && !this.#over; taken++) {
@@ -107,7 +107,7 @@ export class InProcessCall implements UpstreamCall {
   }
 }
 
-/** None where the adapter throws: what it does not heed is a note, and no reason to fail. */
+/** Empty where the adapter throws: this list is informational, not a reason to fail. */
 function droppedBy(adapter: InProcessAdapter, call: ProviderCall): readonly string[] {
   try {
     return adapter.dropped?.(call) ?? [];
@@ -116,8 +116,8 @@ function droppedBy(adapter: InProcessAdapter, call: ProviderCall): readonly stri
   }
 }
 
-/** Null when the adapter throws. */
-function started(adapter: InProcessAdapter, call: ProviderCall): Iterator<StreamPart | Pause> | null {
+/** Starts the adapter's answer; null when the adapter throws. */
+function startAnswer(adapter: InProcessAdapter, call: ProviderCall): Iterator<StreamPart | Pause> | null {
   try {
     return adapter.answer(call)[Symbol.iterator]();
   } catch {

@@ -1,6 +1,6 @@
-import { isHarmless } from './failures.ts';
+import { isFreeOfSecrets } from './failures.ts';
 
-/** Where providers name a request: OpenAI and most others first, then those with a name of their own for it. */
+/** Response headers with the provider's request ID: the common one first, then vendors' own. */
 const HEADERS = [
   'x-request-id',
   // Anthropic, Azure, Mistral, DeepSeek, Moonshot, OpenRouter.
@@ -12,14 +12,14 @@ const HEADERS = [
   'x-generation-id',
 ] as const;
 
-/** Printable, and no longer than any that was seen. */
+/** Printable, of a plausible length. */
 const FORM = /^[\x21-\x7e]{1,128}$/;
 
-/** The provider's own name of a request; null where it gives none that could be one. */
+/** Returns the provider's ID of the request; null where there is no plausible one. */
 export function requestIdOf(headers: Headers, apiKey: string | null): string | null {
   for (const name of HEADERS) {
     const value = headers.get(name);
-    if (value !== null && FORM.test(value) && isHarmless(value, apiKey)) return value;
+    if (value !== null && FORM.test(value) && isFreeOfSecrets(value, apiKey)) return value;
   }
   return null;
 }

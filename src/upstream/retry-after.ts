@@ -1,27 +1,28 @@
-/** A provider that asks for more than a day is taken to mean a day, in ms. */
+/** The longest wait that is accepted from a provider: a day, in ms. */
 const RETRY_AFTER_MAX = 86_400_000;
 
 /**
- * How long a provider asks us to wait, in ms: `retry-after-ms`, else `retry-after` in seconds or as a date; else, with
- * a 429, until the limit that is used up starts anew, by OpenAI's or Anthropic's headers. Dates are compared with `now`
- * (epoch ms). Undefined where it says nothing usable.
+ * Returns the wait that a provider requests, in ms: from `retry-after-ms`, else `retry-after` in seconds or as a date;
+ * else, for a 429, until the exhausted limit resets, by OpenAI's or Anthropic's headers. Undefined if none is usable.
+ *
+ * @param now epoch ms, to compare dates with
  */
 export function retryAfterMs(headers: Headers, now: number, status: number): number | undefined {
   const ms = headers.get('retry-after-ms');
-  if (ms !== null && isNumber(ms)) return bounded(Number(ms));
+  if (ms !== null && isNumber(ms)) return clampWait(Number(ms));
   return retryAfter(headers.get('retry-after'), now) ?? (status === 429 ? untilReset(headers, now) : undefined);
 }
 
 function retryAfter(after: string | null, now: number): number | undefined {
   if (after === null) return undefined;
-  if (isNumber(after)) return bounded(Number(after) * 1_000);
-  // Date.parse takes almost anything with a digit for a date; HTTP's have letters.
+  if (isNumber(after)) return clampWait(Number(after) * 1_000);
+  // Date.parse accepts almost any text with a digit; HTTP dates have letters.
   return /[a-z]{3}/i.test(after) ? untilDate(after, now) : undefined;
 }
 
 const REMAINING = /^(?:x-ratelimit-remaining-([a-z-]+)|(anthropic-(?:ratelimit|priority)-[a-z-]+?)-remaining)$/;
 
-/** The longest wait of the limits of which nothing is left. */
+/** The longest wait among the exhausted limits. */
 function untilReset(headers: Headers, now: number): number | undefined {
   let longest: number | undefined;
   for (const [name, left] of headers) {
@@ -38,12 +39,12 @@ function untilReset(headers: Headers, now: number): number | undefined {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `1s`, `6m0s`, `120ms`, `1h2m3.5s`. A bare number is refused: some mean seconds by it, some a date. */
+/** `1s`, `6m0s`, `120ms`, `1h2m3.5s`. Not a bare number: it may mean seconds or a date. */
 function duration(text: string | null): number | undefined {
   if (text === null || !/^\s*(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\s*$/.test(text)) return undefined;
   let ms = 0;
   for (const [, figure, unit] of text.matchAll(/([\d.]+)(ms|[smhd])/g)) ms += Number(figure) * UNITS[unit!]!;
-  return bounded(ms);
+  return clampWait(ms);
 }
 
 /** RFC 3339, such as `2026-10-07T12:00:00Z`. */
@@ -53,12 +54,12 @@ function instant(text: string | null, now: number): number | undefined {
 
 function untilDate(text: string, now: number): number | undefined {
   const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : bounded(date - now);
+  return Number.isNaN(date) ? undefined : clampWait(date - now);
 }
 
 const isNumber = (text: string): boolean => /^\s*\d+(\.\d+)?\s*$/.test(text);
 
-/** A wait as the gateway counts it, whoever read it from where. */
-export function bounded(ms: number): number {
+/** Limits a wait to whole ms from 0 to a day. */
+export function clampWait(ms: number): number {
   return Math.min(Math.max(0, Math.ceil(ms)), RETRY_AFTER_MAX);
 }

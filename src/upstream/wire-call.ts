@@ -2,35 +2,35 @@ import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
 import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
-import { Alarm } from './alarm.ts';
-import { Completion } from './completion.ts';
-import { type Opened, Opening } from './connection/opening.ts';
-import { Broken, bodyFailure, openFailure, tidyFailure, tidyReason } from './failures.ts';
+import { DeadlineAlarm } from './alarm.ts';
+import { AnswerCompletion } from './completion.ts';
+import { Opening, type OpeningResult } from './connection/opening.ts';
+import { bodyFailure, openFailure, sanitizeFailure, sanitizeReason, UpstreamError } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
-import { callHeaders, traced } from './http-request.ts';
+import { callHeaders, withTrace } from './http-request.ts';
 import { readText } from './read-text.ts';
 import { requestIdOf } from './request-id.ts';
-import { bounded, retryAfterMs } from './retry-after.ts';
-import type { MakeRoom, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import { clampWait, retryAfterMs } from './retry-after.ts';
+import type { ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
-/** Bytes of a JSON answer at most; of a stream in its place too, for all of it is kept until its end. */
+/** The most bytes of a JSON answer, also of a stream sent in place of one: it is kept until its end. */
 const REPLY_MAX = 33_554_432;
-/** Bytes of a stream at most: the longest answers, with 20 probabilities for each token, stay below. */
+/** The most bytes of a stream: the longest answers, with 20 probabilities per token, stay below. */
 const STREAM_MAX = 268_435_456;
-/** Values of a JSON answer, or of an event, at most: one of 100,000 tokens with their probabilities has fewer. */
+/** The most JSON values of an answer or event: 100,000 tokens with their probabilities have fewer. */
 const VALUES_MAX = 2_000_000;
-/** Characters of an event that no nesting makes dear to parse. */
-const HARMLESS = 16_384;
-/** Bytes read of an error's body, and ms waited for it. */
+/** Events up to this many characters are cheap to parse, however nested. */
+const UNCHECKED_MAX = 16_384;
+/** The most bytes of an error's body, and ms to wait for it. */
 const ERROR_MAX = 65_536;
 const ERROR_WAIT = 500;
-/** How long usage is waited for once every choice has finished, in ms. */
+/** How long to wait for usage once every choice has finished, in ms. */
 const USAGE_WAIT = 1_000;
-/** What is read behind a complete answer to keep its connection: ms and bytes. */
+/** Limits, in ms and bytes, for reading past a complete answer to keep its connection. */
 const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
 
-interface Source {
+interface StreamSource {
   readonly bytes: { read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }> };
   readonly decoder: TextDecoder;
   readonly frames: FrameParser;
@@ -42,13 +42,13 @@ function isCompressed(headers: Headers): boolean {
   return coding !== '' && coding !== 'identity';
 }
 
-/** What is dear to parse would hold up everybody else's answers. Throws Broken. */
+/** @throws UpstreamError for JSON so expensive to parse that it would delay other requests */
 function checkForm(text: string): void {
   if (beyondLimits(text, VALUES_MAX))
-    throw new Broken('malformed', 'the answer nests too deep, or has too many values');
+    throw new UpstreamError('malformed', 'the answer nests too deep, or has too many values');
 }
 
-/** One HTTP call through a wire adapter, which translates; all else happens here. */
+/** One HTTP call. The wire adapter translates; this class does the rest. */
 export class WireCall implements UpstreamCall {
   dropped: readonly string[] = [];
   requestId: string | null = null;
@@ -57,15 +57,15 @@ export class WireCall implements UpstreamCall {
   readonly #deadlines: Deadlines;
   readonly #totalBy: number;
   readonly #firstContentBy: number;
-  readonly #alarm = new Alarm(() => this.#late());
-  readonly #completion: Completion;
-  readonly #opened: Promise<Opened> | Opened;
+  readonly #alarm = new DeadlineAlarm(() => this.#onDeadline());
+  readonly #completion: AnswerCompletion;
+  readonly #opened: Promise<OpeningResult> | OpeningResult;
   readonly #stream: boolean;
-  readonly #makeRoom: MakeRoom;
-  /** Bytes that the stream may still have. */
+  readonly #reserveBytes: ReserveBytes;
+  /** Bytes that the stream may still send. */
   #bytesLeft: number;
   #opening: Opening | null = null;
-  #source: Source | null = null;
+  #source: StreamSource | null = null;
   #finishedAt = 0;
   #expired = false;
   #over = false;
@@ -77,18 +77,18 @@ export class WireCall implements UpstreamCall {
     deadlines: Deadlines,
     totalDeadlineAt: number,
     trace: TraceHeaders | null,
-    makeRoom: MakeRoom,
+    reserveBytes: ReserveBytes,
   ) {
     const now = performance.now();
     this.#adapter = adapter;
     this.#apiKey = target.apiKey;
     this.#deadlines = deadlines;
-    this.#makeRoom = makeRoom;
+    this.#reserveBytes = reserveBytes;
     this.#stream = call.stream;
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
     this.#totalBy = totalDeadlineAt;
     this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalDeadlineAt) : totalDeadlineAt;
-    this.#completion = new Completion(call.request.n ?? 1);
+    this.#completion = new AnswerCompletion(call.request.n ?? 1);
     this.#opened = this.#send(target, call, now, trace);
   }
 
@@ -113,17 +113,22 @@ export class WireCall implements UpstreamCall {
     this.#close();
   }
 
-  /** Never throws: what goes wrong is read with the first batch. */
-  #send(target: UpstreamTarget, call: ProviderCall, now: number, trace: TraceHeaders | null): Promise<Opened> | Opened {
+  /** Never throws: the first `read` reports the error. */
+  #send(
+    target: UpstreamTarget,
+    call: ProviderCall,
+    now: number,
+    trace: TraceHeaders | null,
+  ): Promise<OpeningResult> | OpeningResult {
     try {
-      if (this.#totalBy <= now) throw new Broken('timeout', 'no time was left for this attempt');
+      if (this.#totalBy <= now) throw new UpstreamError('timeout', 'no time was left for this attempt');
       const request = this.#adapter.request(call);
-      if ('kind' in request) throw new Broken(request.kind, request.message);
+      if ('kind' in request) throw new UpstreamError(request.kind, request.message);
       const { path, body, dropped, headers: own } = request;
       this.dropped = dropped;
       const { dial } = target;
-      if (!dial) throw new Broken('connect', 'the provider has no http address');
-      const headers = traced(callHeaders(this.#adapter, own, target, call.stream), trace);
+      if (!dial) throw new UpstreamError('connect', 'the provider has no http address');
+      const headers = withTrace(callHeaders(this.#adapter, own, target, call.stream), trace);
       const headBy = this.#firstContentBy;
       const connectBy = Math.min(now + this.#deadlines.connectMs, headBy);
       this.#opening = new Opening(
@@ -133,7 +138,10 @@ export class WireCall implements UpstreamCall {
       return this.#opening.run(body);
     } catch (error) {
       return {
-        error: error instanceof Broken ? error : new Broken('server', 'the adapter could not build the request'),
+        error:
+          error instanceof UpstreamError
+            ? error
+            : new UpstreamError('server', 'the adapter could not build the request'),
       };
     }
   }
@@ -146,16 +154,17 @@ export class WireCall implements UpstreamCall {
     }
     const { response } = opened;
     this.requestId = requestIdOf(response.headers, this.#apiKey);
-    if (response.status < 200 || response.status > 299) return this.#refused(response, batch);
-    // Unpacked, a few bytes can be any number, and nobody asked for that.
-    if (isCompressed(response.headers)) throw new Broken('malformed', 'the answer is compressed, against our request');
+    if (response.status < 200 || response.status > 299) return this.#readError(response, batch);
+    // Decompressed, a few bytes can become any number.
+    if (isCompressed(response.headers))
+      throw new UpstreamError('malformed', 'the answer is compressed, against our request');
     const type = response.headers.get('content-type')?.toLowerCase() ?? '';
-    // A page is what something in between has to say, such as a login or an error.
-    if (type.includes('html')) throw new Broken('malformed', 'the answer is a page of HTML');
+    // An HTML page comes from an intermediary, such as a login or an error page.
+    if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is a page of HTML');
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
-    // The upstream's word on what it sends counts; what it does not say is read as it was asked for.
-    if (framed === null && (type.includes('json') || !this.#stream)) return this.#reply(response, batch);
-    if (!response.body) throw new Broken('malformed', 'the answer was empty');
+    // The upstream's content type decides; without one the answer is read in the requested form.
+    if (framed === null && (type.includes('json') || !this.#stream)) return this.#readReply(response, batch);
+    if (!response.body) throw new UpstreamError('malformed', 'the answer was empty');
     this.#source = {
       bytes: response.body.getReader(),
       decoder: new TextDecoder('utf-8', { ignoreBOM: true }),
@@ -164,8 +173,8 @@ export class WireCall implements UpstreamCall {
     };
   }
 
-  /** A status outside 2xx. Its body only explains: a slow or broken one does not hide the status. */
-  async #refused(response: Response, batch: StreamPart[]): Promise<void> {
+  /** Reads a status outside 2xx. Its body only explains: a slow or broken one does not hide the status. */
+  async #readError(response: Response, batch: StreamPart[]): Promise<void> {
     const { status, headers } = response;
     if (status >= 300 && status < 400) {
       return this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
@@ -184,40 +193,40 @@ export class WireCall implements UpstreamCall {
     this.#fail(wait === undefined ? failure : { ...failure, retryAfterMs: wait }, batch);
   }
 
-  async #reply(response: Response, batch: StreamPart[]): Promise<void> {
-    const { text, cut } = await readText(response, REPLY_MAX, this.#makeRoom);
+  async #readReply(response: Response, batch: StreamPart[]): Promise<void> {
+    const { text, cut } = await readText(response, REPLY_MAX, this.#reserveBytes);
     if (this.#over) return;
-    if (cut) throw new Broken('malformed', 'the answer was too large');
+    if (cut) throw new UpstreamError('malformed', 'the answer was too large');
     checkForm(text);
-    if (this.#take(() => this.#adapter.reply(text), batch)) this.#endOfBytes();
+    if (this.#addParts(() => this.#adapter.reply(text), batch)) this.#endOfBytes();
   }
 
   /** One read from the network. */
-  async #advance(source: Source, batch: StreamPart[]): Promise<void> {
-    this.#alarm.set(this.#nextBy());
+  async #advance(source: StreamSource, batch: StreamPart[]): Promise<void> {
+    this.#alarm.set(this.#readDeadline());
     const { done, value } = await source.bytes.read();
     if (this.#over) return;
     this.#bytesLeft -= value?.length ?? 0;
-    if (this.#bytesLeft < 0) throw new Broken('malformed', 'the answer was too large');
-    // While the caller is busy with these parts, the upstream is not idle.
+    if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
+    // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
     const text = done ? source.decoder.decode() : source.decoder.decode(value, { stream: true });
     if (!this.#frames(source, source.frames.push(text), batch)) return;
-    if (source.frames.overflowed) throw new Broken('malformed', 'an event of the answer was too large');
+    if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
     if (done && this.#frames(source, source.frames.end(), batch)) this.#endOfBytes();
   }
 
   /** Returns false once the call is over. */
-  #frames(source: Source, frames: ReturnType<FrameParser['push']>, batch: StreamPart[]): boolean {
+  #frames(source: StreamSource, frames: ReturnType<FrameParser['push']>, batch: StreamPart[]): boolean {
     for (const frame of frames) {
-      if (frame.data.length > HARMLESS) checkForm(frame.data);
-      if (!this.#take(() => source.reader.read(frame), batch)) return false;
+      if (frame.data.length > UNCHECKED_MAX) checkForm(frame.data);
+      if (!this.#addParts(() => source.reader.read(frame), batch)) return false;
     }
     return true;
   }
 
-  /** Takes what the adapter made. Returns false once the call is over. */
-  #take(translate: () => readonly StreamPart[], batch: StreamPart[]): boolean {
+  /** Adds the adapter's parts to the batch. Returns false once the call is over. */
+  #addParts(translate: () => readonly StreamPart[], batch: StreamPart[]): boolean {
     let parts: readonly StreamPart[];
     try {
       parts = translate();
@@ -226,8 +235,8 @@ export class WireCall implements UpstreamCall {
       return false;
     }
     for (const part of parts) {
-      const told = part.type === 'finish' ? { ...part, raw: tidyReason(part.raw, this.#apiKey) } : part;
-      if (this.#completion.add(told, batch)) continue;
+      const clean = part.type === 'finish' ? { ...part, raw: sanitizeReason(part.raw, this.#apiKey) } : part;
+      if (this.#completion.add(clean, batch)) continue;
       if (this.#completion.failure) this.#fail(this.#completion.failure, batch);
       else this.#finish();
       return false;
@@ -236,8 +245,8 @@ export class WireCall implements UpstreamCall {
     return true;
   }
 
-  /** Until when the next read may take. */
-  #nextBy(): number {
+  /** Deadline of the next read. */
+  #readDeadline(): number {
     if (this.#finishedAt > 0) return Math.min(this.#finishedAt + USAGE_WAIT, this.#totalBy);
     if (!this.#completion.started || !this.#stream) return this.#firstContentBy;
     return Math.min(performance.now() + this.#deadlines.idleMs, this.#totalBy);
@@ -245,22 +254,21 @@ export class WireCall implements UpstreamCall {
 
   #endOfBytes(): void {
     if (!this.#completion.finished) {
-      // What never began was no answer; what did was cut.
-      throw new Broken(this.#completion.started ? 'cut' : 'malformed', 'the answer ended without a finish');
+      throw new UpstreamError(this.#completion.started ? 'cut' : 'malformed', 'the answer ended without a finish');
     }
     this.#over = true;
     this.#alarm.clear();
   }
 
-  /** The answer is whole, whether or not the upstream has closed it. */
+  /** The answer is complete, whether or not the upstream has closed it. */
   #finish(): void {
     this.#over = true;
     if (this.#source) void this.#drain(this.#source.bytes);
     else this.#alarm.clear();
   }
 
-  /** Reads a stream's end, as far as it comes soon: only a body read whole leaves its connection to the next call. */
-  async #drain(bytes: Source['bytes']): Promise<void> {
+  /** Reads a stream to its end, if that comes soon: only then can the next call reuse the connection. */
+  async #drain(bytes: StreamSource['bytes']): Promise<void> {
     this.#alarm.set(performance.now() + DRAIN_WAIT);
     try {
       for (let left = DRAIN_MAX; left > 0; ) {
@@ -269,12 +277,12 @@ export class WireCall implements UpstreamCall {
         left -= value.length;
       }
     } catch {
-      // The answer is complete: how its connection ends is nobody's concern.
+      // The answer is complete: the end of its connection does not matter.
     }
     this.#close();
   }
 
-  #late(): void {
+  #onDeadline(): void {
     if (this.#opening?.ring()) return;
     this.#expired = true;
     this.#opening?.abort();
@@ -285,12 +293,12 @@ export class WireCall implements UpstreamCall {
     return { kind: 'timeout', message };
   }
 
-  /** Ends the call; with a failure, unless only usage was missing or nobody listens any more. */
+  /** Ends the call. Reports the failure unless only usage was missing or the call was over. */
   #fail(failure: ProviderFailure, batch: StreamPart[]): void {
     if (!this.#over && !this.#completion.finished) {
       const { retryAfterMs: wait } = failure;
-      const told = wait === undefined ? failure : { ...failure, retryAfterMs: bounded(wait) };
-      batch.push({ type: 'failure', failure: tidyFailure(told, this.#apiKey) });
+      const limited = wait === undefined ? failure : { ...failure, retryAfterMs: clampWait(wait) };
+      batch.push({ type: 'failure', failure: sanitizeFailure(limited, this.#apiKey) });
     }
     this.#over = true;
     this.#close();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { isStrong, parseKey } from '../../src/access/key.ts';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { tempFolder } from '../store/support.ts';
 
@@ -10,7 +10,7 @@ const SECRET = 'abcdefghij_lmnopqrst-v'; // 22 characters, the fewest
 const KEY = `sb_live_abc123_${SECRET}`;
 
 describe('the form of a key', () => {
-  test('the first underscore after the ID divides it from a secret that may hold more', () => {
+  test('the first underscore after the ID separates it from a secret that may contain more', () => {
     expect(parseKey(KEY)).toEqual({ id: 'abc123', secret: SECRET });
     expect(parseKey('sb_live_id__a_b')).toEqual({ id: 'id', secret: '_a_b' });
   });
@@ -44,7 +44,7 @@ async function open(file: string, clock = { now: 1_000_000 }, refreshMs?: number
 }
 
 describe('authenticate', () => {
-  test('a made key is let in with what it was granted', async () => {
+  test('admits a new key with the terms it was granted', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const { key, info } = await keys.create({
@@ -67,7 +67,7 @@ describe('authenticate', () => {
     await close();
   });
 
-  test('anything else is denied, with a reason for the log', async () => {
+  test('denies anything else, with a reason for the log', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const { key, info } = await keys.create({ name: 'a', scopes: ['chat'] });
@@ -86,7 +86,7 @@ describe('authenticate', () => {
     await close();
   });
 
-  test('a key ends at the millisecond of its expiry', async () => {
+  test('denies a key from the millisecond of its expiry', async () => {
     using folder = tempFolder();
     const { keys, clock, close } = await open(folder.file);
     const { key } = await keys.create({ name: 'a', scopes: ['chat'], expiresAt: 2_000_000 });
@@ -156,7 +156,7 @@ test('a regular refresh stops a key that another process has revoked well within
   await Promise.all([server.close(), command.close()]);
 });
 
-test('keys outlive the process; the list shows them all, oldest first, without hashes', async () => {
+test('keys survive a restart; the list shows them all, oldest first, without hashes', async () => {
   using folder = tempFolder();
   const before = await open(folder.file);
   const first = await before.keys.create({ name: 'first', scopes: ['chat'] });
@@ -186,7 +186,7 @@ describe('install', () => {
     expect(await keys.list()).toHaveLength(1);
     await close();
   });
-  test('refuses what is malformed, weak, revoked, or another key’s ID, in one sentence', async () => {
+  test('refuses a malformed, weak or revoked key and the ID of another key, in one sentence', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     await keys.install(KEY);

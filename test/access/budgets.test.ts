@@ -24,23 +24,23 @@ describe('the budgets of keys', () => {
     await close();
   });
 
-  test('are told of when they change, here or in another process, and not for anything else', async () => {
+  test('are reported when they change, here or in another process, and for no other reason', async () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     await command.keys.create(GRANT);
-    let told = 0;
-    const onChange = () => void told++;
+    let reports = 0;
+    const onChange = () => void reports++;
     const server = await open(folder.file, undefined, { onChange });
-    const step = async (deed: Promise<unknown>) => {
-      const before = told;
-      await deed;
+    const step = async (change: Promise<unknown>) => {
+      const before = reports;
+      await change;
       await server.keys.refresh();
-      return told - before;
+      return reports - before;
     };
-    expect(told).toBe(0);
+    expect(reports).toBe(0);
     expect(await step(server.keys.create({ name: 'plain', scopes: ['chat'] }))).toBe(0);
     const own = await server.keys.create(GRANT);
-    expect(told).toBe(1);
+    expect(reports).toBe(1);
     expect(await step(server.keys.rotate(own.info.id, 0))).toBe(0);
     const other = await command.keys.create(GRANT);
     expect(await step(Promise.resolve())).toBe(1);
@@ -53,7 +53,7 @@ describe('the budgets of keys', () => {
 });
 
 describe('a new key with budgets', () => {
-  /** A server whose budgets come into force when told so. */
+  /** A server that puts budgets in force only when the test says so. */
   async function slow(file: string) {
     const ends: { resolve: () => void; reject: (cause: Error) => void }[] = [];
     const onChange = () => new Promise<void>((resolve, reject) => void ends.push({ resolve, reject }));
@@ -61,7 +61,7 @@ describe('a new key with budgets', () => {
   }
   const settle = () => Bun.sleep(1);
 
-  test('is let in once they count, and not before', async () => {
+  test('is admitted only once they count', async () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     const server = await slow(folder.file);
@@ -69,7 +69,7 @@ describe('a new key with budgets', () => {
     const plain = await command.keys.create({ name: 'plain', scopes: ['chat'] });
     const refreshed = server.keys.refresh();
     await settle();
-    // Whoever puts budgets in force finds them already; the keys without any are not kept waiting.
+    // `budgets()` has them already; keys without budgets do not wait.
     expect(server.keys.budgets()).toMatchObject([{ keyId: info.id }]);
     expect([reasonOf(server.keys, key), reasonOf(server.keys, plain.key)]).toEqual(['unknown', null]);
     await server.keys.refresh();
@@ -81,7 +81,7 @@ describe('a new key with budgets', () => {
     await Promise.all([server.close(), command.close()]);
   });
 
-  test('is never let in when it was revoked meanwhile, and only by its new secret when it was rotated', async () => {
+  test('is never admitted if revoked meanwhile, and only with its new secret if rotated', async () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     const server = await slow(folder.file);
@@ -116,7 +116,7 @@ describe('a new key with budgets', () => {
     await server.close();
   });
 
-  test('does not hold up a revocation', async () => {
+  test('does not delay a revocation', async () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     const server = await slow(folder.file);

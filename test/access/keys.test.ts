@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { accessMigrations } from '../../src/access/tables.ts';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { KeyTermsError } from '../../src/access/terms.ts';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -12,7 +12,7 @@ const HOUR = 3_600_000;
 const MONTHLY: KeyBudget = { limit: 5_000_000, window: 'month', timeZone: 'Europe/Berlin', onExhausted: 'reject' };
 
 describe('a rotated key', () => {
-  test('has the ID, terms and caller that it had, another secret of 256 bits, and both work to the end of the overlap', async () => {
+  test('keeps its ID, terms and caller, and its old and its new 256-bit secret work to the end of the overlap', async () => {
     using folder = tempFolder();
     const { keys, clock, close } = await open(folder.file);
     const old = await keys.create({ name: 'a', scopes: ['chat'], labels: { team: 'x' }, budgets: [MONTHLY] });
@@ -25,7 +25,7 @@ describe('a rotated key', () => {
       rotatedAt: MORNING,
       overlapEndsAt: MORNING + HOUR,
     });
-    // The same object: what was counted for it goes on.
+    // The same object, so that counts by caller go on.
     expect(keys.authenticate(`Bearer ${made!.key}`).caller).toBe(before);
     expect(keys.authenticate(`Bearer ${old.key}`).caller).toBe(before);
     clock.now += HOUR - 1;
@@ -48,7 +48,7 @@ describe('a rotated key', () => {
     await close();
   });
 
-  test('cannot be had from what is revoked, expired or not there, nor with an overlap out of range', async () => {
+  test('cannot be made of a revoked, expired or unknown key, nor with an overlap out of range', async () => {
     using folder = tempFolder();
     const { keys, clock, close } = await open(folder.file);
     const revoked = await keys.create({ name: 'a', scopes: ['chat'] });
@@ -71,7 +71,7 @@ describe('the last use', () => {
   const rowOf = async (store: Store) =>
     (await store.query<{ used: number | null }>({ sql: 'SELECT last_used AS used FROM keys' }))[0]?.used;
 
-  test('is known at once, costs the store nothing, and is written at most once a minute, and at the end', async () => {
+  test('is known at once without a write, and is written at most once a minute and at the end', async () => {
     using folder = tempFolder();
     const { keys, store, clock, close } = await open(folder.file);
     const { key, info } = await keys.create({ name: 'a', scopes: ['chat'] });
@@ -101,7 +101,7 @@ describe('the last use', () => {
     await after.close();
   });
 
-  test('is not that of a request that was refused, and never goes back', async () => {
+  test('ignores denied requests, and never goes back', async () => {
     using folder = tempFolder();
     const server = await open(folder.file);
     const other = await open(folder.file, { now: MORNING + HOUR });
@@ -120,8 +120,8 @@ describe('the last use', () => {
   });
 });
 
-describe('what a key is made with', () => {
-  test('comes back as it was, in memory and after a start', async () => {
+describe('the terms of a key', () => {
+  test('come back unchanged, in memory and after a restart', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const terms = {
@@ -164,7 +164,7 @@ describe('what a key is made with', () => {
     ['budgets[0].limit_credits', budgets({ limit: 0.5 })],
     ['budgets[1].time_zone', budgets({}, { timeZone: 'Mars/Olympus' })],
     ['budgets[1]', budgets({}, { limit: 7 })],
-  ])('is refused where %s is wrong, and no key is made', async (param, over) => {
+  ])('are refused where %s is wrong, and no key is made', async (param, over) => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const made = keys.create({ name: 'a', scopes: ['chat'], ...over });
@@ -175,7 +175,7 @@ describe('what a key is made with', () => {
   });
 });
 
-test('keys of the version before work on, without limits, budgets or uses', async () => {
+test('keys of the version before keep working, without limits, budgets or uses', async () => {
   using folder = tempFolder();
   const [first] = accessMigrations.versions;
   const old = await openSqlite(folder.file, [{ room: 'access', versions: [first!] }]);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { DenialReason, Keys, MadeKey } from '../../src/access/keys.ts';
+import type { DenialReason, IssuedKey, Keys } from '../../src/access/keys.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import { tempFolder } from '../store/support.ts';
 import { type Clock, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
 
-/** Two processes on one database, and a small model of what they must say of every secret that was ever made. */
+/** Two processes on one database, and a small model of the right answer for every secret ever made. */
 const folder = tempFolder();
 const clock: Clock = { now: MORNING };
 let processes: readonly [OpenedKeys, OpenedKeys];
@@ -20,15 +20,13 @@ afterAll(async () => {
 
 interface Step {
   readonly what: 'create' | 'for wallet' | 'rotate' | 'revoke' | 'revoke others' | 'tick' | 'refresh';
-  /** Which process does it. */
   readonly by: 0 | 1;
-  /** Which key it is done to. */
   readonly at: number;
-  /** Until the expiry of a new key, or the end of an overlap; how far the clock goes. In ms. */
+  /** The lifetime of a new key, the length of an overlap or the advance of the clock, ms. */
   readonly ms: number;
 }
 
-// Few keys and short times, so that things happen to the same key, and at its very end. A wallet may have 20 keys.
+// Few keys and short times, so that steps hit the same key, and its very end. A wallet may have 20 keys.
 const steps = fc.array(
   fc.record({
     what: fc.constantFrom(
@@ -61,13 +59,13 @@ function expected(known: ModelKey | undefined, key: string, now: number): Denial
 
 const isValid = (known: ModelKey) => !known.isRevoked && clock.now < known.expiresAt;
 
-/** What is on the disk, what each process has seen of it, and every secret with the ID of its key. */
+/** The model: the keys on the disk, the keys that each process has seen, and every secret with the ID of its key. */
 class World {
   readonly disk = new Map<string, ModelKey>();
   readonly seen: [Map<string, ModelKey>, Map<string, ModelKey>] = [new Map(), new Map()];
   readonly secrets: { readonly key: string; readonly id: string }[] = [];
   readonly ids: string[] = [];
-  /** One of its own, so that the keys of other runs are not in its way. */
+  /** A wallet of its own, apart from the keys of other runs. */
   readonly wallet = `0x${crypto.randomUUID().replaceAll('-', '').padEnd(40, '0')}`;
 
   look(by: 0 | 1): void {
@@ -78,11 +76,11 @@ class World {
     this.disk.set(known.id, known);
   }
 
-  made({ key, info }: MadeKey): void {
+  made({ key, info }: IssuedKey): void {
     this.secrets.push({ key, id: info.id });
   }
 
-  create({ key, info }: MadeKey): void {
+  create({ key, info }: IssuedKey): void {
     const { id, wallet, expiresAt } = info;
     const ends = expiresAt ?? Number.POSITIVE_INFINITY;
     const rest = { expiresAt: ends, isRevoked: false, isOfWallet: wallet !== null };
@@ -91,7 +89,6 @@ class World {
     this.made({ key, info });
   }
 
-  /** The keys of the wallet that are valid. */
   ofWallet(): readonly ModelKey[] {
     return [...this.disk.values()].filter((known) => known.isOfWallet && isValid(known));
   }
@@ -129,7 +126,6 @@ async function take(step: Step, world: World, all: readonly [Keys, Keys]): Promi
   world.look(by);
 }
 
-/** What may be wrong with keys: the law must notice. */
 type Mutant = (keys: Keys) => Keys;
 
 const lifecycle = (mutant: Mutant = (keys) => keys) =>
@@ -143,30 +139,30 @@ const lifecycle = (mutant: Mutant = (keys) => keys) =>
         for (const { key, id } of world.secrets) {
           expect(reasonOf(keys, key)).toBe(expected(world.seen[by === 0 ? 0 : 1].get(id), key, clock.now));
         }
-        // Whichever of its keys a wallet shows, it is one caller.
+        // All keys of a wallet are one caller.
         const callers = world.secrets.map(({ key }) => keys.authenticate(`Bearer ${key}`).caller);
         expect(new Set(callers.filter((caller) => caller?.keyId === world.wallet)).size).toBeLessThanOrEqual(1);
       }
     }
   });
 
-test('a secret is let in from when a process has seen it made to its rotation, expiry or revocation, and never else', async () => {
+test('a process admits a secret from when it has seen it made until its rotation, expiry or revocation, and at no other time', async () => {
   await fc.assert(lifecycle(), { numRuns: 60 });
 });
 
 const SOMEBODY: Caller = { keyId: '', scopes: new Set(), labels: {}, models: null, limits: null, budgets: [] };
-/** Keys that let in whom they must not. */
+/** Keys that admit one denial reason. */
 const lenient =
   (isLetIn: (reason: DenialReason | null, header: string | null) => boolean): Mutant =>
   (keys) =>
     wrap(keys, {
       authenticate: (header) => {
-        const told = keys.authenticate(header);
-        return told.caller === null && isLetIn(told.reason, header) ? { caller: SOMEBODY, reason: null } : told;
+        const result = keys.authenticate(header);
+        return result.caller === null && isLetIn(result.reason, header) ? { caller: SOMEBODY, reason: null } : result;
       },
     });
 
-/** The same keys, but for some methods. Their own are bound, for they have private parts. */
+/** The same keys with some methods replaced. The others are bound, because they use private fields. */
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   create: (grant, by) => keys.create(grant, by),
@@ -187,17 +183,17 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
 });
 
 const mutants: Readonly<Record<string, Mutant>> = {
-  'an expiry that is not looked at': lenient((reason) => reason === 'expired'),
+  'an expiry that is ignored': lenient((reason) => reason === 'expired'),
   'an overlap that never ends': lenient((reason) => reason === 'rotated'),
-  'a revocation that is not looked at': lenient((reason) => reason === 'revoked'),
+  'a revocation that is ignored': lenient((reason) => reason === 'revoked'),
   'a second rotation that keeps the oldest secret': (keys) => {
     const once = new Set<string>();
     return lenient((reason, header) => reason === 'unknown' && once.has(header ?? ''))(
       wrap(keys, {
         authenticate: (header) => {
-          const told = keys.authenticate(header);
-          if (told.caller) once.add(header ?? '');
-          return told;
+          const result = keys.authenticate(header);
+          if (result.caller) once.add(header ?? '');
+          return result;
         },
       }),
     );
@@ -205,8 +201,8 @@ const mutants: Readonly<Record<string, Mutant>> = {
   'an overlap that is a millisecond too long': (keys) =>
     wrap(keys, { rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs + 1, by) }),
   'an overlap that is forgotten': (keys) => wrap(keys, { rotate: (id, _, by) => keys.rotate(id, 0, by) }),
-  'a refresh that takes nothing over': (keys) => wrap(keys, { refresh: async () => {} }),
-  'a revocation of the others that spares none': (keys) =>
+  'a refresh that loads nothing': (keys) => wrap(keys, { refresh: async () => {} }),
+  'a revocation of the others that spares no key': (keys) =>
     wrap(keys, {
       revokeOfWallet: async (wallet, exceptId) => {
         const others = (await keys.ofWallet(wallet)).filter(({ id }) => id !== exceptId);
@@ -217,8 +213,8 @@ const mutants: Readonly<Record<string, Mutant>> = {
   'a wallet that is another caller with each key': (keys) =>
     wrap(keys, {
       authenticate: (header) => {
-        const told = keys.authenticate(header);
-        return told.caller === null ? told : { ...told, caller: { ...told.caller } };
+        const result = keys.authenticate(header);
+        return result.caller === null ? result : { ...result, caller: { ...result.caller } };
       },
     }),
   'a revocation that does nothing': (keys) => wrap(keys, { revoke: async () => true }),

@@ -1,5 +1,5 @@
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { type Keys, type KeysOptions, openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -15,10 +15,9 @@ export interface OpenedKeys {
   close(): Promise<void>;
 }
 
-/** A morning in 2026. */
 export const MORNING = Date.UTC(2026, 10, 20, 9, 30);
 
-/** Keys on the database at `file`, as one process has them. */
+/** The keys of one process on the database at `file`. */
 export async function open(
   file: string,
   clock: Clock = { now: MORNING },
@@ -33,5 +32,4 @@ export async function open(
   return { store, keys, clock, close };
 }
 
-/** Why a key is not let in; null when it is. */
 export const reasonOf = (keys: Keys, key: string) => keys.authenticate(`Bearer ${key}`).reason;

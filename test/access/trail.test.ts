@@ -12,7 +12,7 @@ const ALICE: Actor = { kind: 'cli', name: 'alice' };
 const ADMIN: Actor = { kind: 'key', name: 'adm1n', requestId: 'req_1' };
 const nothing = (): Write => ({ statement: { sql: 'UPDATE keys SET name = name WHERE 0' }, params: [] });
 
-test('everything that is done to a key stands in the trail, newest first, with who did it; what is refused does not', async () => {
+test('every change of a key is in the trail, newest first, with its actor; a refused one is not', async () => {
   using folder = tempFolder();
   const { keys, clock, close } = await open(folder.file);
   const { info } = await keys.create({ name: 'app', scopes: ['chat'], expiresAt: MORNING + 60_000 }, ALICE);
@@ -38,7 +38,7 @@ test('everything that is done to a key stands in the trail, newest first, with w
   await close();
 });
 
-test('the database itself keeps the trail from being changed or shortened', async () => {
+test('the database itself refuses to change or shorten the trail', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file);
   await keys.create({ name: 'app', scopes: ['chat'] }, ALICE);
@@ -51,7 +51,7 @@ test('the database itself keeps the trail from being changed or shortened', asyn
   await close();
 });
 
-test('a deed and its line are written together or not at all', async () => {
+test('a change and its entry are committed together or not at all', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file);
   const { key, info } = await keys.create({ name: 'app', scopes: ['chat'] }, ALICE);
@@ -78,7 +78,7 @@ test('rotations by many processes at once each give a secret; the last two work,
   await close();
 }, 30_000);
 
-test('of revocations and rotations by many processes at once one revocation counts, nothing comes after it, and no secret works', async () => {
+test('of revocations and rotations by many processes at once one revocation counts, nothing follows it, and no secret works', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file, { now: Date.now() });
   const { key, info } = await keys.create({ name: 'app', scopes: ['chat'] });

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { accessMigrations } from '../../src/access/tables.ts';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { KeyTermsError } from '../../src/access/terms.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import type { Write } from '../../src/store/store.ts';
@@ -17,7 +17,7 @@ const noted = (holder: string): Write => ({
 });
 
 describe('the wallets that a key may name', () => {
-  test('are kept in lower case and each once, in memory, after a start and in the trail', async () => {
+  test('are stored in lower case and each once, in memory, after a restart and in the trail', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const written = [OTHER, WALLET.toUpperCase().replace('0X', '0x'), WALLET];
@@ -33,7 +33,7 @@ describe('the wallets that a key may name', () => {
     await after.close();
   });
 
-  test('are all, and none is told of, unless they are given', async () => {
+  test('are all and not shown, unless given', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     for (const over of [{}, { wallets: null }]) {
@@ -67,22 +67,19 @@ describe('the wallets that a key may name', () => {
     ['wallets[0]', [` ${WALLET}`]],
     ['wallets[0]', [`${WALLET}\n`]],
     ['wallets[0]', [secret]],
-  ])(
-    'are refused where %s of %j is wrong; what was given is not repeated, and no key is made',
-    async (param, wallets) => {
-      using folder = tempFolder();
-      const { keys, close } = await open(folder.file);
-      const error = await keys.create({ name: 'a', scopes: ['chat'], wallets }).catch((cause: unknown) => cause);
-      expect(error).toMatchObject({ name: 'KeyTermsError', param });
-      expect(String(error)).not.toContain('c0ffee');
-      expect(await keys.list()).toEqual([]);
-      await close();
-    },
-  );
+  ])('are refused where %s of %j is wrong, without repeating the value, and no key is made', async (param, wallets) => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    const error = await keys.create({ name: 'a', scopes: ['chat'], wallets }).catch((cause: unknown) => cause);
+    expect(error).toMatchObject({ name: 'KeyTermsError', param });
+    expect(String(error)).not.toContain('c0ffee');
+    expect(await keys.list()).toEqual([]);
+    await close();
+  });
 });
 
-describe('a key that shows a wallet', () => {
-  test('is the wallet itself: one caller by all its keys, before and after a rotation, whichever process made them', async () => {
+describe('a key of a wallet', () => {
+  test('is the wallet itself: one caller for all its keys, before and after a rotation, in every process', async () => {
     using folder = tempFolder();
     const server = await open(folder.file);
     const command = await open(folder.file);
@@ -110,7 +107,7 @@ describe('a key that shows a wallet', () => {
     await Promise.all([server.close(), command.close()]);
   });
 
-  test('stands in the trail with the wallet that made it, and grants to it go to the wallet', async () => {
+  test('is in the trail with the wallet that made it, and grants to it go to the wallet', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const { info } = await keys.createForWallet(WALLET, 'laptop');
@@ -129,7 +126,7 @@ describe('a key that shows a wallet', () => {
     await close();
   });
 
-  test('is not made for what is no address, nor with a name that cannot be', async () => {
+  test('is refused for a malformed address or an invalid name', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     for (const wallet of ['', 'wallet', WALLET.slice(1), `${WALLET}0`]) {
@@ -140,7 +137,7 @@ describe('a key that shows a wallet', () => {
     await close();
   });
 
-  test('outlives the process, and is listed with its wallet', async () => {
+  test('survives a restart, and is listed with its wallet', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const { key, info } = await before.keys.createForWallet(WALLET, 'laptop');
@@ -154,11 +151,11 @@ describe('a key that shows a wallet', () => {
 });
 
 describe('the keys of a wallet', () => {
-  test('are at most 20 that are valid, however many are asked for at once by however many processes', async () => {
+  test('are at most 20 valid ones, however many are requested at once by however many processes', async () => {
     using folder = tempFolder();
     const all = [await open(folder.file), await open(folder.file), await open(folder.file)] as const;
-    const asked = Array.from({ length: 24 }, (_, i) => all[i % 3]!.keys.createForWallet(WALLET, `key ${i}`));
-    const made = await Promise.allSettled(asked);
+    const requests = Array.from({ length: 24 }, (_, i) => all[i % 3]!.keys.createForWallet(WALLET, `key ${i}`));
+    const made = await Promise.allSettled(requests);
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
     const refused = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     for (const error of refused) {
@@ -177,7 +174,7 @@ describe('the keys of a wallet', () => {
     await Promise.all(all.map(({ close }) => close()));
   }, 20_000);
 
-  test('are 50 in a day at most; one that is refused leaves the others as they were', async () => {
+  test('are at most 50 a day; a refused one leaves the others unchanged', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     const { keys, clock } = opened;
@@ -193,7 +190,7 @@ describe('the keys of a wallet', () => {
     await opened.close();
   });
 
-  test('are revoked together but for one, each with its line; other wallets and keys stay', async () => {
+  test('are revoked together except one, each with its entry; other wallets and keys stay', async () => {
     using folder = tempFolder();
     const server = await open(folder.file);
     const command = await open(folder.file);

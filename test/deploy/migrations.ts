@@ -1,5 +1,5 @@
 import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';

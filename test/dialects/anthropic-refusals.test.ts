@@ -22,7 +22,7 @@ function requestOf(change: object, headers: Record<string, string> = {}): WireRe
 
 const refusalOf = (change: object) => JSON.stringify(anthropic.refusal(requestOf(change), 'k')?.body ?? null);
 
-/** What the API refuses, and words of its answer. */
+/** Requests that the API refuses, and text of its answer. */
 const REFUSED: Readonly<Record<string, readonly [change: object, words: string]>> = {
   'a member that it does not know': [{ n: 1 }, 'n: Extra inputs are not permitted'],
   'no cap': [{ max_tokens: undefined }, 'max_tokens: Field required'],
@@ -125,7 +125,7 @@ describe('Anthropic’s API refuses', () => {
     expect(anthropic.refusal(requestOf({}, { 'x-api-key': 'wrong' }), 'k')).toMatchObject({ status: 401 });
   });
 
-  test('thinking of the newest behind other words, and of older ones not', () => {
+  test('thinking moved behind text by the newest models, but not by older ones', () => {
     const [bound, free] = ['claude-opus-5-5', 'claude-sonnet-4-6'].map((model) => {
       const asked = requestOf({ model });
       const { content } = anthropic.reply(asked, {
@@ -141,7 +141,7 @@ describe('Anthropic’s API refuses', () => {
   });
 });
 
-describe('Anthropic’s API takes', () => {
+describe('Anthropic’s API accepts', () => {
   const TAKEN: Readonly<Record<string, object>> = {
     'neighbours of one role': { messages: [hello, hello] },
     'instructions amid the messages of the newest': {

@@ -35,7 +35,7 @@ describe('the official Anthropic client understands the fake upstream', () => {
     expect(message._request_id).toBe('req_fake');
   });
 
-  test('and the counts of tokens, none of which is another’s part', async () => {
+  test('with token counts, none of which includes another', async () => {
     upstream.behave({ text: 'Hello you', usage: USAGE });
     const json = await client.messages.create(ask);
     const stream = await client.messages.stream(ask).finalMessage();
@@ -50,7 +50,7 @@ describe('the official Anthropic client understands the fake upstream', () => {
     }
   });
 
-  test('as a stream of events in their order, with a ping that nobody sees', async () => {
+  test('as an ordered stream of events, with a hidden ping', async () => {
     upstream.next({ text: ['Hel', 'lo'] });
     const types = (await Array.fromAsync(await client.messages.create({ ...ask, stream: true }))).map(
       ({ type }) => type,
@@ -74,7 +74,7 @@ describe('the official Anthropic client understands the fake upstream', () => {
     expect(JSON.parse(JSON.stringify(streamed))).toEqual({ ...json, parsed_output: null });
   });
 
-  test('where a tool is called and its result comes back', async () => {
+  test('with a tool call and its result', async () => {
     upstream.next({ toolCalls: [{ name: 'weather', arguments: '{"city":"Bern"}' }] }, { text: 'It is sunny in Bern.' });
     const first = await client.messages.stream({ ...ask, tools: [weather] }).finalMessage();
     const [call] = first.content;
@@ -95,7 +95,7 @@ describe('the official Anthropic client understands the fake upstream', () => {
     ]);
   });
 
-  test('with two calls at once', async () => {
+  test('with two parallel calls', async () => {
     const toolCalls = ['Bern', 'Oslo'].map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
     upstream.next({ toolCalls });
     const { content } = await client.messages.stream({ ...ask, tools: [weather] }).finalMessage();
@@ -103,7 +103,7 @@ describe('the official Anthropic client understands the fake upstream', () => {
   });
 
   for (const model of ['claude-opus-4-5', 'claude-sonnet-4-6', 'claude-opus-5-5']) {
-    test(`where ${model} thinks, and takes its thinking back only as it was`, async () => {
+    test(`with the thinking of ${model}, accepted back only unchanged`, async () => {
       const thinking =
         model === 'claude-opus-4-5'
           ? { type: 'enabled' as const, budget_tokens: 1024 }
@@ -132,14 +132,14 @@ describe('the official Anthropic client understands the fake upstream', () => {
     });
   }
 
-  test('where thinking is signed but not shown', async () => {
+  test('with thinking that is signed but hidden', async () => {
     upstream.behave({ reasoning: 'Hm.', text: 'Yes.' });
     const { content } = await client.messages.create({ ...ask, model: 'claude-opus-5-5' });
     expect(content[0]).toMatchObject({ type: 'thinking', thinking: '' });
     expect(content[0]).toHaveProperty('signature');
   });
 
-  test('where the model refuses', async () => {
+  test('with a refusal', async () => {
     upstream.next({ refusal: 'I may not.' });
     expect(await client.messages.stream(ask).finalMessage()).toMatchObject({
       content: [],
@@ -148,7 +148,7 @@ describe('the official Anthropic client understands the fake upstream', () => {
     });
   });
 
-  test('where the answer has to fit a schema', async () => {
+  test('with a schema for the answer', async () => {
     upstream.next({ text: '{"city":"Bern"}' });
     const format = zodOutputFormat(z.object({ city: z.string() }));
     const message = await client.messages.parse({ ...ask, output_config: { format } });
@@ -186,13 +186,13 @@ describe('failures are those of the API', () => {
     expect(await rejection(stranger.messages.create(ask))).toBeInstanceOf(Anthropic.AuthenticationError);
   });
 
-  test('an overloaded API is asked again, and then answers', async () => {
+  test('an overloaded API is retried, and then answers', async () => {
     upstream.next({ fail: 'overloaded' }, { text: 'Here again.' });
     const { content } = await client.messages.create(ask, { maxRetries: 1 });
     expect(content[0]).toMatchObject({ text: 'Here again.' });
   });
 
-  test('an error amid a stream raises where it came', async () => {
+  test('an error within a stream is raised at its position', async () => {
     const fields = { type: 'overloaded_error', message: 'Overloaded' };
     upstream.next({ raw: [event({ type: 'error', error: fields, request_id: 'req_fake' })] });
     const stream = await client.messages.create({ ...ask, stream: true });

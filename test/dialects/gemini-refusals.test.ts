@@ -30,7 +30,7 @@ function requestOf(name: string, change: object): WireRequest {
 const refusalOf = (change: object, name = 'gemini-2.5-flash') =>
   JSON.stringify(gemini.refusal(requestOf(name, change), 'k')?.body ?? null);
 
-/** What the API refuses, words of its answer, and the model, `gemini-2.5-flash` if left out. */
+/** Requests that the API refuses, text of its answer, and the model, `gemini-2.5-flash` by default. */
 const REFUSED: Readonly<Record<string, readonly [change: object, words: string, model?: string]>> = {
   'a name that it does not know': [{ stream: true }, 'Unknown name \\"stream\\": Cannot find field.'],
   'OpenAI’s name of the cap': [config({ max_tokens: 1 }), "at 'generation_config'"],
@@ -122,7 +122,7 @@ describe('Google’s API refuses', () => {
   });
 });
 
-describe('Google’s API takes', () => {
+describe('Google’s API accepts', () => {
   const TAKEN: Readonly<Record<string, readonly [change: object, model: string]>> = {
     'calls of turns gone by without a signature': [
       { contents: [hello, model(call), user(result), model({ text: 'Found.' }), hello] },

@@ -38,7 +38,7 @@ describe('the official Google client understands the fake upstream', () => {
     expect(response.responseId).toStartWith('resp_');
   });
 
-  test('as a stream, of which every chunk tells the counts so far', async () => {
+  test('as a stream, whose chunks all have the running counts', async () => {
     upstream.next({ text: ['Hel', 'lo'], usage: USAGE });
     const chunks = await streamed(ask);
     expect(chunks.map(({ text }) => text ?? '').join('')).toBe('Hello');
@@ -51,7 +51,7 @@ describe('the official Google client understands the fake upstream', () => {
     expect(chunks.map(({ usageMetadata }) => usageMetadata?.candidatesTokenCount)).toEqual([1, 2, 18]);
   });
 
-  test('and the counts of tokens, thoughts beside the candidates and cached ones in the prompt', async () => {
+  test('with token counts: thoughts outside the candidates, cached tokens within the prompt', async () => {
     upstream.behave({ text: 'Hello', usage: USAGE });
     for (const response of [await client.models.generateContent(ask), (await streamed(ask)).at(-1)]) {
       expect(response?.usageMetadata).toMatchObject({
@@ -64,7 +64,7 @@ describe('the official Google client understands the fake upstream', () => {
     }
   });
 
-  test('where thoughts are shown only to those who ask', async () => {
+  test('with thoughts only on request', async () => {
     upstream.behave({ reasoning: 'I think so.', text: 'Yes.' });
     const thinkingConfig = { includeThoughts: true };
     const shown = await client.models.generateContent({ ...ask, config: { thinkingConfig } });
@@ -75,7 +75,7 @@ describe('the official Google client understands the fake upstream', () => {
     expect(thoughts.map(({ text }) => text).join('')).toBe('I think so.');
   });
 
-  test('where a chat goes on by itself from a function’s result', async () => {
+  test('in a chat that continues by itself after a function’s result', async () => {
     upstream.next(
       { reasoning: 'Hm.', toolCalls: [{ name: 'weather', arguments: '{"city":"Bern"}' }] },
       { text: 'It is sunny in Bern.' },
@@ -97,7 +97,7 @@ describe('the official Google client understands the fake upstream', () => {
     expect((await chat.sendMessage({ message: 'Thanks.' })).text).toBe('You are welcome.');
   });
 
-  test('where a streamed chat gives back what it was given', async () => {
+  test('in a streamed chat that sends the answers back', async () => {
     upstream.next({ text: 'Hello you' }, { text: 'Bye' });
     const chat = client.chats.create({ model });
     await Array.fromAsync(await chat.sendMessageStream({ message: 'Hello' }));
@@ -105,7 +105,7 @@ describe('the official Google client understands the fake upstream', () => {
     expect(upstream.requests.at(-1)?.asked.turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   });
 
-  test('where calls are signed, and taken back only as they were', async () => {
+  test('with signed calls, accepted back only unchanged', async () => {
     const toolCalls = ['Bern', 'Oslo'].map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
     upstream.next({ toolCalls });
     const parts = partsOf(await streamed({ ...ask, config: { tools } }));
@@ -129,14 +129,14 @@ describe('the official Google client understands the fake upstream', () => {
     expect((await goOn([placeholder, second!])).candidates).toHaveLength(1);
   });
 
-  test('where an answer is blocked', async () => {
+  test('with a blocked answer', async () => {
     upstream.next({ refusal: 'I may not.' });
     const { candidates, text } = await client.models.generateContent(ask);
     expect(text).toBe('');
     expect(candidates?.[0]).toMatchObject({ finishReason: 'SAFETY' });
   });
 
-  test('where the answer has to fit a schema', async () => {
+  test('with a schema for the answer', async () => {
     upstream.next({ text: '{"city":"Bern"}' });
     const responseJsonSchema = declaration.parametersJsonSchema;
     const config = { responseMimeType: 'application/json', responseJsonSchema };
@@ -177,7 +177,7 @@ describe('failures are those of the API', () => {
     expect(String(await rejection(stranger.models.generateContent(ask)))).toContain('API_KEY_INVALID');
   });
 
-  test('an error amid a stream raises where it came', async () => {
+  test('an error within a stream is raised at its position', async () => {
     const error = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' };
     upstream.next({ raw: [event({ error })] });
     expect(await rejection(streamed(ask))).toMatchObject({ status: 503 });

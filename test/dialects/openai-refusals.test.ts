@@ -27,7 +27,7 @@ const ofResponse = (change: object) => refusalOf('/responses', { model: 'gpt-6-l
 const ofChat = (change: object) =>
   refusalOf('/chat/completions', { model: 'gpt-6-luna', messages: [hello], ...change });
 
-/** What the API refuses, and words of its answer. */
+/** Requests that the API refuses, and text of its answer. */
 const REFUSED: Readonly<Record<string, readonly [change: object, words: string]>> = {
   'chat’s messages': [{ messages: [hello] }, "Unknown parameter: 'messages'"],
   'a seed': [{ seed: 1 }, "Unknown parameter: 'seed'"],
@@ -78,7 +78,7 @@ describe('OpenAI’s Responses API refuses', () => {
   }
 });
 
-describe('OpenAI’s Responses API takes', () => {
+describe('OpenAI’s Responses API accepts', () => {
   const TAKEN: Readonly<Record<string, object>> = {
     'tools beside an effort': { tools: [tool], ...effort('high') },
     'the most effort': effort('max'),
@@ -94,19 +94,19 @@ describe('OpenAI’s Responses API takes', () => {
 describe('OpenAI’s chat completions', () => {
   const words = "To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
 
-  test.each(['gpt-5.4', 'gpt-5.6-terra', 'gpt-6-luna', 'gpt-6-astra'])('refuse %s tools beside an effort', (model) => {
+  test.each(['gpt-5.4', 'gpt-5.6-terra', 'gpt-6-luna', 'gpt-6-astra'])('refuse %s tools with an effort', (model) => {
     expect(ofChat({ model, tools: [chatTool], reasoning_effort: 'low' })).toContain(words);
     expect(ofChat({ model, tools: [chatTool] })).toContain(words);
     expect(ofChat({ model, reasoning_effort: 'low' })).toBe('null');
   });
 
-  test('take tools without an effort, from who can do without', () => {
+  test('accept tools without an effort, for models that can', () => {
     expect(ofChat({ tools: [chatTool], reasoning_effort: 'none' })).toBe('null');
     expect(ofChat({ model: 'gpt-6-astra', tools: [chatTool], reasoning_effort: 'none' })).toContain('not supported');
     expect(ofChat({ model: 'gpt-5', tools: [chatTool], reasoning_effort: 'low' })).toBe('null');
   });
 
-  test('know no `max`', () => {
+  test('lack the effort `max`', () => {
     expect(ofChat({ model: 'gpt-6-astra', reasoning_effort: 'max' })).toContain("'max' is not supported");
   });
 });

@@ -40,7 +40,7 @@ describe('the official OpenAI client understands the Responses of the fake upstr
     expect(response._request_id).toBe('req_fake');
   });
 
-  test('and the counts of tokens, each a part of its sum', async () => {
+  test('with token counts, each included in its sum', async () => {
     upstream.behave({ text: 'Hello you', usage: USAGE });
     const json = await client.responses.create(ask);
     const stream = await client.responses.stream(ask).finalResponse();
@@ -55,7 +55,7 @@ describe('the official OpenAI client understands the Responses of the fake upstr
     }
   });
 
-  test('as a stream of events in their order, without an end mark', async () => {
+  test('as an ordered stream of events, without an end mark', async () => {
     upstream.next({ text: ['Hel', 'lo'] });
     const events = await Array.fromAsync(await client.responses.create({ ...ask, stream: true }));
     expect(events.map(({ type }) => type)).toEqual([
@@ -73,7 +73,7 @@ describe('the official OpenAI client understands the Responses of the fake upstr
     expect(events.map((event) => event.sequence_number)).toEqual([...events.keys()]);
   });
 
-  test('with calls at once, and thoughts before each', async () => {
+  test('with parallel calls, and thoughts before each', async () => {
     const toolCalls = ['Bern', 'Oslo'].map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
     upstream.behave({ toolCalls, reasoning: 'Bern first.\n\nOslo then.' });
     const asked = { ...ask, tools: [weather] };
@@ -90,7 +90,7 @@ describe('the official OpenAI client understands the Responses of the fake upstr
     }
   });
 
-  test('where thoughts go back, as they were and where they were', async () => {
+  test('with thoughts sent back unchanged, in their positions', async () => {
     upstream.next({ reasoning: 'Where?', toolCalls: [{ name: 'weather', arguments: '{}', id: 'call_1' }] });
     const { output } = await client.responses.create({ ...ask, tools: [weather] });
     const result = { type: 'function_call_output' as const, call_id: 'call_1', output: 'sunny' };
@@ -120,13 +120,13 @@ describe('the official OpenAI client understands the Responses of the fake upstr
     }
   });
 
-  test('where no summary was asked for, and none is told', async () => {
+  test('without a summary unless requested', async () => {
     upstream.next({ reasoning: 'Hm.', text: 'Yes.' });
     const { output } = await client.responses.create({ ...ask, reasoning: { effort: 'low' } });
     expect(output[0]).toMatchObject({ type: 'reasoning', summary: [], encrypted_content: expect.any(String) });
   });
 
-  test('where the model refuses', async () => {
+  test('with a refusal', async () => {
     upstream.behave({ refusal: 'I may not.' });
     for (const response of [await client.responses.create(ask), await client.responses.stream(ask).finalResponse()]) {
       expect(response).toMatchObject({
@@ -147,7 +147,7 @@ describe('the official OpenAI client understands the Responses of the fake upstr
     });
   });
 
-  test('where the answer has to fit a schema', async () => {
+  test('with a schema for the answer', async () => {
     upstream.next({ text: '{"city":"Bern"}' });
     const format = zodTextFormat(z.object({ city: z.string() }), 'place');
     const response = await client.responses.parse({ ...ask, text: { format } });
@@ -155,7 +155,7 @@ describe('the official OpenAI client understands the Responses of the fake upstr
     expect(upstream.requests.at(-1)?.asked.schema).toMatchObject({ type: 'object' });
   });
 
-  test('and is understood by it', async () => {
+  test('and the fake understands the client', async () => {
     await client.responses.create({
       model: 'gpt-6-luna',
       max_output_tokens: 500,
@@ -211,7 +211,7 @@ describe('failures are those of the API', () => {
     expect(await rejection(stranger.responses.create(ask))).toBeInstanceOf(OpenAI.AuthenticationError);
   });
 
-  test('an error amid a stream raises where it came', async () => {
+  test('an error within a stream is raised at its position', async () => {
     const fields = { code: 'server_error', message: 'Gone.', param: null, sequence_number: 0 };
     upstream.next({ raw: [told({ type: 'error', ...fields })] });
     const stream = await client.responses.create({ ...ask, stream: true });

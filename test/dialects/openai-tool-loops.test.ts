@@ -15,8 +15,8 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
- * Loops of tools with a model of OpenAI's that reasons beside them: through the whole gateway, by OpenAI's client. The
- * upstream refuses reasoning that was changed, or stands where it was not.
+ * Tool loops with a reasoning model of OpenAI, through the whole gateway, by OpenAI's client. The upstream refuses
+ * reasoning that was changed or moved.
  */
 const MODELS = { luna: 'gpt-6-luna', astra: 'gpt-6-astra' } as const;
 const TOOLS = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }];
@@ -49,7 +49,7 @@ beforeEach(() => {
 const callsOf = (...cities: string[]) =>
   cities.map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
 
-/** Thinks before each of two calls, before a third one, and before it answers. */
+/** Thinks before each of two calls, a third call, and the answer. */
 function thinker({ asked }: RecordedRequest): Behaviour {
   const results = asked.turns.reduce((count, turn) => count + turn.results.length, 0);
   if (asked.turns.at(-1)?.text === 'Thanks!') return { reasoning: 'Kind.', text: 'You are welcome.' };
@@ -58,15 +58,15 @@ function thinker({ asked }: RecordedRequest): Behaviour {
   return { reasoning: 'So.', text: 'In Rome.' };
 }
 
-type Turn = (model: string, messages: ChatCompletionMessageParam[]) => Promise<ChatCompletionMessage>;
+type AskTurn = (model: string, messages: ChatCompletionMessageParam[]) => Promise<ChatCompletionMessage>;
 
-const inJson: Turn = async (model, messages) => {
+const inJson: AskTurn = async (model, messages) => {
   const { choices } = await client.chat.completions.create({ model, messages, tools: TOOLS });
   return choices[0]!.message;
 };
 
-/** As the client’s own helper puts it together: of members that it does not know, the last one counts. */
-const asStream: Turn = (model, messages) =>
+/** As the client’s helper merges chunks: of unknown members it keeps the last. */
+const asStream: AskTurn = (model, messages) =>
   client.chat.completions.stream({ model, messages, tools: TOOLS }).finalMessage();
 
 const resultsOf = (calls: readonly ChatCompletionMessageToolCall[] = []): ChatCompletionMessageParam[] =>
@@ -76,7 +76,7 @@ const resultsOf = (calls: readonly ChatCompletionMessageToolCall[] = []): ChatCo
     content: `20 °C in ${JSON.parse(call.type === 'function' ? call.function.arguments : '{}').city}`,
   }));
 
-async function loop(model: string, turn: Turn): Promise<ChatCompletionMessageParam[]> {
+async function loop(model: string, turn: AskTurn): Promise<ChatCompletionMessageParam[]> {
   const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }];
   for (let message = await turn(model, messages); ; message = await turn(model, messages)) {
     messages.push(message, ...resultsOf(message.tool_calls));
@@ -89,7 +89,7 @@ const called = (city: string) => ({ name: 'weather', input: { city } });
 const told = (city: string) => ({ name: 'weather', text: `20 °C in ${city}` });
 const said = { text: '', media: [], calls: [], results: [] };
 
-describe.each(Object.keys(MODELS))('a loop of tools with %s', (model) => {
+describe.each(Object.keys(MODELS))('a tool loop with %s', (model) => {
   test.each([
     ['JSON', inJson],
     ['a stream', asStream],
@@ -117,7 +117,7 @@ describe.each(Object.keys(MODELS))('a loop of tools with %s', (model) => {
     ]);
   });
 
-  test('tells what it thinks, what it calls and what it used', async () => {
+  test('reports its thoughts, calls and usage', async () => {
     upstream.next({
       reasoning: 'Bern first.\n\nOslo then.',
       toolCalls: [{ name: 'weather', arguments: '{}', id: 'call_1' }],
@@ -143,7 +143,7 @@ describe.each(Object.keys(MODELS))('a loop of tools with %s', (model) => {
     expect(upstream.requests[0]?.body.reasoning).toEqual({ effort: 'high', summary: 'auto' });
   });
 
-  test('goes on where the client has lost the thoughts', async () => {
+  test('continues where the client has lost the thoughts', async () => {
     const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }];
     const { tool_calls = [] } = await inJson(model, messages);
     messages.push({ role: 'assistant', content: null, tool_calls }, ...resultsOf(tool_calls));
@@ -151,7 +151,7 @@ describe.each(Object.keys(MODELS))('a loop of tools with %s', (model) => {
   });
 });
 
-test('a seed beside tools is had of who can do without reasoning, and else refused by its name', async () => {
+test('a seed with tools works for models that can skip reasoning, and is otherwise refused by name', async () => {
   const asked = { messages: [{ role: 'user' as const, content: QUESTION }], tools: TOOLS, seed: 7 };
   await client.chat.completions.create({ model: 'luna', ...asked });
   expect(upstream.requests[0]).toMatchObject({ path: '/v1/chat/completions', body: { reasoning_effort: 'none' } });

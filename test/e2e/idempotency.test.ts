@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Seal } from '../../src/access/idempotency/crypto.ts';
+import { AnswerSeal } from '../../src/access/idempotency/crypto.ts';
 import { parseKey } from '../../src/access/key.ts';
 import {
   ask,
@@ -323,7 +323,7 @@ describe('what is stored', () => {
     const key = newKey();
     const { text } = await toldBy(await ask(box, key));
     const { salt, decision, answer } = storedRows(box.data).at(-1)!;
-    const openedBy = (secret: string) => new Seal(secret, salt).open(answer!, String(decision));
+    const openedBy = (secret: string) => new AnswerSeal(secret, salt).open(answer!, String(decision));
     const secretOf = (key: string) => parseKey(key)!.secret;
     expect(openedBy(secretOf(box.key))).toEndWith(text);
     expect(openedBy(secretOf(await otherKey()))).toBeNull();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
 import { WALLET_FORM } from '../../src/core/wallet.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { answerOf, waitFor } from '../support/answers.ts';

@@ -16,39 +16,39 @@ export interface ToolText {
 /** A tool call as it should be, without what tells it from others, or without the name of its tool. */
 export type CallForm = 'whole' | 'untidy' | 'nameless';
 
-/** How one dialect says what the faults are made of. A usage that is null is not reported. */
+/** One dialect's building blocks of faults. A null usage is not reported. */
 export interface Dialect {
   readonly name: 'openai' | 'anthropic' | 'gemini';
   /** The adapter that speaks it. */
   readonly adapter: string;
   /** The path of its base URL. */
   readonly base: string;
-  /** Where a model is asked, below the base. */
+  /** The path of a request, below the base. */
   path(upstream: string, stream: boolean): string;
   readonly auth: { readonly header: string; readonly prefix: string };
 
   /** The `event:` of an event; empty for none. */
   nameOf(event: Event): string;
-  /** What comes before the text of an answer; nothing where that comes first. */
+  /** The events before the text of an answer; may be empty. */
   opening(usage: Tokens | null): readonly Event[];
   /** A piece of the text. `running`: the tokens so far. */
   word(text: string, running: Tokens | null): readonly Event[];
-  /** When a stream tells its usage: at its end, its prompt at once too, or what it is so far with every piece. */
+  /** When a stream reports usage: at its end, also its prompt at the start, or running counts with every piece. */
   readonly counts: 'at its end' | 'from its start' | 'all along';
-  /** The end of the text, for this reason and with its usage. */
+  /** The end of the text, with reason and usage. */
   finish(reason: 'stop' | 'length', usage: Tokens | null): readonly Event[];
   /** The usage once more. */
   report(usage: Tokens): readonly Event[];
-  /** The text of what tells that nothing more comes; empty for none. */
+  /** The end mark of a stream; empty for none. */
   readonly end: string;
 
-  /** An answer in one piece; `isEnded: false` leaves out why it ended. */
+  /** An unstreamed answer; `isEnded: false` omits the finish reason. */
   reply(text: string, usage: Tokens | null, isEnded?: boolean): string;
-  /** One that says twice why it ended. */
+  /** One with a repeated finish reason. */
   replyEndedTwice(text: string, usage: Tokens): string;
   /** The member of an answer that reports its usage. */
   counted(usage: Tokens): Event;
-  /** A call of this tool, to its end. */
+  /** A complete call of this tool. */
   callEvents(tool: ToolText, form: CallForm, usage: Tokens): readonly Event[];
   callReply(tool: ToolText, form: CallForm, usage: Tokens): string;
   /** Nothing but usage. */
@@ -57,12 +57,12 @@ export interface Dialect {
 
   /** The body of an error of this status. */
   error(status: number, message: string): Event;
-  /** An error in a form that is less usual. */
+  /** An error in an unusual form. */
   oddError(message: string): unknown;
   /** The body of the 400 for a prompt that is too long. */
   tooLong(message: string): Event;
-  /** How it refuses a key. */
+  /** The refusal of a key. */
   refusedKey(message: string): { readonly status: number; readonly body: Event };
-  /** How its 429 tells for how many seconds it is. */
+  /** A 429 with a wait in seconds. */
   pause(seconds: number): { readonly headers: Readonly<Record<string, string>>; readonly body: Event };
 }

@@ -1,8 +1,10 @@
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import type { Event } from './dialect.ts';
-import { type Asked, answered, cut, type Fault, failed } from './outcome.ts';
+import { answered, cut, type Fault, failed, type UpstreamRequest } from './outcome.ts';
+import { JUNK, TEXT, USAGE, WORDS } from './sample-texts.ts';
 import {
   begin,
+  eventsText,
   eventText,
   JSON_TYPE,
   LAST_PIECE,
@@ -13,43 +15,44 @@ import {
   send,
   spoken,
   stream,
-  told,
   unclosed,
   whole,
 } from './wire.ts';
-import { JUNK, TEXT, USAGE, WORDS } from './words.ts';
 
-const http = (answer: (asked: Asked) => Response) => ({ speaks: 'http', answer }) as const;
-/** Well-formed HTTP with these bytes as its body. */
-const body = (writes: (asked: Asked) => readonly (string | Uint8Array)[], ...lines: readonly string[]) =>
-  ({ speaks: 'bytes', play: (line, asked) => send(line, asked, writes(asked), ...lines) }) satisfies Fault['upstream'];
-const broken = (kind: 'malformed' | 'server') => ({ json: failed(kind), stream: failed(kind) });
-
-/** Begins an answer, and then sends this error; with JSON, in its place. */
-const errorAmid = (error: (asked: Asked) => Event) =>
+const http = (answer: (request: UpstreamRequest) => Response) => ({ speaks: 'http', answer }) as const;
+/** Valid HTTP with these bytes as its body. */
+const body = (writes: (request: UpstreamRequest) => readonly (string | Uint8Array)[], ...lines: readonly string[]) =>
   ({
     speaks: 'bytes',
-    async play(line, asked) {
-      if (!asked.stream) return send(line, asked, [JSON.stringify(error(asked))]);
-      await begin(line, asked);
-      await line.write(piece(told(asked.dialect, [error(asked)])));
-      await line.write(LAST_PIECE);
-      line.end();
+    play: (connection, request) => send(connection, request, writes(request), ...lines),
+  }) satisfies Fault['upstream'];
+const broken = (kind: 'malformed' | 'server') => ({ json: failed(kind), stream: failed(kind) });
+
+/** Sends this error within a stream, or in place of a JSON answer. */
+const errorAmid = (error: (request: UpstreamRequest) => Event) =>
+  ({
+    speaks: 'bytes',
+    async play(connection, request) {
+      if (!request.stream) return send(connection, request, [JSON.stringify(error(request))]);
+      await begin(connection, request);
+      await connection.write(piece(eventsText(request.dialect, [error(request)])));
+      await connection.write(LAST_PIECE);
+      connection.end();
     },
   }) satisfies Fault['upstream'];
 
-/** More than an event may have, and more than a JSON answer may. */
+/** Above the size limits of an event and of a JSON answer. */
 const GIANT_EVENT = `data: {"junk":"${JUNK.repeat(160_000)}"}\n\n`;
 const MEBIBYTE = ' '.repeat(1_048_576);
 const GIANT_REPLY = Array.from({ length: 34 }, () => MEBIBYTE);
 let bomb: Uint8Array | null = null;
-/** As much, and small on the wire. */
+/** The same, compressed on the wire. */
 function giantGzip(): Uint8Array {
   bomb ??= Bun.gzipSync(Buffer.alloc(34 * 1_048_576, ' '));
   return bomb;
 }
 
-/** Answers with a 200 that are no answers, or odd ones. */
+/** Invalid or unusual answers with a 200. */
 export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: '200 with an error body',
@@ -62,16 +65,16 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: '200 with an error as its first event',
     of: '200 with an error body',
     does: 'answers 200 with an error as its first event',
-    upstream: http((asked) => ok(asked, told(asked.dialect, [asked.dialect.error(500, JUNK)]), SSE)),
+    upstream: http((request) => ok(request, eventsText(request.dialect, [request.dialect.error(500, JUNK)]), SSE)),
     ...broken('server'),
   },
   {
     name: '200 that is an error itself',
     of: '200 with an error body',
     does: 'answers 200 with an error in a less usual form of its dialect (bare, with `object`)',
-    upstream: http((asked) => {
-      const error = JSON.stringify(asked.dialect.oddError(JUNK));
-      return ok(asked, asked.stream ? eventText('', error) : error);
+    upstream: http((request) => {
+      const error = JSON.stringify(request.dialect.oddError(JUNK));
+      return ok(request, request.stream ? eventText('', error) : error);
     }),
     ...broken('server'),
     except: { gemini: { because: 'it comes in a list, which no event is', stream: failed('malformed') } },
@@ -88,21 +91,21 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: '200 empty',
     of: '200 empty',
     does: 'answers 200 with an empty body',
-    upstream: http((asked) => ok(asked, '')),
+    upstream: http((request) => ok(request, '')),
     ...broken('malformed'),
   },
   {
     name: 'HTML',
     of: 'HTML',
     does: 'answers 200 with a page of HTML',
-    upstream: http((asked) => ok(asked, `<!doctype html><h1>${JUNK}</h1>`, 'text/html; charset=utf-8')),
+    upstream: http((request) => ok(request, `<!doctype html><h1>${JUNK}</h1>`, 'text/html; charset=utf-8')),
     ...broken('malformed'),
   },
   {
     name: 'a plain content type',
     of: 'wrong content type',
     does: 'calls its answer `text/plain`',
-    upstream: http((asked) => ok(asked, whole(asked), 'text/plain')),
+    upstream: http((request) => ok(request, whole(request), 'text/plain')),
     json: answered(),
     stream: answered(),
   },
@@ -110,16 +113,16 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'the content type of the other form',
     of: 'wrong content type',
     does: 'calls JSON a stream, and a stream JSON',
-    upstream: http((asked) => ok(asked, whole(asked), asked.stream ? JSON_TYPE : SSE)),
+    upstream: http((request) => ok(request, whole(request), request.stream ? JSON_TYPE : SSE)),
     ...broken('malformed'),
   },
   {
     name: 'JSON for a stream and the reverse',
     of: 'JSON for a stream and the reverse',
     does: 'answers in the form that was not asked for',
-    upstream: http((asked) => {
-      const { dialect } = asked;
-      return asked.stream ? ok(asked, reply(dialect), JSON_TYPE) : ok(asked, stream(dialect), SSE);
+    upstream: http((request) => {
+      const { dialect } = request;
+      return request.stream ? ok(request, reply(dialect), JSON_TYPE) : ok(request, stream(dialect), SSE);
     }),
     json: answered(),
     stream: answered(),
@@ -128,9 +131,12 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'an answer without choices',
     of: '200 empty',
     does: 'reports usage and gives no choice',
-    upstream: http((asked) => {
-      const { stream, dialect } = asked;
-      return ok(asked, stream ? told(dialect, dialect.emptyEvents(USAGE)) + dialect.end : dialect.emptyReply(USAGE));
+    upstream: http((request) => {
+      const { stream, dialect } = request;
+      return ok(
+        request,
+        stream ? eventsText(dialect, dialect.emptyEvents(USAGE)) + dialect.end : dialect.emptyReply(USAGE),
+      );
     }),
     json: failed('malformed', 'upstream_failed', 'reported'),
     stream: failed('malformed', 'upstream_failed', 'reported'),
@@ -153,14 +159,14 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'giant chunk amid an answer',
     of: 'giant chunk',
     does: 'begins an answer, and then sends 2 MiB without an end',
-    // Who waited for the end would call it a timeout; a busy machine takes a while to read so much.
+    // Waiting for the end would be a timeout; a busy machine takes a while to read so much.
     deadlines: { firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 },
     upstream: {
       speaks: 'bytes',
-      async play(line, asked) {
-        await begin(line, asked);
-        await line.write(piece(GIANT_EVENT.trimEnd()));
-        if (!asked.stream) await line.write(LAST_PIECE);
+      async play(connection, request) {
+        await begin(connection, request);
+        await connection.write(piece(GIANT_EVENT.trimEnd()));
+        if (!request.stream) await connection.write(LAST_PIECE);
       },
     },
     json: failed('malformed'),
@@ -170,7 +176,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'a thousand tiny writes',
     of: 'a thousand tiny writes',
     does: 'sends its answer byte by byte',
-    upstream: body((asked) => [...whole(asked)]),
+    upstream: body((request) => [...whole(request)]),
     json: answered(),
     stream: answered(),
   },
@@ -178,7 +184,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'missing usage',
     of: 'missing usage',
     does: 'reports no usage',
-    upstream: http((asked) => ok(asked, whole(asked, null))),
+    upstream: http((request) => ok(request, whole(request, null))),
     json: answered('counted'),
     stream: answered('counted'),
   },
@@ -186,12 +192,12 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'usage that stops',
     of: 'missing usage',
     does: 'reports its usage so far, and none at its end',
-    upstream: http((asked) => {
-      const { stream, dialect } = asked;
-      if (!stream) return ok(asked, reply(dialect, null));
+    upstream: http((request) => {
+      const { stream, dialect } = request;
+      if (!stream) return ok(request, reply(dialect, null));
       const words = WORDS.flatMap((text, at) => dialect.word(text, { ...USAGE, output: Math.min(at, 1) }));
       const events = [...dialect.opening(USAGE), ...words, ...dialect.finish('stop', null)];
-      return ok(asked, told(dialect, events) + dialect.end);
+      return ok(request, eventsText(dialect, events) + dialect.end);
     }),
     json: answered('counted'),
     stream: answered('completed'),
@@ -200,7 +206,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'usage of zero',
     of: 'missing usage',
     does: 'reports zero tokens',
-    upstream: http((asked) => ok(asked, whole(asked, { prompt: 0, output: 0 }))),
+    upstream: http((request) => ok(request, whole(request, { prompt: 0, output: 0 }))),
     json: answered('counted'),
     stream: answered('counted'),
   },
@@ -214,7 +220,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
       if (!stream) return [reply(dialect).replace('{', `${first.slice(0, -1)},`)];
       const words = WORDS.flatMap((text, at) => dialect.word(text, running(at)));
       const end = [...dialect.finish('stop', USAGE), ...dialect.report(USAGE)];
-      return [told(dialect, dialect.opening(USAGE), words, end), dialect.end];
+      return [eventsText(dialect, dialect.opening(USAGE), words, end), dialect.end];
     }),
     json: answered(),
     stream: answered(),
@@ -223,7 +229,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'impossible usage',
     of: 'absurd usage',
     does: 'reports −1 and 10³⁰⁸ tokens',
-    upstream: http((asked) => ok(asked, whole(asked, { prompt: -1, output: 1e308 }))),
+    upstream: http((request) => ok(request, whole(request, { prompt: -1, output: 1e308 }))),
     json: answered('reserved'),
     stream: answered('reserved'),
   },
@@ -231,7 +237,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'absurd usage',
     of: 'absurd usage',
     does: 'reports 5,000 tokens where 20 were allowed',
-    upstream: http((asked) => ok(asked, whole(asked, { prompt: 11, output: 5_000 }))),
+    upstream: http((request) => ok(request, whole(request, { prompt: 11, output: 5_000 }))),
     json: answered('reserved'),
     stream: answered('reserved'),
   },
@@ -242,7 +248,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [dialect.replyEndedTwice(TEXT, USAGE)];
       const again = [...dialect.word(JUNK, null), ...dialect.finish('length', USAGE)];
-      return [spoken(dialect), told(dialect, dialect.finish('stop', null), again), dialect.end];
+      return [spoken(dialect), eventsText(dialect, dialect.finish('stop', null), again), dialect.end];
     }),
     json: answered(),
     stream: answered(),
@@ -254,8 +260,8 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [`${reply(dialect)}{"x":1}`];
       const finish = dialect.finish('stop', null);
-      const again = told(dialect, dialect.word(JUNK, null), finish);
-      return [spoken(dialect, 4, null) + told(dialect, finish) + dialect.end + again];
+      const again = eventsText(dialect, dialect.word(JUNK, null), finish);
+      return [spoken(dialect, 4, null) + eventsText(dialect, finish) + dialect.end + again];
     }),
     json: failed('malformed'),
     stream: answered('counted'),
@@ -266,7 +272,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     does: 'says `[DONE]` amid its answer; with JSON, ends before its last brace',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [reply(dialect).slice(0, -1)];
-      const rest = told(dialect, dialect.word(JUNK, null), dialect.finish('stop', USAGE));
+      const rest = eventsText(dialect, dialect.word(JUNK, null), dialect.finish('stop', USAGE));
       return [spoken(dialect), dialect.end, rest];
     }),
     json: failed('malformed'),
@@ -287,7 +293,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     does: 'ends after its finish',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [reply(dialect, null)];
-      return [spoken(dialect, 4, null), told(dialect, dialect.finish('stop', null))];
+      return [spoken(dialect, 4, null), eventsText(dialect, dialect.finish('stop', null))];
     }),
     json: answered('counted'),
     stream: answered('counted'),
@@ -296,24 +302,24 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'gzip',
     of: 'gzip',
     does: 'compresses its answer, though asked not to',
-    upstream: body((asked) => [Bun.gzipSync(Buffer.from(whole(asked)))], 'content-encoding: gzip'),
+    upstream: body((request) => [Bun.gzipSync(Buffer.from(whole(request)))], 'content-encoding: gzip'),
     ...broken('malformed'),
   },
   {
     name: 'gzip that is none',
     of: 'gzip',
     does: 'says that its answer is compressed, and it is not',
-    upstream: body((asked) => [whole(asked)], 'content-encoding: gzip'),
+    upstream: body((request) => [whole(request)], 'content-encoding: gzip'),
     ...broken('malformed'),
   },
   {
     name: 'CRLF',
     of: 'CRLF',
     does: 'ends its lines with CR and LF',
-    upstream: body((asked) =>
-      asked.stream
-        ? [...whole(asked).replaceAll('\n', '\r\n')]
-        : [JSON.stringify(JSON.parse(whole(asked)), null, 2).replaceAll('\n', '\r\n')],
+    upstream: body((request) =>
+      request.stream
+        ? [...whole(request).replaceAll('\n', '\r\n')]
+        : [JSON.stringify(JSON.parse(whole(request)), null, 2).replaceAll('\n', '\r\n')],
     ),
     json: answered(),
     stream: answered(),
@@ -322,9 +328,9 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'comments',
     of: 'comments',
     does: 'sends comments and unknown fields between events; with JSON, white space before it',
-    upstream: body((asked) => {
-      if (!asked.stream) return ['\n', '   \n', whole(asked)];
-      return whole(asked)
+    upstream: body((request) => {
+      if (!request.stream) return ['\n', '   \n', whole(request)];
+      return whole(request)
         .split(/(?<=\n\n)/)
         .flatMap((one) => [`: ${JUNK}\n\n`, 'retry: 1\n', `id: ${JUNK}\n`, one]);
     }),

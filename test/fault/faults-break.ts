@@ -1,8 +1,21 @@
-import { type Asked, answered, cut, type Fault, failed, HASTY, late, lost, onceBegun, stalled } from './outcome.ts';
-import type { Line } from './raw-upstream.ts';
+import {
+  answered,
+  cut,
+  type Fault,
+  failed,
+  HASTY,
+  late,
+  lost,
+  onceBegun,
+  stalled,
+  type UpstreamRequest,
+} from './outcome.ts';
+import type { ServerConnection } from './raw-upstream.ts';
+import { JUNK, TEXT, USAGE } from './sample-texts.ts';
 import {
   begin,
   drip,
+  eventsText,
   eventText,
   half,
   head,
@@ -11,45 +24,45 @@ import {
   reply,
   send,
   spoken,
-  told,
   unclosed,
   wordAt,
 } from './wire.ts';
-import { JUNK, TEXT, USAGE } from './words.ts';
 
-const bytes = (play: (line: Line, asked: Asked) => void | Promise<void>) => ({ speaks: 'bytes', play }) as const;
+const bytes = (play: (connection: ServerConnection, request: UpstreamRequest) => void | Promise<void>) =>
+  ({ speaks: 'bytes', play }) as const;
 const CHUNKED = 'transfer-encoding: chunked';
 
-/** Begins an answer and ends it so: with these bytes, and cleanly or not. */
-const after = (data: ((asked: Asked) => string) | null, end: (line: Line) => unknown) =>
-  bytes(async (line, asked) => {
-    await begin(line, asked);
-    if (data !== null) await line.write(piece(data(asked)));
-    await end(line);
+/** Starts an answer, sends these bytes, and ends it, cleanly or not. */
+const after = (data: ((request: UpstreamRequest) => string) | null, end: (connection: ServerConnection) => unknown) =>
+  bytes(async (connection, request) => {
+    await begin(connection, request);
+    if (data !== null) await connection.write(piece(data(request)));
+    await end(connection);
   });
 
-/** An event that is no JSON, by the name of those that bring text. */
-const broken = ({ dialect }: Asked): string => eventText(dialect.nameOf(dialect.word('', null)[0]!), `{${JUNK}}`);
+/** An event without valid JSON, under the name of text events. */
+const broken = ({ dialect }: UpstreamRequest): string =>
+  eventText(dialect.nameOf(dialect.word('', null)[0]!), `{${JUNK}}`);
 
-async function close(line: Line): Promise<void> {
-  await line.write(LAST_PIECE);
-  line.end();
+async function close(connection: ServerConnection): Promise<void> {
+  await connection.write(LAST_PIECE);
+  connection.end();
 }
 
-/** Answers that break off, or take too long. */
+/** Answers that break off or are too slow. */
 export const BREAK_FAULTS: readonly Fault[] = [
   {
     name: 'slow body',
     of: 'slow body',
     does: 'sends a little all the time, past the deadline of the whole',
     deadlines: HASTY,
-    upstream: bytes(async (line, asked) => {
-      await line.write(head(asked, CHUNKED));
-      const { dialect } = asked;
-      const begun = half({ ...asked, stream: false });
-      await drip(line, 100, (at) => {
-        if (!asked.stream) return piece(begun[at] ?? ' ');
-        return piece(told(dialect, at === 0 ? dialect.opening(USAGE) : [], wordAt(dialect, 'aaaa', at)));
+    upstream: bytes(async (connection, request) => {
+      await connection.write(head(request, CHUNKED));
+      const { dialect } = request;
+      const begun = half({ ...request, stream: false });
+      await drip(connection, 100, (at) => {
+        if (!request.stream) return piece(begun[at] ?? ' ');
+        return piece(eventsText(dialect, at === 0 ? dialect.opening(USAGE) : [], wordAt(dialect, 'aaaa', at)));
       });
     }),
     json: late,
@@ -60,9 +73,9 @@ export const BREAK_FAULTS: readonly Fault[] = [
     of: 'slow body',
     does: 'sends comments and never an event; with JSON, white space',
     deadlines: HASTY,
-    upstream: bytes(async (line, asked) => {
-      await line.write(head(asked, CHUNKED));
-      await drip(line, 50, () => piece(asked.stream ? `: ${JUNK}\n\n` : ' '));
+    upstream: bytes(async (connection, request) => {
+      await connection.write(head(request, CHUNKED));
+      await drip(connection, 50, () => piece(request.stream ? `: ${JUNK}\n\n` : ' '));
     }),
     json: late,
     stream: late,
@@ -81,10 +94,10 @@ export const BREAK_FAULTS: readonly Fault[] = [
     of: 'no [DONE]',
     does: 'sends all of its answer and does not end it',
     deadlines: HASTY,
-    upstream: bytes(async (line, asked) => {
-      await line.write(head(asked, CHUNKED));
-      const { dialect } = asked;
-      await line.write(piece(asked.stream ? unclosed(dialect) : reply(dialect)));
+    upstream: bytes(async (connection, request) => {
+      await connection.write(head(request, CHUNKED));
+      const { dialect } = request;
+      await connection.write(piece(request.stream ? unclosed(dialect) : reply(dialect)));
     }),
     json: late,
     stream: answered(),
@@ -93,7 +106,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'truncated SSE',
     of: 'truncated SSE',
     does: 'closes the connection within an answer',
-    upstream: after(null, (line) => line.end()),
+    upstream: after(null, (connection) => connection.end()),
     json: lost('cut'),
     stream: cut('cut'),
   },
@@ -101,12 +114,12 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'truncated SSE, before content',
     of: 'truncated SSE',
     does: 'closes the connection before any content',
-    upstream: bytes(async (line, asked) => {
-      const { dialect } = asked;
-      const opening = told(dialect, dialect.opening(USAGE));
-      await line.write(head(asked, CHUNKED));
-      await line.write(piece(asked.stream ? opening || ':\n\n' : '{'));
-      line.end();
+    upstream: bytes(async (connection, request) => {
+      const { dialect } = request;
+      const opening = eventsText(dialect, dialect.opening(USAGE));
+      await connection.write(head(request, CHUNKED));
+      await connection.write(piece(request.stream ? opening || ':\n\n' : '{'));
+      connection.end();
     }),
     json: lost('cut'),
     stream: lost('cut'),
@@ -124,9 +137,11 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'cleanly truncated SSE, before content',
     of: 'cleanly truncated SSE',
     does: 'ends before any content as if it were whole',
-    upstream: bytes((line, asked) => {
-      const { stream, dialect } = asked;
-      return send(line, asked, [stream ? told(dialect, dialect.opening(USAGE)) + dialect.end || ':\n\n' : '{}']);
+    upstream: bytes((connection, request) => {
+      const { stream, dialect } = request;
+      return send(connection, request, [
+        stream ? eventsText(dialect, dialect.opening(USAGE)) + dialect.end || ':\n\n' : '{}',
+      ]);
     }),
     json: failed('malformed'),
     stream: failed('malformed'),
@@ -136,7 +151,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'half a chunk of JSON',
     of: 'half a chunk of JSON',
     does: 'ends within the JSON of a chunk',
-    upstream: after(({ dialect }) => told(dialect, dialect.word(JUNK, null)).slice(0, -9), close),
+    upstream: after(({ dialect }) => eventsText(dialect, dialect.word(JUNK, null)).slice(0, -9), close),
     json: failed('malformed'),
     stream: cut('cut'),
   },
@@ -144,7 +159,9 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'malformed chunk',
     of: 'malformed chunk',
     does: 'begins with something that is no JSON',
-    upstream: bytes((line, asked) => send(line, asked, [asked.stream ? broken(asked) : `{${JUNK}}`])),
+    upstream: bytes((connection, request) =>
+      send(connection, request, [request.stream ? broken(request) : `{${JUNK}}`]),
+    ),
     json: failed('malformed'),
     stream: failed('malformed'),
   },
@@ -160,10 +177,10 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'malformed chunk of HTTP',
     of: 'malformed chunk',
     does: 'breaks the framing of HTTP within an answer',
-    upstream: bytes(async (line, asked) => {
-      await begin(line, asked);
-      await line.write(`${JUNK}\r\n`);
-      line.end();
+    upstream: bytes(async (connection, request) => {
+      await begin(connection, request);
+      await connection.write(`${JUNK}\r\n`);
+      connection.end();
     }),
     json: lost('cut'),
     stream: cut('cut'),
@@ -172,7 +189,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'reset after N chunks',
     of: 'reset after N chunks',
     does: 'resets the connection within an answer',
-    upstream: after(null, (line) => line.reset()),
+    upstream: after(null, (connection) => connection.reset()),
     json: lost('cut'),
     stream: cut('cut'),
   },
@@ -180,11 +197,11 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'a length too small',
     of: 'cleanly truncated SSE',
     does: 'states a `content-length` that cuts its answer',
-    upstream: bytes(async (line, asked) => {
-      const begun = half(asked);
-      await line.write(head(asked, `content-length: ${Buffer.byteLength(begun)}`, 'connection: close') + begun);
-      if (asked.stream) await asked.seen;
-      line.end();
+    upstream: bytes(async (connection, request) => {
+      const begun = half(request);
+      await connection.write(head(request, `content-length: ${Buffer.byteLength(begun)}`, 'connection: close') + begun);
+      if (request.stream) await request.seen;
+      connection.end();
     }),
     json: failed('malformed'),
     stream: cut('cut'),
@@ -193,11 +210,11 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'a length too large',
     of: 'truncated SSE',
     does: 'states a `content-length` that its answer does not fill',
-    upstream: bytes(async (line, asked) => {
-      const begun = asked.stream ? half(asked) : reply(asked.dialect);
-      await line.write(head(asked, 'content-length: 99999') + begun);
-      if (asked.stream) await asked.seen;
-      line.end();
+    upstream: bytes(async (connection, request) => {
+      const begun = request.stream ? half(request) : reply(request.dialect);
+      await connection.write(head(request, 'content-length: 99999') + begun);
+      if (request.stream) await request.seen;
+      connection.end();
     }),
     json: lost('cut'),
     stream: cut('cut'),
@@ -206,9 +223,9 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'no finish',
     of: 'no finish',
     does: 'gives no reason for its end',
-    upstream: bytes((line, asked) => {
-      const { stream, dialect } = asked;
-      return send(line, asked, stream ? [spoken(dialect), dialect.end] : [dialect.reply(TEXT, USAGE, false)]);
+    upstream: bytes((connection, request) => {
+      const { stream, dialect } = request;
+      return send(connection, request, stream ? [spoken(dialect), dialect.end] : [dialect.reply(TEXT, USAGE, false)]);
     }),
     json: failed('cut', 'upstream_failed', 'reported'),
     stream: cut('cut'),

@@ -1,11 +1,12 @@
-import { type Asked, answered, answeredAfter, type Fault, failed, HASTY, late, lost } from './outcome.ts';
-import type { Line } from './raw-upstream.ts';
+import { answered, answeredAfter, type Fault, failed, HASTY, late, lost, type UpstreamRequest } from './outcome.ts';
+import type { ServerConnection } from './raw-upstream.ts';
+import { JUNK, TEXT } from './sample-texts.ts';
 import { drip, head, LAST_PIECE, ok, piece, send, whole } from './wire.ts';
-import { JUNK, TEXT } from './words.ts';
 
 const nobody = (address: 'nobody' | 'unresolvable' | 'untrusted' | 'plain') =>
   ({ speaks: 'nothing', address }) as const;
-const bytes = (play: (line: Line, asked: Asked) => void | Promise<void>) => ({ speaks: 'bytes', play }) as const;
+const bytes = (play: (connection: ServerConnection, request: UpstreamRequest) => void | Promise<void>) =>
+  ({ speaks: 'bytes', play }) as const;
 
 /** Faults up to the head of an answer. */
 export const CONNECTION_FAULTS: readonly Fault[] = [
@@ -45,7 +46,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     name: 'hangs up',
     of: 'reset after N chunks',
     does: 'takes the request and resets the connection',
-    upstream: bytes((line) => line.reset()),
+    upstream: bytes((connection) => connection.reset()),
     json: lost('connect'),
     stream: lost('connect'),
   },
@@ -53,9 +54,9 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     name: 'half a status line',
     of: 'reset after N chunks',
     does: 'closes within the status line',
-    upstream: bytes(async (line) => {
-      await line.write('HTTP/1.1 20');
-      line.end();
+    upstream: bytes(async (connection) => {
+      await connection.write('HTTP/1.1 20');
+      connection.end();
     }),
     json: lost('connect'),
     stream: lost('connect'),
@@ -64,9 +65,9 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     name: 'no HTTP',
     of: 'malformed chunk',
     does: 'answers something that is not HTTP',
-    upstream: bytes(async (line) => {
-      await line.write(`${JUNK}\r\n\r\n`);
-      line.end();
+    upstream: bytes(async (connection) => {
+      await connection.write(`${JUNK}\r\n\r\n`);
+      connection.end();
     }),
     json: lost('connect'),
     stream: lost('connect'),
@@ -84,7 +85,9 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     name: 'slow headers',
     of: 'slow headers',
     does: 'sends its head byte by byte, past the deadline',
-    upstream: bytes((line, asked) => drip(line, 40, (at) => head(asked, `x-slow: ${JUNK.repeat(99)}`)[at]!)),
+    upstream: bytes((connection, request) =>
+      drip(connection, 40, (at) => head(request, `x-slow: ${JUNK.repeat(99)}`)[at]!),
+    ),
     deadlines: HASTY,
     json: late,
     stream: late,
@@ -95,9 +98,9 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     does: 'sends its head late, within the deadline',
     upstream: {
       speaks: 'http',
-      async answer(asked) {
+      async answer(request) {
         await Bun.sleep(300);
-        return ok(asked, whole(asked));
+        return ok(request, whole(request));
       },
     },
     json: answered(),
@@ -108,14 +111,14 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     of: 'stale keep-alive socket',
     does: 'resets a connection that it has kept when the next request comes on it',
     warm: true,
-    upstream: bytes(async (line, asked) => {
-      if (asked.nth > 1) return line.reset();
+    upstream: bytes(async (connection, request) => {
+      if (request.nth > 1) return connection.reset();
       const answer = [
-        Buffer.from(head(asked, 'transfer-encoding: chunked')),
-        piece(whole(asked)),
+        Buffer.from(head(request, 'transfer-encoding: chunked')),
+        piece(whole(request)),
         Buffer.from(LAST_PIECE),
       ];
-      await line.write(Buffer.concat(answer));
+      await connection.write(Buffer.concat(answer));
     }),
     json: answeredAfter('connect'),
     stream: answeredAfter('connect'),
@@ -124,10 +127,10 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     name: '1xx',
     of: '1xx',
     does: 'sends 100 and 103 before its answer',
-    upstream: bytes(async (line, asked) => {
-      await line.write('HTTP/1.1 100 Continue\r\n\r\n');
-      await line.write(`HTTP/1.1 103 Early Hints\r\nlink: </${JUNK}>; rel=preload\r\n\r\n`);
-      await send(line, asked, [whole(asked)]);
+    upstream: bytes(async (connection, request) => {
+      await connection.write('HTTP/1.1 100 Continue\r\n\r\n');
+      await connection.write(`HTTP/1.1 103 Early Hints\r\nlink: </${JUNK}>; rel=preload\r\n\r\n`);
+      await send(connection, request, [whole(request)]);
     }),
     text: TEXT,
     json: answered(),

@@ -1,41 +1,44 @@
 import type { CallForm, ToolText } from './dialect.ts';
-import { type Asked, answered, type Fault, failed, onceBegun } from './outcome.ts';
-import { send, told } from './wire.ts';
-import { TEXT, USAGE } from './words.ts';
+import { answered, type Fault, failed, onceBegun, type UpstreamRequest } from './outcome.ts';
+import { TEXT, USAGE } from './sample-texts.ts';
+import { eventsText, send } from './wire.ts';
 
-const bytes = (writes: (asked: Asked) => readonly (string | Uint8Array)[]) =>
-  ({ speaks: 'bytes', play: (line, asked) => send(line, asked, writes(asked)) }) satisfies Fault['upstream'];
+const bytes = (writes: (request: UpstreamRequest) => readonly (string | Uint8Array)[]) =>
+  ({ speaks: 'bytes', play: (line, request) => send(line, request, writes(request)) }) satisfies Fault['upstream'];
 const good = { json: answered(), stream: answered() };
 
 /** An answer of one text in either form. */
 const saying =
   (text: string) =>
-  ({ stream, dialect }: Asked): string =>
+  ({ stream, dialect }: UpstreamRequest): string =>
     stream
-      ? told(dialect, dialect.opening(USAGE), dialect.word(text, null), dialect.finish('stop', USAGE)) + dialect.end
+      ? eventsText(dialect, dialect.opening(USAGE), dialect.word(text, null), dialect.finish('stop', USAGE)) +
+        dialect.end
       : dialect.reply(text, USAGE);
 
 const everyByte = (text: string): Uint8Array[] => Array.from(Buffer.from(text), (byte) => Uint8Array.of(byte));
 
 const FOREIGN = 'Größe: 完全な 💡';
 
-/** Puts bytes in the place of a mark. */
+/** Replaces a mark with bytes. */
 function withBytes(text: string, mark: string, ...inserted: readonly number[]): Uint8Array {
   const [before, after] = text.split(mark);
   return Buffer.concat([Buffer.from(before ?? ''), Uint8Array.from(inserted), Buffer.from(after ?? '')]);
 }
 
-/** What the tool of the table is called with. */
+/** The arguments of the table's tool. */
 export const TOOL: ToolText = { name: 'look_up', arguments: '{"city":"Köln","days":[1,2]}' };
 const ASK_TOOLS = { tools: [{ type: 'function', function: { name: TOOL.name } }], tool_choice: 'auto' };
 
 /** A call of the tool in either form. */
 const calling = (form: CallForm) =>
   bytes(({ stream, dialect }) => [
-    stream ? told(dialect, dialect.callEvents(TOOL, form, USAGE)) + dialect.end : dialect.callReply(TOOL, form, USAGE),
+    stream
+      ? eventsText(dialect, dialect.callEvents(TOOL, form, USAGE)) + dialect.end
+      : dialect.callReply(TOOL, form, USAGE),
   ]);
 
-/** Answers whose content is written oddly. */
+/** Answers with unusual content. */
 export const CONTENT_FAULTS: readonly Fault[] = [
   {
     name: 'tool deltas split mid-JSON',
@@ -71,7 +74,7 @@ export const CONTENT_FAULTS: readonly Fault[] = [
     of: 'split UTF-8',
     does: 'cuts letters into their bytes',
     text: FOREIGN,
-    upstream: bytes((asked) => everyByte(saying(FOREIGN)(asked))),
+    upstream: bytes((request) => everyByte(saying(FOREIGN)(request))),
     ...good,
   },
   {
@@ -79,14 +82,14 @@ export const CONTENT_FAULTS: readonly Fault[] = [
     of: 'bad UTF-8',
     does: 'sends bytes that are no UTF-8 within its text',
     text: 'aaaa\ufffdbbbb',
-    upstream: bytes((asked) => [withBytes(saying('aaaa#bbbb')(asked), '#', 0xff)]),
+    upstream: bytes((request) => [withBytes(saying('aaaa#bbbb')(request), '#', 0xff)]),
     ...good,
   },
   {
     name: 'a byte order mark',
     of: 'split UTF-8',
     does: 'begins with a byte order mark',
-    upstream: bytes((asked) => [`\ufeff${saying(TEXT)(asked)}`]),
+    upstream: bytes((request) => [`\ufeff${saying(TEXT)(request)}`]),
     ...good,
   },
   {
@@ -94,14 +97,14 @@ export const CONTENT_FAULTS: readonly Fault[] = [
     of: 'NUL',
     does: 'has an escaped NUL in its text',
     text: 'aaaa\u0000bbbb',
-    upstream: bytes((asked) => [saying('aaaa\u0000bbbb')(asked)]),
+    upstream: bytes((request) => [saying('aaaa\u0000bbbb')(request)]),
     ...good,
   },
   {
     name: 'NUL',
     of: 'NUL',
     does: 'has a NUL byte within its JSON',
-    upstream: bytes((asked) => [withBytes(saying('aaaa#bbbb')(asked), '#', 0)]),
+    upstream: bytes((request) => [withBytes(saying('aaaa#bbbb')(request), '#', 0)]),
     json: failed('malformed'),
     stream: failed('malformed'),
     except: onceBegun('malformed'),

@@ -1,8 +1,8 @@
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import type { Dialect } from './dialect.ts';
 import { type Fault, failed, type Outcome } from './outcome.ts';
+import { JUNK } from './sample-texts.ts';
 import { drip } from './wire.ts';
-import { JUNK } from './words.ts';
 
 const PAUSE_MS = 30_000;
 
@@ -11,7 +11,7 @@ const limited = failed('rate_limited', 'upstream_rate_limited');
 const tooLong = failed('context', 'context_length_exceeded');
 const refused = failed('rejected', 'upstream_rejected_request');
 
-/** Answers with an error as its dialect has it. */
+/** Answers with an error of its dialect. */
 const says = (
   status: number,
   body: (dialect: Dialect) => object = (dialect) => dialect.error(status, JUNK),
@@ -66,7 +66,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
     of: '429 with retry-after as a date',
     pauseMs: PAUSE_MS,
     does: 'answers 429 with a date as `retry-after`',
-    // A date has no parts of a second.
+    // A date has whole seconds.
     upstream: says(429, undefined, () => ({
       'retry-after': new Date(Date.now() + PAUSE_MS + 999).toUTCString(),
     })),
@@ -124,7 +124,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
     name: 'redirect',
     of: 'redirect',
     does: 'answers 307',
-    // Whoever follows it loops, and is seen to by the count of its requests.
+    // Following it would loop, which the request count shows.
     upstream: { speaks: 'http', answer: () => new Response(null, { status: 307, headers: { location: '?' } }) },
     ...both(failed('not_found')),
   },

@@ -9,7 +9,7 @@ import { anthropic } from './wire-anthropic.ts';
 import { gemini } from './wire-gemini.ts';
 import { openai } from './wire-openai.ts';
 
-/** Everything that an upstream can do wrong, and what becomes of it: the matrix and `docs/failure-modes.md` are made of it. */
+/** All faults of upstreams and their outcomes: the source of the matrix and `docs/failure-modes.md`. */
 export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [
   { title: 'Before an answer', faults: CONNECTION_FAULTS },
   { title: 'Statuses', faults: STATUS_FAULTS },
@@ -23,13 +23,13 @@ export const FAULTS: readonly Fault[] = GROUPS.flatMap(({ faults }) => faults);
 export const FORMS = ['JSON', 'SSE'] as const;
 export type Form = (typeof FORMS)[number];
 
-/** Who else could answer: nobody, another endpoint of the same model, or another model. */
+/** The alternatives: none, another endpoint of the same model, or another model. */
 export const SETTINGS = ['alone', 'endpoint', 'fallback'] as const;
 export type Setting = (typeof SETTINGS)[number];
 
 export const DIALECTS: readonly Dialect[] = [openai, anthropic, gemini];
 
-/** What becomes of a fault in this dialect; null where it makes no sense there. */
+/** The outcome of a fault in this dialect; null where it does not apply. */
 export function outcomeOf(fault: Fault, form: Form, { name }: Dialect): Outcome | null {
   const key = form === 'SSE' ? 'stream' : 'json';
   const own = fault.except?.[name]?.[key];
@@ -37,8 +37,8 @@ export function outcomeOf(fault: Fault, form: Form, { name }: Dialect): Outcome 
 }
 
 /**
- * What the gateway makes of a failure is the same in every dialect, and tried in one. In the others it shows what their
- * adapters make of the fault: beside another endpoint, and alone where the caller is told for how long to wait.
+ * The gateway treats a failure the same in every dialect, so one dialect runs all settings. The others test their
+ * adapters: with another endpoint, and alone where the caller gets a wait.
  */
 export const settingsOf = (fault: Fault, { name }: Dialect): readonly Setting[] =>
   SETTINGS.filter(
@@ -47,6 +47,6 @@ export const settingsOf = (fault: Fault, { name }: Dialect): readonly Setting[] 
 
 export const deadlinesOf = ({ deadlines = PATIENT }: Fault): Deadlines => deadlines;
 
-/** Whether somebody else answers in the place of who fails so. */
+/** Whether another endpoint answers after this failure. */
 export const isTakenOver = (outcome: Outcome, setting: Setting): boolean =>
   setting !== 'alone' && outcome.ends === 'failed' && !isFinal(outcome);

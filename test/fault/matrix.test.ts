@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { closedBooks } from '../money/books.ts';
 import { expectError } from '../support/error-contract.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
-import { ask, attemptsOf, judge, REPORTED } from './judge.ts';
+import { ask, attemptsOf, judge, REPORTED } from './checks.ts';
 import { VERDICTS } from './outcome.ts';
 import { AGAIN, CASES, type Case, POOR, type Stage, setStage } from './stage.ts';
 
 /**
  * Every fault that an upstream can have × JSON and SSE × alone, with another endpoint and with a fallback, through the
- * real server; in the dialects beside OpenAI's with another endpoint. The table is in `faults.ts`; `docs/failure-modes.md` is made of it.
+ * real server; in the dialects beside OpenAI's with another endpoint. The table is in `faults.ts`.
  */
 let stage: Stage;
 const PATIENCE = 90_000;
@@ -24,11 +24,11 @@ const titleOf = ({ fault, dialect, form, setting }: Case): string =>
 const run = async (one: Case): Promise<void> => judge(stage.box, one, await ask(stage.box, one));
 
 describe('a fault of a connection that was kept', () => {
-  // By themselves: there is room for so many idle connections only, and others would take it.
+  // Separately: the pool of idle connections is limited, and other cases would fill it.
   for (const one of CASES.filter(({ fault }) => fault.warm)) {
     test(titleOf(one), async () => {
       expect((await ask(stage.box, one)).status).toBe(200);
-      // A connection is not with those that can be used again the moment that its answer is read.
+      // A connection becomes reusable shortly after its answer is read.
       for (let tries = 0; tries < 10 && !one.reused; tries++) {
         await Bun.sleep(20);
         one.calls = 0;
@@ -40,10 +40,10 @@ describe('a fault of a connection that was kept', () => {
   }
 });
 
-/** More than a breaker takes. */
+/** More failures than a breaker tolerates. */
 const TIMES = 7;
 
-/** Asks again and again; tells of each request whether its own upstream was tried. */
+/** Repeats a request; returns for each whether its own upstream was tried. */
 async function askAgain(one: Case): Promise<boolean[]> {
   const tried: boolean[] = [];
   for (let at = 0; at < TIMES; at++) {
@@ -83,7 +83,7 @@ describe('health', () => {
 
 describe('a fault', () => {
   const cases = CASES.filter(({ fault }) => !fault.warm);
-  // The slow ones first: the others fit in beside them.
+  // The slow ones first, concurrent with the others.
   const slow = ({ fault }: Case) => Number(fault.deadlines !== undefined);
   for (const one of cases.toSorted((a, b) => slow(b) - slow(a))) {
     test.concurrent(titleOf(one), () => run(one), PATIENCE);
@@ -93,7 +93,7 @@ describe('a fault', () => {
 describe('where funds do not allow the raise', () => {
   for (const one of POOR) {
     test.concurrent(`nobody else is asked, and what was used is charged: ${one.form}`, async () => {
-      // All that a first attempt can cost, and nothing for a second.
+      // Enough for a first attempt, and nothing for a second.
       const got = await ask(stage.box, one, { budget_limit: 0.122 });
       await expectError(got, 'upstream_failed', null, false);
       expect(got.headers.get('x-signalbox-credits')).toBe(String(REPORTED / 1e6));
@@ -117,7 +117,7 @@ describe('after all of them', () => {
     PATIENCE,
   );
 
-  test('the log has no key and no defect, and nobody was talked to who should not be', () => {
+  test('the log has no key and no defect, and no unexpected server got a request', () => {
     const { box, trapped } = stage;
     const pieces = [UPSTREAM_KEY, box.key].flatMap((key) => [key, key.slice(0, key.length / 2), key.slice(-16)]);
     expect(box.lines.filter((line) => pieces.some((piece) => line.includes(piece)))).toEqual([]);

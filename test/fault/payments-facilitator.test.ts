@@ -9,7 +9,7 @@ import {
   startFacilitatorServer,
 } from '../support/chain/facilitator-server.ts';
 
-/** Payments that a service has settled, which may fail as a network's other end does: also after the money has moved. */
+/** Payments through a settlement service, which may fail like any remote: also after the money has moved. */
 let stand: Stand;
 let service: FacilitatorServer;
 let payer: PrivateKeyAccount;
@@ -43,13 +43,13 @@ afterEach(async () => {
 const bodyOf = (account: PrivateKeyAccount) => chatBody(++requests, { agent_wallet: account.address });
 const debit = async () => PURSE - (await stand.chain.balanceOf(payer.address));
 
-/** Callers with an API key do not notice. */
+/** Callers with an API key are unaffected. */
 async function expectKeysServed(): Promise<void> {
   expect((await stand.box.post(CHAT, chatBody(++requests))).status).toBe(200);
 }
 
 for (const fault of ['hangAfter', 'resetAfter', 'statusAfter', 'garbageAfter', 'crashAfter'] as const) {
-  test(`a service that has debited the payer and does not say so (${fault}): unknown, never 402, answered once the chain has told`, async () => {
+  test(`a service that debited the payer without reporting it (${fault}): unknown, never 402, answered once the chain confirms`, async () => {
     const body = bodyOf(payer);
     const paid = await stand.sign(payer, body);
     const calls = stand.upstream.requests.length;
@@ -58,7 +58,7 @@ for (const fault of ['hangAfter', 'resetAfter', 'statusAfter', 'garbageAfter', '
     expect(told).toMatchObject({ status: 503, code: 'payment_unsettled', quoted: false, retry: 'false' });
     expect(stand.upstream.requests.length).toBe(calls);
     expect(await debit()).toBe(BigInt(paid.payload.accepted.amount));
-    // Nobody who names this wallet is asked to pay for this request anew.
+    // A request that names this wallet gets no new quote.
     const named = await shortOf(await stand.post(CHAT, body));
     expect([named.code, named.quoted]).toEqual(['payment_unsettled', false]);
     await expectKeysServed();
@@ -76,7 +76,7 @@ for (const fault of ['hangAfter', 'resetAfter', 'statusAfter', 'garbageAfter', '
 
 const BEFORE: readonly ServiceFault[] = ['status', 'hang', 'reset', 'garbage', 'wrong', 'busy', 'redirect'];
 for (const fault of BEFORE) {
-  test(`a service that fails before it has judged (${fault}): 503 that may be repeated, nothing moved, the signature stays good`, async () => {
+  test(`a service that fails before its verdict (${fault}): a retryable 503, nothing moved, the signature stays valid`, async () => {
     const body = bodyOf(payer);
     const paid = await stand.sign(payer, body);
     service.fail(fault);
@@ -87,12 +87,12 @@ for (const fault of BEFORE) {
     expect(await debit()).toBe(0n);
     service.fail(null);
     expect((await stand.send(body, paid.header)).status).toBe(200);
-    // The token goes to the service, and to nobody that it names.
+    // The token goes only to the service, not to hosts that it names.
     expect(service.requests.filter(({ path }) => path === '/elsewhere')).toEqual([]);
   }, 60_000);
 }
 
-test('a service that nobody listens at: 503, no row, the signature stays good', async () => {
+test('a service with a closed port: 503, no row, the signature stays valid', async () => {
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);
   await service.down();
@@ -106,7 +106,7 @@ test('a service that nobody listens at: 503, no row, the signature stays good', 
   expect((await stand.send(body, paid.header)).status).toBe(200);
 }, 60_000);
 
-test('a service that says that a payment has failed is not believed when the chain has it', async () => {
+test('a service’s report of a failed payment does not override the chain', async () => {
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);
   service.fail('resetAfter', '/settle');

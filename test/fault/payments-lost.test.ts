@@ -2,16 +2,16 @@ import { afterEach, expect, test } from 'bun:test';
 import { bookProblems } from '../payments/model/books.ts';
 import { chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
-/** A transaction that never comes to the chain. The chain's own time is moved, so that each test has a chain of its own. */
+/** Transactions that never reach the chain. Each test has its own chain, because it moves the chain's time. */
 let stand: Stand;
 afterEach(() => stand.stop());
 
 const PURSE = 1_000_000_000n;
-/** By then no authorization of a quote is valid any more, s. */
+/** Time after which no authorization of a quote is valid, s. */
 const LATER = 3_600;
 
 for (const fault of ['hang', 'error', 'cut'] as const) {
-  test(`a broadcast that is lost on its way (${fault}): held back until it can come no more, then quoted anew and paid once`, async () => {
+  test(`a broadcast that is lost on its way (${fault}): held back until it expires, then quoted again and paid once`, async () => {
     stand = await startStand({ confirmationMs: 1_000 });
     const { chain, proxy, upstream } = stand;
     const payer = await chain.payer(PURSE);
@@ -32,13 +32,13 @@ for (const fault of ['hang', 'error', 'cut'] as const) {
     const debit = PURSE - (await chain.balanceOf(payer.address));
     expect(debit).toBe(isAnswered ? BigInt(paid.payload.accepted.amount) : 0n);
     expect(upstream.requests.length).toBe(isAnswered ? 1 : 0);
-    // An answer can be had again; what failed is quoted anew.
+    // An answer is repeated; a failed request gets a new quote.
     expect((await stand.send(body, paid.header)).status).toBe(isAnswered ? 200 : 402);
     expect(await bookProblems(stand)).toEqual([]);
   }, 60_000);
 }
 
-test('a pool that loses its transactions: held back until they can come no more, and other payers go on meanwhile', async () => {
+test('a pool that loses its transactions: held back until they expire, while other payers continue', async () => {
   stand = await startStand({ confirmationMs: 1_000 });
   const { chain } = stand;
   const payer = await chain.payer(PURSE);

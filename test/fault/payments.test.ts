@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { balanceIn, bookProblems } from '../payments/model/books.ts';
-import type { Paid } from '../payments/model/signed.ts';
+import type { ClientPayment } from '../payments/model/signed.ts';
 import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 import { waitFor } from '../support/answers.ts';
 
-/** What goes wrong on the way to the chain and on the chain, seen by the agent, the operator and the chain. */
+/** Faults between gateway and chain, and on the chain, as seen by the agent, the operator and the chain. */
 let stand: Stand;
-/** Of each test another: one that has balance would have nothing to pay. */
+/** Another wallet for each test: one with a balance would have nothing to pay. */
 let payer: PrivateKeyAccount;
 let requests = 0;
 const PURSE = 1_000_000_000n;
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterAll(() => stand.stop());
 
-/** Whatever went wrong, once it is over the books and the chain agree. */
+/** After any fault the books and the chain agree. */
 afterEach(async () => {
   stand.proxy.fail(null);
   await stand.proxy.up();
@@ -33,18 +33,18 @@ afterEach(async () => {
 const UNSETTLED = { status: 503, code: 'payment_unsettled', quoted: false, retry: 'false' };
 const UNAVAILABLE = { status: 503, code: 'payment_unavailable', quoted: false };
 
-/** Callers with an API key do not notice. */
+/** Callers with an API key are unaffected. */
 async function expectKeysServed(): Promise<void> {
   const answer = await stand.box.post(CHAT, chatBody(++requests));
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"choices"')]);
 }
 
-async function expectUnsettled(body: unknown, { header }: Paid, wallet = payer.address): Promise<void> {
+async function expectUnsettled(body: unknown, { header }: ClientPayment, wallet = payer.address): Promise<void> {
   expect(await shortOf(await stand.send(body, header))).toMatchObject(UNSETTLED);
   await expectHeldBack(body, wallet);
 }
 
-/** Nobody is asked to pay anew for what may be paid: not by another signature, nor by name. */
+/** A request that may be paid gets no new quote: neither by another signature nor by the wallet's name. */
 async function expectHeldBack(body: unknown, wallet: string): Promise<void> {
   const named = await stand.post(CHAT, { ...(body as object), agent_wallet: wallet });
   const { code, quoted } = await shortOf(named);
@@ -82,13 +82,13 @@ test('50 paid requests at once, one payer drained in the middle: 49 answers, one
   expect(calls() - before).toBe(49);
 }, 60_000);
 
-test('a chain that does not mine: the outcome is unknown and nothing is quoted anew; once it mines, the same signature gets the answer', async () => {
+test('a chain that does not mine: the outcome is unknown and there is no new quote; once it mines, the same signature gets the answer', async () => {
   await stand.chain.automine(false);
   const body = bodyOf(payer);
   const before = { calls: calls(), balance: await balanceOf(payer.address) };
   const paid = await stand.sign(payer, body);
   await expectUnsettled(body, paid);
-  // Again, and still nobody knows.
+  // Again: still unknown.
   await expectUnsettled(body, paid);
   expect(calls()).toBe(before.calls);
   await expectKeysServed();
@@ -114,7 +114,7 @@ test('the node’s answer to the broadcast is lost: never a new 402, one debit, 
   expect(PURSE - (await balanceOf(payer.address))).toBe(BigInt(paid.payload.accepted.amount));
 }, 60_000);
 
-test('the node is down before anything is sent: 503 that may be repeated, no row, the signature is good afterwards', async () => {
+test('the node is down before anything is sent: a retryable 503, no row, the signature stays valid', async () => {
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);
   await stand.proxy.down();
@@ -128,7 +128,7 @@ test('the node is down before anything is sent: 503 that may be repeated, no row
 }, 60_000);
 
 for (const fault of ['error', 'status', 'garbage', 'cut'] as const) {
-  test(`a node that answers with ${fault}: 503, and not that the payer's signature were wrong`, async () => {
+  test(`a node that answers with ${fault}: 503, and not a wrong signature`, async () => {
     const body = bodyOf(payer);
     const paid = await stand.sign(payer, body);
     stand.proxy.fail(fault);
@@ -138,7 +138,7 @@ for (const fault of ['error', 'status', 'garbage', 'cut'] as const) {
   }, 60_000);
 }
 
-test('a payer who cancels what is under way pays nothing, is told so, and is quoted anew', async () => {
+test('a payer who cancels a payment in progress pays nothing, learns so, and gets a new quote', async () => {
   const account = await stand.chain.payer(1_000_000_000n);
   const body = bodyOf(account);
   const paid = await stand.sign(account, body);
@@ -161,7 +161,7 @@ test('a payer who cancels what is under way pays nothing, is told so, and is quo
   expect((await stand.pay(account, body)).status).toBe(200);
 }, 60_000);
 
-test('a provider that fails before its first word: all that was paid is balance, the fee too, and pays the next', async () => {
+test('a provider that fails before its first part: the whole payment, with the fee, becomes balance for the next request', async () => {
   const account = await stand.chain.payer(1_000_000_000n);
   for (const stream of [false, true]) {
     stand.upstream.behave({ status: 500 });
@@ -176,7 +176,7 @@ test('a provider that fails before its first word: all that was paid is balance,
     expect(balanceIn(stand, account.address) - has).toBe(worth);
   }
   const debited = await balanceOf(account.address);
-  // What is there suffices: the wallet only has to show that it is itself.
+  // The balance suffices: the wallet only has to identify itself.
   const body = bodyOf(account);
   const free = await stand.sign(account, body);
   expect(free.payload.accepted.amount).toBe('0');
@@ -184,7 +184,7 @@ test('a provider that fails before its first word: all that was paid is balance,
   expect(await balanceOf(account.address)).toBe(debited);
 }, 60_000);
 
-test('a gas key without gas is the operator’s fault: 503, and the signature is good once there is some', async () => {
+test('a gas key without gas is the operator’s fault: 503, and the signature is valid once there is some', async () => {
   const { chain } = stand;
   const body = bodyOf(payer);
   const paid = await stand.sign(payer, body);

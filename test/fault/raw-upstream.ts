@@ -3,20 +3,20 @@ import { createServer as createTlsServer } from 'node:tls';
 import type { OpenAiRequest } from '../support/openai-wire.ts';
 import { WORTHLESS_CERTIFICATE, WORTHLESS_KEY } from './worthless-certificate.ts';
 
-/** The writing side of a connection that a request came on. */
-export interface Line {
-  /** Resolves once the bytes are with the kernel, or will never be. */
+/** The writing side of a request's connection. */
+export interface ServerConnection {
+  /** Resolves once the kernel has the bytes, or never will. */
   write(data: string | Uint8Array): Promise<void>;
-  /** Closes as a server does that is done. */
+  /** Closes normally. */
   end(): void;
-  /** Resets the connection: what was under way is lost. */
+  /** Resets the connection: data in transit is lost. */
   reset(): void;
   readonly isGone: boolean;
 }
 
-/** A request as it came, whole. */
+/** A complete request. */
 export interface RawRequest {
-  /** Which one on its connection, from 1. */
+  /** Its number on the connection, from 1. */
   readonly nth: number;
   readonly head: string;
   readonly body: OpenAiRequest;
@@ -27,16 +27,16 @@ export interface RawUpstream {
   stop(): void;
 }
 
-/** Starts a TCP server on 127.0.0.1 that reads HTTP requests and answers with whatever bytes it is told to. */
+/** Starts a TCP server on 127.0.0.1 that reads HTTP requests and answers with arbitrary bytes. */
 export function startRawUpstream(
-  answer: (line: Line, request: RawRequest) => unknown,
+  answer: (connection: ServerConnection, request: RawRequest) => unknown,
   { tls = false }: { readonly tls?: boolean } = {},
 ): Promise<RawUpstream> {
   const sockets = new Set<Socket>();
   const take = (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // Whoever reads has had enough: that is what most faults end with.
+    // The reader has closed: most faults end so.
     socket.on('error', () => {});
     socket.setNoDelay(true);
     readRequests(socket, answer);
@@ -59,7 +59,7 @@ export function startRawUpstream(
   });
 }
 
-function readRequests(socket: Socket, answer: (line: Line, request: RawRequest) => unknown): void {
+function readRequests(socket: Socket, answer: (connection: ServerConnection, request: RawRequest) => unknown): void {
   let received = Buffer.alloc(0);
   let nth = 0;
   socket.on('data', (data) => {
@@ -72,12 +72,12 @@ function readRequests(socket: Socket, answer: (line: Line, request: RawRequest) 
       if (received.length < end + 4 + length) return;
       const text = received.subarray(end + 4, end + 4 + length).toString('utf8');
       received = received.subarray(end + 4 + length);
-      void answer(lineOf(socket), { nth: ++nth, head, body: text === '' ? {} : JSON.parse(text) });
+      void answer(connectionOf(socket), { nth: ++nth, head, body: text === '' ? {} : JSON.parse(text) });
     }
   });
 }
 
-function lineOf(socket: Socket): Line {
+function connectionOf(socket: Socket): ServerConnection {
   return {
     write: (data) =>
       new Promise((resolve) => {

@@ -3,11 +3,11 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import type { Dialect } from './dialect.ts';
 import { DIALECTS, deadlinesOf, FAULTS, FORMS, type Form, outcomeOf, type Setting, settingsOf } from './faults.ts';
-import { type Asked, type Fault, KINDS, type Kind, type Outcome, VERDICTS } from './outcome.ts';
+import { type FailureKind, type Fault, KINDS, type Outcome, type UpstreamRequest, VERDICTS } from './outcome.ts';
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 import { openai } from './wire-openai.ts';
 
-/** A fault in one dialect, form and setting. Each has a model and a provider of its own: what health makes of one stays there. */
+/** A fault in one dialect, form and setting. Each has its own model and provider, so that health stays separate. */
 export interface Case {
   /** Names its model and its provider. */
   readonly id: string;
@@ -16,17 +16,17 @@ export interface Case {
   readonly form: Form;
   readonly setting: Setting;
   readonly outcome: Outcome;
-  /** The `model` to ask for. */
+  /** The requested `model`. */
   readonly asks: string;
   /** Requests that its own upstream has read. */
   calls: number;
-  /** Whether one of them came on a connection that had brought another before. */
+  /** Whether one of them reused a connection. */
   reused: boolean;
-  /** Resolved by whoever reads the answer, once content has come. */
+  /** Resolved by the reader of the answer after its first content. */
   seen: PromiseWithResolvers<void>;
 }
 
-/** What the healthy upstream says, and what it reports for it. */
+/** The healthy upstream's answer and usage. */
 export const HEALTHY_TEXT = 'All is well.';
 export const HEALTHY_USAGE = { prompt_tokens: 13, completion_tokens: 3, total_tokens: 16 } as const;
 
@@ -39,7 +39,7 @@ const slugOf = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** Null where the fault makes no sense. */
+/** Null where the fault does not apply. */
 function caseOf(prefix: string, fault: Fault, dialect: Dialect, form: Form, setting: Setting): Case | null {
   const outcome = outcomeOf(fault, form, dialect);
   if (outcome === null) return null;
@@ -59,8 +59,8 @@ export const CASES: readonly Case[] = FAULTS.flatMap((fault) =>
 
 const named = (name: string): Fault => FAULTS.find((fault) => fault.name === name)!;
 
-/** By the kind of failure: where a fault comes again and again, alone and with another endpoint. */
-export const AGAIN: readonly { readonly kind: Kind; readonly alone: Case; readonly beside: Case }[] = KINDS.map(
+/** For each kind of failure: a repeated fault, alone and with another endpoint. */
+export const AGAIN: readonly { readonly kind: FailureKind; readonly alone: Case; readonly beside: Case }[] = KINDS.map(
   (kind) => {
     const again = (setting: Setting) =>
       caseOf(`again-${kind.replace('_', '-')}`, named(VERDICTS[kind].shownBy), openai, 'JSON', setting)!;
@@ -68,7 +68,7 @@ export const AGAIN: readonly { readonly kind: Kind; readonly alone: Case; readon
   },
 );
 
-/** Whose first attempt costs so much that there may be no other: what was reported is owed, though nothing came of it. */
+/** Cases whose first attempt uses up the funds for others: its reported usage is owed, though it failed. */
 export const POOR: readonly Case[] = FORMS.map(
   (form) => caseOf('poor', named('an answer without choices'), openai, form, 'fallback')!,
 );
@@ -77,7 +77,7 @@ const ALL: readonly Case[] = [...CASES, ...AGAIN.flatMap(({ alone, beside }) => 
 
 export interface Stage {
   readonly box: Signalbox;
-  /** Requests that reached somebody whom nobody should have talked to. */
+  /** Requests that reached a server that must get none. */
   readonly trapped: number;
   stop(): Promise<void>;
 }
@@ -138,7 +138,7 @@ function policyOf(healthy: string, urlOf: (one: Case) => string): string {
   );
 }
 
-/** One server for all whose HTTP is well-formed: the first part of the path tells the case, the rest is its dialect's. */
+/** One server for all cases with valid HTTP: the first path segment names the case, the rest is its dialect's. */
 function startHttpUpstream(): ReturnType<typeof Bun.serve> {
   const cases = new Map(ALL.map((one) => [one.id, one]));
   return Bun.serve({
@@ -150,37 +150,37 @@ function startHttpUpstream(): ReturnType<typeof Bun.serve> {
       const one = cases.get(pathname.split('/')[1]!);
       if (one?.fault.upstream.speaks !== 'http') return new Response(null, { status: 418 });
       const { base, path, auth } = one.dialect;
-      const asked = askedOf(one, 1);
-      const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, asked.stream)}`;
+      const received = requestOf(one, 1);
+      const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, received.stream)}`;
       const isKnown = request.headers.get(auth.header) === auth.prefix + UPSTREAM_KEY;
-      // Nothing that any fault comes to.
+      // A status that no fault produces.
       if (!isThere || !isKnown || request.method !== 'POST') return new Response(null, { status: 418 });
       one.calls++;
-      return one.fault.upstream.answer(asked);
+      return one.fault.upstream.answer(received);
     },
   });
 }
 
-const askedOf = ({ dialect, form, seen }: Case, nth: number): Asked => ({
+const requestOf = ({ dialect, form, seen }: Case, nth: number): UpstreamRequest => ({
   dialect,
   stream: form === 'SSE',
   nth,
   seen: seen.promise,
 });
 
-/** A server for this case alone: whoever breaks connections breaks none of the others. */
+/** A separate server, so that broken connections do not affect other cases. */
 async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<void> {
   const { upstream } = one.fault;
   if (upstream.speaks !== 'bytes') return;
-  const server = await startRawUpstream((line, { nth }) => {
+  const server = await startRawUpstream((connection, { nth }) => {
     one.calls++;
     one.reused ||= nth > 1;
-    return upstream.play(line, askedOf(one, nth));
+    return upstream.play(connection, requestOf(one, nth));
   });
   servers.set(one, server);
 }
 
-/** A port that nobody listens on any more. */
+/** A closed port. */
 function portOfNobody(): number {
   const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = server;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { DIALECTS, FAULTS, FORMS, outcomeOf } from './faults.ts';
-import { LIST } from './list.ts';
 import { isFinal, KINDS, VERDICTS } from './outcome.ts';
+import { LIST } from './required-faults.ts';
 import { AGAIN, CASES } from './stage.ts';
 
-/** What has to hold for the table itself, whatever the server does. */
+/** Invariants of the table itself. */
 describe('the table of faults', () => {
   test('has every fault of the list', () => {
     const has = new Set(FAULTS.map(({ of }) => of));
@@ -17,7 +17,7 @@ describe('the table of faults', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('plays each fault in each dialect and form, but where its exception says that it makes no sense', () => {
+  test('runs each fault in each dialect and form, except where it does not apply', () => {
     const played = new Set(CASES.map(({ fault, dialect, form }) => `${fault.name} ${dialect.name} ${form}`));
     const all = FAULTS.flatMap((fault) =>
       DIALECTS.flatMap((dialect) => FORMS.map((form) => ({ fault, dialect, form }))),
@@ -27,7 +27,7 @@ describe('the table of faults', () => {
     expect(left.length).toBeLessThan(all.length / 50);
   });
 
-  test('excepts a dialect only from what is otherwise there', () => {
+  test('has exceptions only where a dialect differs', () => {
     const excepted = FAULTS.flatMap((fault) => Object.values(fault.except ?? {}).map((own) => ({ fault, own })));
     const idle = excepted.filter(({ fault, own: { json = fault.json, stream = fault.stream } }) =>
       Bun.deepEquals({ json, stream }, { json: fault.json, stream: fault.stream }),
@@ -35,11 +35,11 @@ describe('the table of faults', () => {
     expect(idle).toEqual([]);
   });
 
-  test('cuts no answer that is given in one piece, for there somebody else can still answer', () => {
+  test('cuts no unstreamed answer, for which another endpoint can still answer', () => {
     expect(CASES.filter(({ form, outcome }) => form === 'JSON' && outcome.ends === 'cut')).toEqual([]);
   });
 
-  test('blames the caller for nothing but a refusal of the content', () => {
+  test('blames the caller only for refused content', () => {
     const blamed = new Set(CASES.filter(({ outcome }) => isFinal(outcome)).map(({ fault }) => fault.of));
     expect([...blamed]).toEqual(['400', 'key echoed in an error']);
   });

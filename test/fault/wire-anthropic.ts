@@ -1,5 +1,5 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
-import { JUNK } from './words.ts';
+import { JUNK } from './sample-texts.ts';
 
 /** Messages and their events, by the types of `@anthropic-ai/sdk` 1.11.0, resources/messages and resources/shared. */
 const message = { id: `msg_${JUNK}`, type: 'message', role: 'assistant', model: JUNK, stop_sequence: null };
@@ -74,7 +74,7 @@ export const anthropic: Dialect = {
   end: `event: message_stop\ndata: ${JSON.stringify(STOP)}\n\n`,
 
   reply: (words, usage, isEnded = true) => whole([text(words)], isEnded ? 'end_turn' : null, usage),
-  // It has one end: the same member twice is all that there can be.
+  // The dialect has one end, so only a repeated member is possible.
   replyEndedTwice: (words, usage) =>
     whole([text(words)], 'end_turn', usage).replace('{', '{"stop_reason":"max_tokens",'),
   counted,
@@ -84,7 +84,7 @@ export const anthropic: Dialect = {
   emptyReply: (usage) => whole([], null, usage),
 
   error,
-  // As some have it that stand between.
+  // As some intermediaries send it.
   oddError: (words) => ({ error: { type: 'api_error', message: words } }),
   tooLong: (words) => error(400, `prompt is too long: 210000 tokens > 200000 maximum ${words}`),
   refusedKey: (words) => ({ status: 401, body: error(401, words) }),

@@ -1,5 +1,5 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
-import { JUNK } from './words.ts';
+import { JUNK } from './sample-texts.ts';
 
 /** `GenerateContentResponse`, by the types of `@google/genai` 2.32.0; a stream has one in each event. */
 const frame = { modelVersion: JUNK, responseId: 'response-1' };
@@ -24,7 +24,7 @@ export const response = (parts: readonly object[], finishReason: string | null, 
 
 const REASONS = { stop: 'STOP', length: 'MAX_TOKENS' } as const;
 
-/** The codes of google.rpc.Status by the statuses of HTTP; what is not among them comes from what stands before it. */
+/** google.rpc.Status codes by HTTP status; other statuses come from an intermediary. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -71,7 +71,7 @@ export const gemini: Dialect = {
   emptyReply: (usage) => JSON.stringify({ candidates: [], ...counted(usage), ...frame }),
 
   error,
-  // As a stream has it that was not asked for as events.
+  // As in a stream without `alt=sse`.
   oddError: (message) => [error(500, message)],
   tooLong: (message) =>
     error(400, `The input token count (1200000) exceeds the maximum number of tokens allowed (1048576). ${message}`),
@@ -85,7 +85,7 @@ export const gemini: Dialect = {
   }),
 };
 
-/** A call comes whole: it is never split. */
+/** A call is never split. */
 function callResponse({ name, arguments: text }: ToolText, form: CallForm, usage: Tokens): Event {
   const known = form === 'untidy' ? {} : { id: 'call-1' };
   const call = { functionCall: { ...known, ...(form === 'nameless' ? {} : { name }), args: JSON.parse(text) } };

@@ -1,5 +1,5 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
-import { JUNK } from './words.ts';
+import { JUNK } from './sample-texts.ts';
 
 /** `chat.completion` and its chunks, by the types of `openai` 7.55.0, resources/chat/completions. */
 const frame = { id: `chatcmpl-${JUNK}`, created: 1_760_000_000, model: JUNK, system_fingerprint: JUNK };
@@ -71,9 +71,9 @@ export const openai: Dialect = {
   emptyEvents: (usage) => [ROLE, chunk([], usage)],
   emptyReply: (usage) => completion([], usage),
 
-  // Some speakers of the dialect tell the status by the code.
+  // Some servers report the status in the code.
   error: (status, message) => error(status, message, status),
-  // As vLLM has it.
+  // As by vLLM.
   oddError: (message) => ({ object: 'error', message, type: 'InternalServerError', code: 500 }),
   tooLong: (message) => error(400, message, 'context_length_exceeded'),
   refusedKey: (message) => ({ status: 401, body: error(401, message, 'invalid_api_key') }),

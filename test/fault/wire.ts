@@ -1,13 +1,13 @@
 import type { Dialect, Event, Tokens } from './dialect.ts';
-import type { Asked } from './outcome.ts';
-import type { Line } from './raw-upstream.ts';
-import { TEXT, USAGE, WORDS } from './words.ts';
+import type { UpstreamRequest } from './outcome.ts';
+import type { ServerConnection } from './raw-upstream.ts';
+import { TEXT, USAGE, WORDS } from './sample-texts.ts';
 
-/** An event of a stream around a JSON text. */
+/** A stream's event with JSON data. */
 export const eventText = (name: string, json: string): string =>
   `${name === '' ? '' : `event: ${name}\n`}data: ${json}\n\n`;
-/** Events as the text of a stream. */
-export const told = ({ nameOf }: Dialect, ...events: readonly (readonly Event[])[]): string =>
+/** The text of a stream's events. */
+export const eventsText = ({ nameOf }: Dialect, ...events: readonly (readonly Event[])[]): string =>
   events
     .flat()
     .map((event) => eventText(nameOf(event), JSON.stringify(event)))
@@ -16,10 +16,10 @@ export const told = ({ nameOf }: Dialect, ...events: readonly (readonly Event[])
 /** The usual answer as a stream, up to its finish: its first `count` words. */
 export function spoken(dialect: Dialect, count: number = WORDS.length, usage: Tokens | null = USAGE): string {
   const words = WORDS.slice(0, count).flatMap((text, at) => wordAt(dialect, text, at, usage));
-  return told(dialect, dialect.opening(usage), words);
+  return eventsText(dialect, dialect.opening(usage), words);
 }
 
-/** The word at this place, with the count so far where the dialect has one. */
+/** The word at this position, with the running count of some dialects. */
 export function wordAt(dialect: Dialect, text: string, at: number, usage: Tokens | null = USAGE): readonly Event[] {
   const running = usage && dialect.counts === 'all along' ? { ...usage, output: Math.min(at + 1, usage.output) } : null;
   return dialect.word(text, running);
@@ -27,32 +27,33 @@ export function wordAt(dialect: Dialect, text: string, at: number, usage: Tokens
 
 /** The usual answer as a stream, without the mark of its end. */
 export const unclosed = (dialect: Dialect, usage: Tokens | null = USAGE): string =>
-  spoken(dialect, WORDS.length, usage) + told(dialect, dialect.finish('stop', usage));
-/** The usual answer as a stream, whole. */
+  spoken(dialect, WORDS.length, usage) + eventsText(dialect, dialect.finish('stop', usage));
+/** The usual answer as a complete stream. */
 export const stream = (dialect: Dialect, usage: Tokens | null = USAGE): string =>
   unclosed(dialect, usage) + dialect.end;
-/** The usual answer in one piece. */
+/** The usual answer, unstreamed. */
 export const reply = (dialect: Dialect, usage: Tokens | null = USAGE): string => dialect.reply(TEXT, usage);
-/** The first half of one. */
+/** Its first half. */
 const halfReply = (dialect: Dialect): string => reply(dialect).split('cccc')[0]!;
 
-/** The usual answer in the form that was asked for. */
-export const whole = (asked: Asked, usage: Tokens | null = USAGE): string =>
-  asked.stream ? stream(asked.dialect, usage) : reply(asked.dialect, usage);
-/** What comes of one before it breaks off. */
-export const half = ({ stream, dialect }: Asked): string => (stream ? spoken(dialect, 2) : halfReply(dialect));
+/** The usual answer in the requested form. */
+export const whole = (request: UpstreamRequest, usage: Tokens | null = USAGE): string =>
+  request.stream ? stream(request.dialect, usage) : reply(request.dialect, usage);
+/** The part before it breaks off. */
+export const half = ({ stream, dialect }: UpstreamRequest): string =>
+  stream ? spoken(dialect, 2) : halfReply(dialect);
 
 export const SSE = 'text/event-stream';
 export const JSON_TYPE = 'application/json';
-const typeFor = ({ stream }: Asked): string => (stream ? SSE : JSON_TYPE);
+const typeFor = ({ stream }: UpstreamRequest): string => (stream ? SSE : JSON_TYPE);
 
-/** A 200 with this body, as what was asked for or of another type. */
-export const ok = (asked: Asked, body: string, type: string = typeFor(asked)): Response =>
+/** A 200 with this body, of the requested or another type. */
+export const ok = (request: UpstreamRequest, body: string, type: string = typeFor(request)): Response =>
   new Response(body, { headers: { 'content-type': type } });
 
-/** The head of a 200, fit for the form that was asked for. */
-export function head(asked: Asked, ...lines: readonly string[]): string {
-  return ['HTTP/1.1 200 OK', `content-type: ${typeFor(asked)}`, ...lines].join('\r\n').concat('\r\n\r\n');
+/** The head of a 200 for the requested form. */
+export function head(request: UpstreamRequest, ...lines: readonly string[]): string {
+  return ['HTTP/1.1 200 OK', `content-type: ${typeFor(request)}`, ...lines].join('\r\n').concat('\r\n\r\n');
 }
 
 const CHUNKED = 'transfer-encoding: chunked';
@@ -63,34 +64,38 @@ export function piece(data: string | Uint8Array): Uint8Array {
   const bytes = bytesOf(data);
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 }
-/** What ends a body of chunks. */
+/** The end of a chunked body. */
 export const LAST_PIECE = '0\r\n\r\n';
 
-/** Answers well-formed HTTP: these bytes in these writes, and a clean end. */
+/** Answers with valid HTTP: these writes, and a clean end. */
 export async function send(
-  line: Line,
-  asked: Asked,
+  connection: ServerConnection,
+  request: UpstreamRequest,
   writes: readonly (string | Uint8Array)[],
   ...lines: readonly string[]
 ): Promise<void> {
-  await line.write(head(asked, CHUNKED, 'connection: close', ...lines));
+  await connection.write(head(request, CHUNKED, 'connection: close', ...lines));
   // An empty chunk would be the last one.
-  for (const data of writes) if (data.length > 0) await line.write(piece(data));
-  await line.write(LAST_PIECE);
-  line.end();
+  for (const data of writes) if (data.length > 0) await connection.write(piece(data));
+  await connection.write(LAST_PIECE);
+  connection.end();
 }
 
-/** Begins an answer and leaves it in its middle, with the caller having read some of it where it is a stream. */
-export async function begin(line: Line, asked: Asked): Promise<void> {
-  await line.write(head(asked, CHUNKED));
-  await line.write(piece(half(asked)));
-  if (asked.stream) await asked.seen;
+/** Starts an answer and stops halfway; of a stream the caller has read some. */
+export async function begin(connection: ServerConnection, request: UpstreamRequest): Promise<void> {
+  await connection.write(head(request, CHUNKED));
+  await connection.write(piece(half(request)));
+  if (request.stream) await request.seen;
 }
 
-/** Writes the same again and again until nobody listens. */
-export async function drip(line: Line, everyMs: number, data: (at: number) => string | Uint8Array): Promise<void> {
-  for (let at = 0; !line.isGone; at++) {
-    await line.write(data(at));
+/** Repeats a write until the connection closes. */
+export async function drip(
+  connection: ServerConnection,
+  everyMs: number,
+  data: (at: number) => string | Uint8Array,
+): Promise<void> {
+  for (let at = 0; !connection.isGone; at++) {
+    await connection.write(data(at));
     await Bun.sleep(everyMs);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A certificate that nobody signed, and its key: made once for tests, known to everybody, and worth nothing.
+ * A self-signed certificate and its key, only for tests.
  * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=worthless.invalid
  * -addext subjectAltName=IP:127.0.0.1`
  */

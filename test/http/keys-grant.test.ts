@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
 import { type KeyContext, keyRoutes } from '../../src/http/admin-keys.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';

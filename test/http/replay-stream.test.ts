@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ANSWER_BYTES_MAX, MARK } from '../../src/access/idempotency/answer.ts';
+import { ANSWER_BYTES_MAX, FRAME_MARK } from '../../src/access/idempotency/answer.ts';
 import { HEARTBEAT } from '../../src/http/chunks.ts';
 import { KeptStream, type Recorded } from '../../src/http/kept-stream.ts';
 import { waitFor } from '../support/answers.ts';
@@ -48,13 +48,13 @@ async function allOf(stream: KeptStream): Promise<string> {
 
 describe('a stream that is kept', () => {
   test('is told as it comes, and recorded with what its chunks repeat as one character, without heartbeats', async () => {
-    const texts = [HEARTBEAT, chunk('One'), `${chunk(' two')}${chunk(MARK)}`, `${chunk('')}${DONE}`];
+    const texts = [HEARTBEAT, chunk('One'), `${chunk(' two')}${chunk(FRAME_MARK)}`, `${chunk('')}${DONE}`];
     const { told, stream } = play(texts);
     expect(await allOf(stream)).toBe(texts.join(''));
     const { frame, body } = told.recorded!;
     expect(frame).toBe(HEAD);
-    expect(body.split(MARK)).toHaveLength(5);
-    expect(body.replaceAll(MARK, () => frame)).toBe(texts.slice(1).join(''));
+    expect(body.split(FRAME_MARK)).toHaveLength(5);
+    expect(body.replaceAll(FRAME_MARK, () => frame)).toBe(texts.slice(1).join(''));
   });
 
   test('that is an error alone is recorded as it is', async () => {

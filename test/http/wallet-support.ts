@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { PaymentRequired } from '@x402/core/types';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { shipped } from '../../plugins/index.ts';
-import { openIdempotency } from '../../src/access/idempotency/state.ts';
+import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
 import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { type Keys, openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
@@ -18,11 +18,11 @@ import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import {
-  type AuthorizationTrace,
+  type AuthorizationOutcome,
+  type AuthorizationQuery,
   FacilitatorUnavailable,
-  type Fate,
-  type Network,
-  type Settlement,
+  type NetworkClients,
+  type SettleResult,
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openPayments } from '../../src/payments/service.ts';
@@ -67,16 +67,16 @@ export const payer = (): PrivateKeyAccount =>
 /** A chain with nobody on it but the test. It does what it is told, and remembers what it was asked. */
 export class FakeChain {
   verification: Verification = { valid: true };
-  settlement: (transaction: string) => Settlement | Promise<Settlement> = (transaction) => ({
+  settlement: (transaction: string) => SettleResult | Promise<SettleResult> = (transaction) => ({
     state: 'captured',
     transaction,
   });
-  fate: Fate = { state: 'unused', expired: false };
+  fate: AuthorizationOutcome = { state: 'unused', expired: false };
   /** Nonces that it was to settle. */
   readonly settled: string[] = [];
-  readonly asked: AuthorizationTrace[] = [];
+  readonly asked: AuthorizationQuery[] = [];
 
-  network(isSilent = false): Network {
+  network(isSilent = false): NetworkClients {
     return {
       facilitator: {
         verify: async () => this.verification,
@@ -90,7 +90,7 @@ export class FakeChain {
         check: async () => {
           if (isSilent) throw new FacilitatorUnavailable('nobody answers');
         },
-        fate: async (trace) => {
+        outcome: async (trace) => {
           this.asked.push(trace);
           return this.fate;
         },

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { waitFor } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { canonicalJson, requestHashOf } from '../../src/payments/canonical.ts';
 
-/** The same value with the members of every object the other way round. */
+/** The same value with the members of every object reversed. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;
@@ -13,7 +13,7 @@ function reversed(value: unknown): unknown {
 const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 6 }));
 
 describe('The hash of a request', () => {
-  test('is the same in whichever order its members stand, at any depth', () => {
+  test('does not depend on the order of members, at any depth', () => {
     fc.assert(
       fc.property(object, (body) => {
         expect(requestHashOf(reversed(body) as object)).toBe(requestHashOf(body));
@@ -21,7 +21,7 @@ describe('The hash of a request', () => {
     );
   });
 
-  test('is of one value alone: canonical texts read back as what they were made of', () => {
+  test('keeps values distinct: canonical text parses back to the original', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const plain: unknown = JSON.parse(JSON.stringify(value));
@@ -30,7 +30,7 @@ describe('The hash of a request', () => {
     );
   });
 
-  test('does not tell in which case `agent_wallet` was written, and tells everything else', () => {
+  test('ignores the case of `agent_wallet`, and nothing else', () => {
     const body = { model: 'auto', agent_wallet: `0x${'Ab'.repeat(20)}`, messages: [{ role: 'user', content: 'Hi' }] };
     const hash = requestHashOf(body);
     expect(hash).toMatch(/^[0-9a-f]{64}$/);
@@ -41,7 +41,7 @@ describe('The hash of a request', () => {
     expect(requestHashOf({ ...body, messages: [...body.messages, ...body.messages] })).not.toBe(hash);
   });
 
-  test('stands the depth that the edge admits, and a member by the name of a prototype', () => {
+  test('accepts the depth that the edge admits, and a member named like a prototype', () => {
     const deep = JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`);
     expect(canonicalJson({ deep })).toContain('[[[[');
     const odd = '{"__proto__":{"a":1},"b":2}';

@@ -3,8 +3,8 @@ import type { PaymentNetwork } from '../../src/core/payment-policy.ts';
 import {
   type Authorization,
   FacilitatorUnavailable,
-  type Network,
-  type NetworkMeans,
+  type NetworkClients,
+  type NetworkHost,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await chain.automine(true);
-  // The library leaves promises that it started to themselves.
+  // The library does not await every promise that it starts.
   expect(unhandled.splice(0)).toEqual([]);
 });
 afterAll(async () => {
@@ -40,15 +40,15 @@ afterAll(async () => {
 const through = (changes: Partial<PaymentNetwork> = {}): PaymentNetwork =>
   networkOn(chain, { rpcUrls: [node.url], ...changes });
 const hasty = { facilitator: patientFor(300) };
-const open = (network = through(), means: NetworkMeans = meansOf(chain)): Promise<Network> =>
+const open = (network = through(), means: NetworkHost = meansOf(chain)): Promise<NetworkClients> =>
   openNetwork(network, means);
-const offered = async (amount = 1_000n): Promise<Authorization> =>
+const authorized = async (amount = 1_000n): Promise<Authorization> =>
   authorize(await chain.payer(5_000n), networkOn(chain), amount);
 
 describe('a node that', () => {
-  test('is down is told of at once, and not of a bad signature', async () => {
+  test('is down is reported at once, and not as a bad signature', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     await node.down();
     await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
     await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
@@ -58,12 +58,12 @@ describe('a node that', () => {
   });
 
   test.each(['error', 'status', 'garbage', 'empty', 'cut'] as const)(
-    'fails with %s is unavailable, whichever call it fails at before a transaction is sent',
+    'fails with %s is unavailable, whichever call fails before a transaction is sent',
     async (fault) => {
       const methods = ['eth_getCode', 'eth_call', 'eth_estimateGas', 'eth_getTransactionCount', 'eth_getBalance'];
       for (const method of [...methods, 'eth_getBlockByNumber']) {
         const { facilitator } = await open();
-        const payment = await offered();
+        const payment = await authorized();
         node.fail(fault, method);
         const verified = await facilitator.verify(payment).catch((error) => error);
         if (['eth_getCode', 'eth_call'].includes(method)) expect(verified).toBeInstanceOf(FacilitatorUnavailable);
@@ -79,17 +79,17 @@ describe('a node that', () => {
 
   test('never answers is unavailable within a few seconds', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     node.fail('hang');
     await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
   }, 60_000);
 
-  test('serves another chain is asked for nothing, and the next one is', async () => {
+  test('serves another chain gets no call, and the next node does', async () => {
     const other = await startRpcProxy(chain.url);
     try {
       other.answer('eth_chainId', '0x1');
       const { facilitator, chain: read } = await open(through({ rpcUrls: [other.url, node.url] }));
-      const payment = await offered();
+      const payment = await authorized();
       expect((await facilitator.settle(payment)).state).toBe('captured');
       expect(other.count()).toBe(other.count('eth_chainId'));
       await expect(read.check()).rejects.toThrow('Node 1 of 2 of the network eip155:84532 serves the chain 1.');
@@ -98,66 +98,66 @@ describe('a node that', () => {
     }
   });
 
-  test('is the first of two and down is stood in for', async () => {
+  test('is down is replaced by the second node', async () => {
     const first = await startRpcProxy(chain.url);
     const { facilitator, chain: read } = await open(through({ rpcUrls: [first.url, node.url] }));
     await first.stop();
     await read.check();
-    const payment = await offered();
+    const payment = await authorized();
     expect(await facilitator.verify(payment)).toEqual({ valid: true });
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 });
 
 describe('a transaction', () => {
-  test('whose acceptance is not heard of is found by its hash', async () => {
+  test('whose acceptance was not confirmed is found by its hash', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     node.fail('lost', SEND);
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('of which nothing is heard after it was sent leaves it to the chain', async () => {
+  test('whose result is unavailable is left to the chain', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
-    const payment = await offered();
+    const payment = await authorized();
     node.fail('cut', 'eth_getTransactionReceipt');
     const settled = await facilitator.settle(payment);
     expect(settled).toMatchObject({ state: 'unknown', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
     node.fail(null);
     const { transaction } = settled as { transaction: string };
-    expect(await read.fate(traceOf(payment))).toEqual({ state: 'used', transaction });
+    expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
   });
 
-  test('that may never have been sent is not known, and not used', async () => {
+  test('that may never have been sent is unknown, and unused', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
     for (const fault of ['cut', 'error', 'status', 'empty'] as const) {
-      const payment = await offered();
+      const payment = await authorized();
       node.fail(fault, SEND);
       expect((await facilitator.settle(payment)).state).toBe('unknown');
       node.fail(null);
-      expect(await read.fate(traceOf(payment))).toEqual({ state: 'unused', expired: false });
+      expect(await read.outcome(traceOf(payment))).toEqual({ state: 'unused', expired: false });
     }
-    expect((await facilitator.settle(await offered())).state).toBe('captured');
+    expect((await facilitator.settle(await authorized())).state).toBe('captured');
   });
 
-  test('that is not mined is not known within the time; later it is', async () => {
+  test('that is not mined is not known in time, and is known later', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
-    const payment = await offered();
+    const payment = await authorized();
     await chain.automine(false);
     const begun = performance.now();
     const settled = await facilitator.settle(payment);
     expect(performance.now() - begun).toBeLessThan(5_000);
     expect(settled).toMatchObject({ state: 'unknown', reason: 'settlement_pending' });
-    expect(await read.fate(traceOf(payment))).toEqual({ state: 'unused', expired: false });
+    expect(await read.outcome(traceOf(payment))).toEqual({ state: 'unused', expired: false });
     await chain.mine();
     const { transaction } = settled as { transaction: string };
-    expect(await read.fate(traceOf(payment))).toEqual({ state: 'used', transaction });
+    expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
   });
 
-  test('that the node forgets does not hold up the next', async () => {
+  test('that the node forgets does not block the next', async () => {
     const { facilitator } = await open(through(hasty));
-    const payment = await offered();
-    const next = await offered();
+    const payment = await authorized();
+    const next = await authorized();
     await chain.automine(false);
     expect((await facilitator.settle(payment)).state).toBe('unknown');
     await chain.dropTransactions();
@@ -165,9 +165,9 @@ describe('a transaction', () => {
     expect((await facilitator.settle(next)).state).toBe('captured');
   });
 
-  test('that no node has any more is sent anew for whoever comes with the same signature', async () => {
+  test('that no node has any more is sent again when the same signature is submitted', async () => {
     const { facilitator } = await open(through(hasty));
-    const payment = await offered();
+    const payment = await authorized();
     await chain.automine(false);
     expect((await facilitator.settle(payment)).state).toBe('unknown');
     await chain.dropTransactions();
@@ -175,13 +175,13 @@ describe('a transaction', () => {
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('that is reverted once it is mined has failed', async () => {
+  test('that reverts when mined has failed', async () => {
     const { facilitator } = await open(through());
     const payer = await chain.payer(1_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     await chain.automine(false);
     const settling = facilitator.settle(payment);
-    // It is estimated while the payer has the money, and mined after the payer's own, which pays more for its place.
+    // Estimated while the payer has the money, and mined after the payer's own transaction, which pays a higher fee.
     const before = node.count(SEND);
     while (node.count(SEND) === before) await Bun.sleep(5);
     await chain.empty(payer.address);
@@ -189,10 +189,10 @@ describe('a transaction', () => {
     expect(await settling).toEqual({ state: 'failed', reason: 'invalid_exact_evm_transaction_failed' });
   });
 
-  test('is found again after a restart by what was noted, and not sent twice', async () => {
+  test('is found after a restart by its note, and not sent twice', async () => {
     const means = meansOf(chain);
     const { facilitator } = await open(through(hasty), means);
-    const payment = await offered();
+    const payment = await authorized();
     await chain.automine(false);
     const first = await facilitator.settle(payment);
     expect(first.state).toBe('unknown');
@@ -213,13 +213,13 @@ describe('a transaction', () => {
     const failing = { ...means.pending, set: () => Promise.reject(new Error('The disk is full.')) };
     const { facilitator } = await open(through(), { ...means, pending: failing });
     const sent = node.count(SEND);
-    await expect(facilitator.settle(await offered())).rejects.toThrow(FacilitatorUnavailable);
+    await expect(facilitator.settle(await authorized())).rejects.toThrow(FacilitatorUnavailable);
     expect(node.count(SEND)).toBe(sent);
   });
 
-  test('is waited for no longer when the facilitator is closed', async () => {
+  test('is not awaited after the facilitator is closed', async () => {
     const { facilitator } = await open(through({ facilitator: patientFor(600_000) }));
-    const payment = await offered();
+    const payment = await authorized();
     await chain.automine(false);
     const settling = facilitator.settle(payment);
     const before = node.count('eth_getTransactionReceipt');
@@ -230,24 +230,24 @@ describe('a transaction', () => {
 });
 
 describe('secrets', () => {
-  test('are in no error, no answer, no alarm and no note', async () => {
+  test('appear in no error, answer, alarm or note', async () => {
     const hidden = { rpcUrls: [], rpcUrlsEnv: 'NODES' };
     const means = meansOf(chain);
     const env = (name: string) => (name === 'NODES' ? `${node.url}/v2/a-key-of-the-provider` : means.env(name));
     await chain.client.setBalance({ address: chain.gasAddress, value: 10n ** 14n });
-    const told: unknown[] = [];
+    const reports: unknown[] = [];
     const { facilitator, chain: read } = await open(through({ ...hidden, ...hasty }), { ...means, env });
-    const payment = await offered();
+    const payment = await authorized();
     const signature = String(payment.payload.payload.signature);
     for (const method of ['eth_call', 'eth_estimateGas', SEND, 'eth_getTransactionReceipt', 'eth_getBlockByNumber']) {
       node.fail('error', method);
-      const asked = [facilitator.verify(payment), facilitator.settle(payment), read.fate(traceOf(payment))];
-      const outcomes = await Promise.allSettled<unknown>(asked);
-      told.push(outcomes.map((one) => Bun.inspect(one)));
+      const calls = [facilitator.verify(payment), facilitator.settle(payment), read.outcome(traceOf(payment))];
+      const outcomes = await Promise.allSettled<unknown>(calls);
+      reports.push(outcomes.map((one) => Bun.inspect(one)));
     }
     node.fail(null);
     await chain.client.setBalance({ address: chain.gasAddress, value: 10n ** 20n });
-    const text = JSON.stringify([told, means.alarms, [...means.notes]]);
+    const text = JSON.stringify([reports, means.alarms, [...means.notes]]);
     expect(means.alarms).toHaveLength(1);
     for (const secret of [chain.gasKey.slice(2), signature.slice(2, 66), 'a-key-of-the-provider', node.url]) {
       expect(text).not.toContain(secret);

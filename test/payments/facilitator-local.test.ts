@@ -3,7 +3,7 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import {
   type Facilitator,
   FacilitatorUnavailable,
-  type Settlement,
+  type SettleResult,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { waitFor } from '../support/answers.ts';
@@ -18,15 +18,15 @@ afterAll(() => chain.stop());
 
 const local = async (of = chain, means = meansOf(of)): Promise<Facilitator> =>
   (await openNetwork(networkOn(of), means)).facilitator;
-const offered = (payer: PrivateKeyAccount, amount = 1_000n) => authorize(payer, networkOn(chain), amount);
-const statesOf = (all: readonly Settlement[]) => all.map(({ state }) => state).sort();
+const authorized = (payer: PrivateKeyAccount, amount = 1_000n) => authorize(payer, networkOn(chain), amount);
+const statesOf = (all: readonly SettleResult[]) => all.map(({ state }) => state).sort();
 
 describe('a payment', () => {
-  test('is verified, and settled: the money is there, in the transaction that is told', async () => {
+  test('is verified and settled, and the money arrives in the reported transaction', async () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
     const before = await chain.balanceOf(chain.payTo);
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     expect(await facilitator.verify(payment)).toEqual({ valid: true });
     expect(await chain.balanceOf(chain.payTo)).toBe(before);
     const settled = await facilitator.settle(payment);
@@ -38,19 +38,19 @@ describe('a payment', () => {
     expect(receipt.from).toBe(chain.gasAddress.toLowerCase() as `0x${string}`);
   });
 
-  test('is captured once, however often it is settled at once; the others leave it to the chain', async () => {
+  test('settled several times at once is captured once, and the others are left to the chain', async () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     const all = await Promise.all(Array.from({ length: 4 }, () => facilitator.settle(payment)));
     expect(statesOf(all)).toEqual(['captured', 'unknown', 'unknown', 'unknown']);
     expect(await chain.balanceOf(payer.address)).toBe(4_000n);
   });
 
-  test('that was settled before is no longer valid, and is not captured again', async () => {
+  test('settled before is invalid, and is not captured again', async () => {
     const payer = await chain.payer(5_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     const first = await facilitator.settle(payment);
     expect(first.state).toBe('captured');
     expect(await facilitator.verify(payment)).toEqual({ valid: false, reason: 'invalid_exact_evm_nonce_already_used' });
@@ -59,10 +59,10 @@ describe('a payment', () => {
     expect(await chain.balanceOf(payer.address)).toBe(4_000n);
   });
 
-  test('of a payer whose money has gone since is refused, and fails', async () => {
+  test('whose payer has spent the money since is refused, and fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     expect(await facilitator.verify(payment)).toEqual({ valid: true });
     await chain.transfer(payer, chain.gasAddress, 1n);
     const reason = 'invalid_exact_evm_insufficient_balance';
@@ -73,7 +73,7 @@ describe('a payment', () => {
   test('that the token refuses fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     await chain.block(payer.address);
     expect((await facilitator.verify(payment)).valid).toBe(false);
     expect(await facilitator.settle(payment)).toEqual({
@@ -82,10 +82,10 @@ describe('a payment', () => {
     });
   });
 
-  test('that the payer has cancelled fails', async () => {
+  test('that the payer cancelled fails', async () => {
     const payer = await chain.payer(1_000n);
     const facilitator = await local();
-    const payment = await offered(payer);
+    const payment = await authorized(payer);
     await chain.cancel(payer, payment.nonce as `0x${string}`);
     expect((await facilitator.verify(payment)).valid).toBe(false);
     expect((await facilitator.settle(payment)).state).toBe('failed');
@@ -97,10 +97,10 @@ describe('many payments of one wallet at once', () => {
   const sent = () => chain.client.getTransactionCount({ address: chain.gasAddress });
   const pending = () => chain.client.getTransactionCount({ address: chain.gasAddress, blockTag: 'pending' });
 
-  test('that it has no money for cost no gas: only what it can pay is sent', async () => {
+  test('cost no gas beyond what the wallet can pay: only those are sent', async () => {
     const payer = await chain.payer(2_500n);
     const facilitator = await local();
-    const payments = await Promise.all(Array.from({ length: 12 }, () => offered(payer)));
+    const payments = await Promise.all(Array.from({ length: 12 }, () => authorized(payer)));
     const before = await sent();
     await chain.automine(false);
     try {
@@ -117,10 +117,10 @@ describe('many payments of one wallet at once', () => {
     expect(await chain.balanceOf(payer.address)).toBe(500n);
   }, 20_000);
 
-  test('that it has the money for do not wait for each other', async () => {
+  test('do not wait for each other when the wallet can pay them all', async () => {
     const payer = await chain.payer(12_000n);
     const facilitator = await local();
-    const payments = await Promise.all(Array.from({ length: 12 }, () => offered(payer)));
+    const payments = await Promise.all(Array.from({ length: 12 }, () => authorized(payer)));
     const before = await sent();
     await chain.automine(false);
     try {
@@ -133,22 +133,22 @@ describe('many payments of one wallet at once', () => {
     }
   }, 20_000);
 
-  test('wait for each other no longer than one of them may take: then nothing was sent', async () => {
+  test('wait no longer than one settlement may take, and then send nothing', async () => {
     const payer = await chain.payer(1_000n);
     const network = networkOn(chain);
     const facilitator = await openNetwork(
       { ...network, facilitator: { ...network.facilitator, confirmationTimeoutMs: 300 } as typeof network.facilitator },
       meansOf(chain),
     );
-    const [first, second] = [await offered(payer), await offered(payer)];
+    const [first, second] = [await authorized(payer), await authorized(payer)];
     await chain.automine(false);
     try {
       const settling = facilitator.facilitator.settle(first);
       const waiting = facilitator.facilitator.settle(second).catch((cause: unknown) => cause);
       expect(await settling).toMatchObject({ state: 'unknown', reason: 'settlement_pending' });
       const ended = await waiting;
-      // After that the chain tells: of money that is spoken for it may say that there is not enough.
-      const state = ended instanceof FacilitatorUnavailable ? 'unavailable' : (ended as Settlement).state;
+      // After that the chain decides: it may report too little money while some is reserved.
+      const state = ended instanceof FacilitatorUnavailable ? 'unavailable' : (ended as SettleResult).state;
       expect(['unavailable', 'unknown', 'failed']).toContain(state);
     } finally {
       await chain.automine(true);
@@ -161,34 +161,34 @@ describe('many payments at once', () => {
   test('are all settled by one key', async () => {
     const payers = await Promise.all(Array.from({ length: 50 }, () => chain.payer(1_000n)));
     const facilitator = await local();
-    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    const payments = await Promise.all(payers.map((payer) => authorized(payer)));
     const before = await chain.balanceOf(chain.payTo);
     const all = await Promise.all(payments.map((payment) => facilitator.settle(payment)));
     expect(statesOf(all)).toEqual(Array(50).fill('captured'));
     expect(await chain.balanceOf(chain.payTo)).toBe(before + 50_000n);
   });
 
-  test('of which one is refused: the others go on', async () => {
+  test('go on when one of them is refused', async () => {
     const payers = await Promise.all(Array.from({ length: 50 }, () => chain.payer(1_000n)));
     const facilitator = await local();
-    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    const payments = await Promise.all(payers.map((payer) => authorized(payer)));
     await chain.block(payers[25]!.address);
     const all = await Promise.all(payments.map((payment) => facilitator.settle(payment)));
     expect(statesOf(all)).toEqual([...Array(49).fill('captured'), 'failed']);
     expect(all[25]!.state).toBe('failed');
   });
 
-  test('by two facilitators with the same key, as while a policy is loaded anew, are all settled', async () => {
+  test('by two facilitators with the same key, as during a reload, are all settled', async () => {
     const payers = await Promise.all(Array.from({ length: 20 }, () => chain.payer(1_000n)));
     const pair = [await local(), await local()];
-    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    const payments = await Promise.all(payers.map((payer) => authorized(payer)));
     const all = await Promise.all(payments.map((payment, i) => pair[i % 2]!.settle(payment)));
     expect(statesOf(all)).toEqual(Array(20).fill('captured'));
   });
 });
 
 describe('the gas key', () => {
-  test('is alarmed for at most once an hour when it has little, and settles on', async () => {
+  test('raises an alarm at most once an hour while it is low, and still settles', async () => {
     const own = await startChain();
     try {
       await own.client.setBalance({ address: own.gasAddress, value: 5n * 10n ** 14n });
@@ -210,7 +210,7 @@ describe('the gas key', () => {
     }
   });
 
-  test('that has nothing is told of when it is looked at, before anybody pays', async () => {
+  test('without any gas is reported at the first check, before anybody pays', async () => {
     const own = await startChain();
     try {
       const means = meansOf(own);
@@ -227,7 +227,7 @@ describe('the gas key', () => {
     expect(await gone.facilitator.watch?.()).toBeUndefined();
   });
 
-  test('that cannot pay is nobody’s fault but the operator’s: nothing is sent, and he is told', async () => {
+  test('that cannot pay is reported as the operator’s fault, and nothing is sent', async () => {
     const own = await startChain();
     try {
       await own.client.setBalance({ address: own.gasAddress, value: 1_000n });

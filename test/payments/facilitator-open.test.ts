@@ -5,7 +5,7 @@ import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { meansOf, networkOn } from '../support/chain/networks.ts';
 
-/** The phrase that development chains make their accounts of. */
+/** The phrase that development chains derive their accounts from. */
 const WELL_KNOWN = 'test test test test test test test test test test test junk';
 
 let chain: TestChain;
@@ -30,7 +30,7 @@ const wellKnown = (index: number): string => {
 const service = { mode: 'http', url: 'http://127.0.0.1:1', timeoutMs: 1_000 } as const;
 
 describe('opening a network', () => {
-  test('asks nobody yet', async () => {
+  test('makes no network calls', async () => {
     await opened({ rpcUrls: ['http://127.0.0.1:1'] });
   });
 
@@ -42,7 +42,7 @@ describe('opening a network', () => {
     expect(await messageOf(opened({ facilitator: { ...service, bearerEnv: 'BEARER' } }))).toContain('variable BEARER,');
   });
 
-  test('takes nodes from a variable, divided by commas', async () => {
+  test('reads nodes from a variable, separated by commas', async () => {
     const from = (NODES: string) => opened({ rpcUrls: [], rpcUrlsEnv: 'NODES' }, { NODES });
     const { chain: read } = await from(` http://127.0.0.1:1 , ${chain.url},`);
     await read.check();
@@ -51,7 +51,7 @@ describe('opening a network', () => {
     expect(await messageOf(from(`${chain.url},wss://node.example/a-key-of-mine`))).toBe(wrong);
   });
 
-  test('refuses what is no private key, and does not show it', async () => {
+  test('refuses a malformed private key without showing it', async () => {
     const hex = chain.gasKey.slice(2);
     const order = 'f'.repeat(64);
     for (const key of [hex, `0x${hex}0`, `0x${hex.slice(1)}`, `0x${'0'.repeat(64)}`, `0x${order}`, 'a secret phrase']) {
@@ -61,7 +61,7 @@ describe('opening a network', () => {
     }
   });
 
-  test('takes the keys of development chains on this machine only', async () => {
+  test('accepts the keys of development chains on this machine only', async () => {
     for (const index of [0, 9, 19]) {
       const key = { TEST_GAS_KEY: wellKnown(index) };
       for (const local of ['http://127.0.0.1:1', 'http://localhost:1', 'http://[::1]:1']) {
@@ -75,9 +75,9 @@ describe('opening a network', () => {
     }
   });
 
-  test('refuses an address whose letters’ case is not its checksum', async () => {
+  test('refuses an address whose capitals are not its checksum', async () => {
     const { payTo } = chain;
-    // The case of the last letter is turned.
+    // Flips the case of the last letter.
     const wrong = payTo.replace(/[a-fA-F](?=[^a-fA-F]*$)/, (letter) =>
       letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
     );

@@ -3,7 +3,7 @@ import type { FacilitatorPolicy, PaymentNetwork } from '../../src/core/payment-p
 import {
   type Authorization,
   FacilitatorUnavailable,
-  type Network,
+  type NetworkClients,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
@@ -15,7 +15,7 @@ const BEARER = 'a-token-for-the-facilitator-42';
 const REFUSAL = { success: false, transaction: '', network: 'eip155:84532' };
 
 let chain: TestChain;
-/** Through which the service sees the chain; Signalbox asks the chain itself. */
+/** The service reads the chain through it; Signalbox asks the chain itself. */
 let node: RpcProxy;
 let service: FacilitatorServer;
 beforeAll(async () => {
@@ -40,13 +40,13 @@ const remote = (changes: Partial<FacilitatorPolicy & { mode: 'http' }> = {}): Pa
   networkOn(chain, {
     facilitator: { mode: 'http', url: service.url, timeoutMs: 5_000, bearerEnv: 'BEARER', ...changes },
   });
-const open = (network = remote(), bearer = BEARER): Promise<Network> =>
+const open = (network = remote(), bearer = BEARER): Promise<NetworkClients> =>
   openNetwork(network, meansOf(chain, { env: (name) => (name === 'BEARER' ? bearer : undefined) }));
-const offered = async (): Promise<Authorization> => authorize(await chain.payer(5_000n), networkOn(chain), 1_000n);
+const authorized = async (): Promise<Authorization> => authorize(await chain.payer(5_000n), networkOn(chain), 1_000n);
 
-test('a payment is verified and settled by the service, which is shown the token', async () => {
+test('a payment is verified and settled by the service, which gets the token', async () => {
   const { facilitator } = await open();
-  const payment = await offered();
+  const payment = await authorized();
   const before = await chain.balanceOf(chain.payTo);
   expect(await facilitator.verify(payment)).toEqual({ valid: true });
   expect((await facilitator.settle(payment)).state).toBe('captured');
@@ -56,9 +56,9 @@ test('a payment is verified and settled by the service, which is shown the token
   expect(service.requests.every(({ codings }) => codings === 'identity')).toBe(true);
 });
 
-test('a payment by the payer’s fault is invalid, or fails', async () => {
+test('a payment that its payer cannot fund is invalid, or fails', async () => {
   const { facilitator } = await open();
-  const payment = await offered();
+  const payment = await authorized();
   await chain.empty(payment.payer as `0x${string}`);
   const reason = 'invalid_exact_evm_insufficient_balance';
   expect(await facilitator.verify(payment)).toEqual({ valid: false, reason });
@@ -71,44 +71,44 @@ describe('a service that', () => {
     'fails with %s at a verification is unavailable',
     async (fault) => {
       const { facilitator } = await open();
-      const payment = await offered();
+      const payment = await authorized();
       service.fail(fault, '/verify');
       await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
     },
   );
 
   test.each(['hangAfter', 'statusAfter', 'resetAfter', 'crashAfter', 'garbageAfter'] as const)(
-    'has settled and fails with %s leaves it to the chain, which knows',
+    'has settled and fails with %s is unclear, and the chain decides',
     async (fault) => {
       const { facilitator, chain: read } = await open(remote({ timeoutMs: 1_500 }));
-      const payment = await offered();
-      // By a connection that was used before, and is used again.
+      const payment = await authorized();
+      // On a connection that was used before.
       expect(await facilitator.verify(payment)).toEqual({ valid: true });
       service.fail(fault, '/settle');
       expect(await facilitator.settle(payment)).toMatchObject({ state: 'unknown', transaction: null });
-      expect((await read.fate(traceOf(payment))).state).toBe('used');
+      expect((await read.outcome(traceOf(payment))).state).toBe('used');
       service.fail(null);
       await service.up();
-      // Asked once more, the service calls the nonce used: it may have been itself.
+      // Asked again, the service reports a used nonce: it may have used it itself.
       const again = await facilitator.settle(payment);
       expect(again.state).toBe('unknown');
     },
   );
 
   test.each(['hang', 'status', 'reset', 'garbage', 'wrong'] as const)(
-    'fails with %s at a settlement leaves it to the chain, though nothing was sent',
+    'fails with %s at a settlement is unclear, though nothing was sent',
     async (fault) => {
       const { facilitator, chain: read } = await open(remote({ timeoutMs: 500 }));
-      const payment = await offered();
+      const payment = await authorized();
       service.fail(fault, '/settle');
       expect((await facilitator.settle(payment)).state).toBe('unknown');
-      expect(await read.fate(traceOf(payment))).toEqual({ state: 'unused', expired: false });
+      expect(await read.outcome(traceOf(payment))).toEqual({ state: 'unused', expired: false });
     },
   );
 
-  test('cannot be reached, or does not look at the payment, was sent nothing', async () => {
+  test('cannot be reached, or does not process the payment, was sent nothing', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     service.fail('busy', '/settle');
     await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
     const stranger = (await open(remote(), 'another-token-than-it-knows')).facilitator;
@@ -121,18 +121,18 @@ describe('a service that', () => {
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('sends elsewhere is not followed, with the token or without', async () => {
+  test('redirects is not followed, with the token or without', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     service.fail('redirect');
     const before = service.requests.length;
     await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
     expect(service.requests.slice(before).map(({ path }) => path)).toEqual(['/settle']);
   });
 
-  test('takes a good signature for a bad one, as while its node is down, is unavailable', async () => {
+  test('reports a good signature as bad, as while its node is down, is unavailable', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     await node.down();
     await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
   });
@@ -141,15 +141,15 @@ describe('a service that', () => {
     'refuses for the reason %p may have sent a transaction',
     async (errorReason) => {
       const { facilitator } = await open();
-      const payment = await offered();
+      const payment = await authorized();
       service.answer('/settle', { ...REFUSAL, errorReason });
       expect((await facilitator.settle(payment)).state).toBe('unknown');
     },
   );
 
-  test('says that it was settled, and not how, is not believed', async () => {
+  test('reports a settlement without a transaction is not believed', async () => {
     const { facilitator } = await open();
-    const payment = await offered();
+    const payment = await authorized();
     const transaction = `0x${'ab'.repeat(32)}`;
     for (const wrong of [{}, { transaction, network: 'eip155:8453' }, { transaction, payer: chain.payTo }]) {
       service.answer('/settle', { ...REFUSAL, success: true, ...wrong });
@@ -157,27 +157,27 @@ describe('a service that', () => {
     }
   });
 
-  test('says that it was settled, in a transaction that the chain does not have, is not believed', async () => {
+  test('reports a settlement in a transaction that the chain does not have is not believed', async () => {
     const { facilitator } = await open(remote({ timeoutMs: 300 }));
-    const payment = await offered();
+    const payment = await authorized();
     const transaction = `0x${'ab'.repeat(32)}`;
     service.answer('/settle', { success: true, transaction, network: 'eip155:84532', payer: payment.payer });
     expect(await facilitator.settle(payment)).toEqual({ state: 'unknown', reason: 'not_on_chain_yet', transaction });
   });
 
-  test('refuses while the chain does not answer leaves it open', async () => {
+  test('refuses while the chain does not answer leaves the outcome open', async () => {
     const own = await startRpcProxy(chain.url);
     const { facilitator } = await open({ ...remote(), rpcUrls: [own.url] });
     await own.stop();
-    const payment = await offered();
+    const payment = await authorized();
     service.answer('/settle', { ...REFUSAL, errorReason: 'invalid_exact_evm_insufficient_balance' });
     expect((await facilitator.settle(payment)).state).toBe('unknown');
   });
 });
 
-test('a service is not told the quote, by which it could have the answer', async () => {
+test('a service does not get the quote, which would give it the answer', async () => {
   const { facilitator } = await open();
-  const { requirements, payload, ...rest } = await offered();
+  const { requirements, payload, ...rest } = await authorized();
   const extra = {
     ...requirements.extra,
     quote_id: 'quo_1',
@@ -194,16 +194,16 @@ test('a service is not told the quote, by which it could have the answer', async
   expect(sent.every((body) => body.includes('"name":"USDC"'))).toBe(true);
 });
 
-test('neither token nor signature is in any error or answer', async () => {
+test('neither token nor signature appears in any error or answer', async () => {
   const { facilitator } = await open();
-  const payment = await offered();
+  const payment = await authorized();
   const signature = String(payment.payload.payload.signature);
-  // A service that repeats what it was sent.
+  // A service that echoes what it was sent.
   service.answer('/settle', { ...REFUSAL, errorReason: `no: ${BEARER} ${signature}`, transaction: signature });
   service.answer('/verify', { isValid: false, invalidReason: `no: ${BEARER} ${signature}` });
-  const told = await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)]);
+  const results = await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)]);
   await service.down();
-  told.push(...(await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)])));
-  const text = Bun.inspect(told);
+  results.push(...(await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)])));
+  const text = Bun.inspect(results);
   for (const secret of [BEARER, signature.slice(2, 66), service.url]) expect(text).not.toContain(secret);
 });

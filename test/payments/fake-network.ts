@@ -1,54 +1,49 @@
 import {
   type Authorization,
-  type AuthorizationTrace,
+  type AuthorizationOutcome,
+  type AuthorizationQuery,
   FacilitatorUnavailable,
-  type Fate,
-  type Network,
-  type Settlement,
+  type NetworkClients,
+  type SettleResult,
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 
-/** How the next settlements go. */
-type Way =
-  /** As they should. */
+/** The behavior of the next settlements. */
+type SettleBehavior =
   | 'prompt'
-  /** Sent and mined, and nobody hears of it. */
+  /** Sent and mined, but never confirmed. */
   | 'lost'
   /** Sent, and mined only by `mine()`. */
   | 'pending'
-  /** Never sent, and nobody knows. */
+  /** Never sent, without an answer. */
   | 'stuck'
-  /** Refused by the chain. */
   | 'refused'
-  /** Nothing is sent, for nobody answers. */
+  /** Nothing is sent: no node answers. */
   | 'unavailable'
-  /** A defect. */
+  /** Throws an unexpected error. */
   | 'broken';
 
 /**
- * A facilitator and its chain, as far as authorizations go: each can be used once, by whoever sends it, while it is valid
- * and the payer has the money.
+ * A facilitator and its chain, reduced to authorizations: each can be used once, by any sender, while it is valid and
+ * the payer has the money.
  */
-export class FakeNetwork implements Network {
-  /** What was asked of it, in order. */
+export class FakeNetwork implements NetworkClients {
   readonly calls: string[] = [];
-  way: Way = 'prompt';
-  /** The reason of the next verifications; null for good ones. */
+  behavior: SettleBehavior = 'prompt';
+  /** The reason of the next verifications; null for valid. */
   invalid: string | null = null;
-  /** Whether anybody answers. */
+  /** Whether calls are answered. */
   isUp = true;
-  /** What the look at the chain finds wrong. */
+  /** The error of the check of the chain. */
   mismatch: string | null = null;
   /** Settlements wait for it. */
   gate: Promise<unknown> = Promise.resolve();
-  /** So do looks at the chain. */
+  /** Calls to the chain wait for it. */
   chainGate: Promise<unknown> = Promise.resolve();
   closed = 0;
-  /** How often it was asked whether it lacks anything. */
   watched = 0;
   /** Nonce → transaction; null where it was cancelled. */
   readonly used = new Map<string, string | null>();
-  /** What has arrived, atomic units. */
   received = 0n;
   readonly #clock: { readonly now: number };
   #pending: Authorization[] = [];
@@ -64,9 +59,9 @@ export class FakeNetwork implements Network {
       if (this.used.has(authorization.nonce)) return { valid: false, reason: 'nonce_already_used' };
       return { valid: true };
     },
-    settle: async (authorization: Authorization): Promise<Settlement> => {
+    settle: async (authorization: Authorization): Promise<SettleResult> => {
       this.#ask('settle');
-      const { way } = this;
+      const { behavior: way } = this;
       await this.gate;
       return this.#settle(authorization, way);
     },
@@ -79,8 +74,8 @@ export class FakeNetwork implements Network {
       this.#ask('check');
       if (this.mismatch !== null) throw new Error(this.mismatch);
     },
-    fate: async ({ nonce, validBefore }: AuthorizationTrace): Promise<Fate> => {
-      this.#ask('fate');
+    outcome: async ({ nonce, validBefore }: AuthorizationQuery): Promise<AuthorizationOutcome> => {
+      this.#ask('outcome');
       await this.chainGate;
       const transaction = this.used.get(nonce);
       if (transaction === null) return { state: 'cancelled' };
@@ -89,12 +84,10 @@ export class FakeNetwork implements Network {
     },
   };
 
-  /** How often something was asked. */
   count(call: string): number {
     return this.calls.filter((one) => one === call).length;
   }
 
-  /** What was sent and waits is written into the chain. */
   mine(): void {
     for (const authorization of this.#pending.splice(0)) this.#transfer(authorization);
   }
@@ -108,8 +101,12 @@ export class FakeNetwork implements Network {
     if (!this.isUp) throw new FacilitatorUnavailable('nobody answers at a secret place');
   }
 
-  #settle(authorization: Authorization, way: Way): Settlement {
-    const unknown = (transaction: string | null): Settlement => ({ state: 'unknown', reason: 'timeout', transaction });
+  #settle(authorization: Authorization, way: SettleBehavior): SettleResult {
+    const unknown = (transaction: string | null): SettleResult => ({
+      state: 'unknown',
+      reason: 'timeout',
+      transaction,
+    });
     switch (way) {
       case 'prompt': {
         const transaction = this.#transfer(authorization);
@@ -132,7 +129,6 @@ export class FakeNetwork implements Network {
     }
   }
 
-  /** Null where the contract refuses. */
   #transfer({ nonce, requirements }: Authorization): string | null {
     if (this.used.has(nonce)) return null;
     const transaction = `0xtx${nonce.slice(-8)}`;

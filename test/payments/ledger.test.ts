@@ -7,9 +7,9 @@ import type { Book } from '../../src/payments/payments.ts';
 import type { Store } from '../../src/store/store.ts';
 import { findingsOf } from '../ledger/audit-support.ts';
 import { NO_TERMS } from '../ledger/support.ts';
-import { BESIDE, type BenchOptions, failure, never, newAccount, only, workshop } from './support.ts';
+import { type BenchOptions, CONTEXT, failure, never, newAccount, only, workshop } from './support.ts';
 
-/** Payments over the ledger itself, whose audit looks at both. */
+/** Payments over the real ledger, whose audit covers both. */
 function withLedger() {
   const ledgers: Ledger[] = [];
   const ledger = () => ledgers.at(-1)!;
@@ -26,17 +26,17 @@ function withLedger() {
 }
 
 describe('With the ledger', () => {
-  test('a payment that has arrived is balance less its fee, and less nothing once a crash has cut its request', async () => {
+  test('a captured payment is balance less its fee, and the whole of it after a crash cut its request', async () => {
     await using shop = workshop();
     const { ledger, options, book } = withLedger();
     const first = await shop.open(options);
-    const offer = await first.offer(newAccount());
-    expect((await first.payments.settle(offer, BESIDE, book)).state).toBe('captured');
-    expect(ledger().balanceOf(offer.payer)?.free).toBe(5_000_000);
+    const signed = await first.signedPayment(newAccount());
+    expect((await first.payments.settle(signed, CONTEXT, book)).state).toBe('captured');
+    expect(ledger().balanceOf(signed.payer)?.free).toBe(5_000_000);
     expect(await findingsOf(shop.file)).toEqual([]);
     await first.close();
     const second = await shop.open(options);
-    expect(ledger().balanceOf(offer.payer)?.free).toBe(6_000_000);
+    expect(ledger().balanceOf(signed.payer)?.free).toBe(6_000_000);
     expect(await only(second)).toMatchObject({ state: 'settled', paid: 6_000_000, fee: 0 });
     expect(await findingsOf(shop.file)).toEqual([]);
   });
@@ -45,32 +45,32 @@ describe('With the ledger', () => {
     await using shop = workshop();
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
-    const offer = await bench.offer(newAccount(), { purpose: 'topup', isFeeDue: false });
-    await bench.payments.settle(offer, { decision: null, keyId: null }, (payment: Payment, writes) => {
-      const also = [...writes, ...bench.payments.settled(payment, 0, 0)];
+    const signed = await bench.signedPayment(newAccount(), { purpose: 'topup', isFeeDue: false });
+    await bench.payments.settle(signed, { decision: null, keyId: null }, (payment: Payment, writes) => {
+      const also = [...writes, ...bench.payments.settleWrites(payment, 0, 0)];
       return ledger().deposit(payment.payer, { paid: payment.paid, fee: 0, note: idText('pay_', payment.id) }, also);
     });
     expect(await only(bench)).toMatchObject({ state: 'settled', purpose: 'topup', fee: 0, charged: 0 });
-    expect(ledger().balanceOf(offer.payer)?.free).toBe(5_000_000);
+    expect(ledger().balanceOf(signed.payer)?.free).toBe(5_000_000);
     expect(await findingsOf(shop.file)).toEqual([]);
   });
 
-  test('what arrived without anybody hearing of it is all balance, once, whoever asks for it', async () => {
+  test('a payment that arrived unconfirmed becomes balance once, whoever looks it up', async () => {
     await using shop = workshop();
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
-    const offer = await bench.offer(newAccount());
-    bench.chain.way = 'lost';
-    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
-    expect(ledger().balanceOf(offer.payer)).toBeNull();
+    const signed = await bench.signedPayment(newAccount());
+    bench.chain.behavior = 'lost';
+    expect((await failure(bench.payments.settle(signed, CONTEXT, never))).code).toBe('payment_unsettled');
+    expect(ledger().balanceOf(signed.payer)).toBeNull();
     const { id } = await only(bench);
-    const asked = [
+    const requests = [
       bench.payments.reconcile(id),
-      bench.payments.settle(offer, BESIDE, never),
+      bench.payments.settle(signed, CONTEXT, never),
       bench.payments.reconcile(id),
     ];
-    await Promise.allSettled(asked);
-    expect(ledger().balanceOf(offer.payer)?.free).toBe(6_000_000);
+    await Promise.allSettled(requests);
+    expect(ledger().balanceOf(signed.payer)?.free).toBe(6_000_000);
     expect(await only(bench)).toMatchObject({ state: 'settled', fee: 0 });
     expect(await findingsOf(shop.file)).toEqual([]);
   });

@@ -5,13 +5,13 @@ const SRC = join(import.meta.dir, '../../src');
 const HEAVY = /^(?:viem|ox|@x402)(?:\/|$)/;
 const transpiler = new Bun.Transpiler({ loader: 'ts' });
 
-/** What a file takes in when it is loaded. Types are gone by then, and what is imported later is not among it. */
+/** The static imports of a file, without types. */
 async function loadedBy(file: string): Promise<string[]> {
   const imports = transpiler.scanImports(await Bun.file(file).text());
   return imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
 }
 
-/** Packages that are loaded with a file and all that it takes in. */
+/** The packages that a file loads, directly or not. */
 async function packagesOf(entry: string): Promise<Set<string>> {
   const packages = new Set<string>();
   const files = new Set([entry]);
@@ -24,7 +24,7 @@ async function packagesOf(entry: string): Promise<Set<string>> {
   return packages;
 }
 
-test('what payments take is not loaded by a server that takes none', async () => {
+test('a server without payments does not load their packages', async () => {
   const entries = await Array.fromAsync(new Bun.Glob('{server,http,gateway,cli,payments}/*.ts').scan(SRC));
   expect(entries).toContain('server/serve.ts');
   for (const entry of entries) {
@@ -33,7 +33,7 @@ test('what payments take is not loaded by a server that takes none', async () =>
   }
 });
 
-test('and is where they are turned on', async () => {
+test('a server with payments does', async () => {
   const packages = await packagesOf(join(SRC, 'payments/facilitator/open.ts'));
   expect([...packages].some((name) => HEAVY.test(name))).toBe(true);
 });

@@ -7,9 +7,8 @@ import { startChain } from '../support/chain/chain.ts';
 import { meansOf, networkOn } from '../support/chain/networks.ts';
 import { figuresOf } from '../support/families.ts';
 import { FakeNetwork } from './fake-network.ts';
-import { ask, BESIDE, type Bench, NETWORK, never, newAccount, policy, rejection, workshop } from './support.ts';
+import { ask, type Bench, CONTEXT, NETWORK, never, newAccount, policy, rejection, workshop } from './support.ts';
 
-/** What a page would have of one network. */
 function figuresFor({ payments }: Pick<Bench, 'payments'>, network = NETWORK) {
   const figures = figuresOf(paymentFamilies(payments));
   const of = (name: string, more = '') => figures[`signalbox_${name}{network="${network}"${more}}`];
@@ -29,8 +28,8 @@ const quotesOf = ({ payments }: Bench) =>
 
 const NOTHING = { captured: 0, failed: 0, credits: 0, unsettled: 0, ready: 1 };
 
-describe('What is told of payments', () => {
-  test('is nothing while they are off, and zeros once they are on', async () => {
+describe('The metrics of payments', () => {
+  test('are absent while payments are off, and zero once they are on', async () => {
     await using shop = workshop();
     const bench = await shop.open({ policy: null });
     expect(figuresOf(paymentFamilies(bench.payments))).toEqual({});
@@ -40,7 +39,7 @@ describe('What is told of payments', () => {
     expect(quotesOf(bench)).toEqual([0, 0, 0]);
   });
 
-  test('is each quote by what it is for', async () => {
+  test('count quotes by purpose', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     bench.payments.quote(ask());
@@ -49,36 +48,36 @@ describe('What is told of payments', () => {
     expect(quotesOf(bench)).toEqual([2, 1, 0]);
   });
 
-  test('is each that has arrived, with its Credits, once, however often it is sent', async () => {
+  test('count each payment that has arrived, with its Credits, once, however often it is sent', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
-    await bench.payments.settle(offer, BESIDE, bench.book);
-    await bench.payments.settle(offer, BESIDE, bench.book);
+    const signed = await bench.signedPayment(newAccount());
+    await bench.payments.settle(signed, CONTEXT, bench.book);
+    await bench.payments.settle(signed, CONTEXT, bench.book);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
-    const proof = await bench.offer(newAccount(), { credit: 5_000_000 });
-    await bench.payments.settle(proof, BESIDE, never);
+    const proof = await bench.signedPayment(newAccount(), { credit: 5_000_000 });
+    await bench.payments.settle(proof, CONTEXT, never);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
   });
 
-  test('is each that the chain refused, and none that was never sent', async () => {
+  test('count payments that the chain refused, and none that was never sent', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    bench.chain.way = 'unavailable';
-    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    bench.chain.behavior = 'unavailable';
+    await rejection(bench.payments.settle(await bench.signedPayment(newAccount()), CONTEXT, never));
     expect(figuresFor(bench)).toEqual(NOTHING);
-    bench.chain.way = 'refused';
-    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    bench.chain.behavior = 'refused';
+    await rejection(bench.payments.settle(await bench.signedPayment(newAccount()), CONTEXT, never));
     expect(figuresFor(bench)).toEqual({ ...NOTHING, failed: 1 });
   });
 
-  test('is how many are unsettled, and what becomes of them by the chain’s word', async () => {
+  test('show unsettled payments, and their outcomes by the chain', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offers = [await bench.offer(newAccount()), await bench.offer(newAccount())] as const;
+    const offers = [await bench.signedPayment(newAccount()), await bench.signedPayment(newAccount())] as const;
     for (const [at, way] of (['lost', 'stuck'] as const).entries()) {
-      bench.chain.way = way;
-      await rejection(bench.payments.settle(offers[at as 0 | 1], BESIDE, never));
+      bench.chain.behavior = way;
+      await rejection(bench.payments.settle(offers[at as 0 | 1], CONTEXT, never));
     }
     expect(figuresFor(bench)).toEqual({ ...NOTHING, unsettled: 2 });
     bench.chain.cancel(offers[1].nonce);
@@ -87,7 +86,7 @@ describe('What is told of payments', () => {
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, failed: 1, credits: 6 });
   });
 
-  test('counts one whose commit was done although its answer was lost, once that is found', async () => {
+  test('count a payment whose commit succeeded without confirmation once it is found', async () => {
     await using shop = workshop();
     let isLost = false;
     const deaf = (store: Store): Store => {
@@ -104,8 +103,8 @@ describe('What is told of payments', () => {
       });
     };
     const bench = await shop.open({ wrap: deaf, reconcileEveryMs: 4 });
-    const offer = await bench.offer(newAccount());
-    const settled = bench.payments.settle(offer, BESIDE, (payment, captured) => {
+    const signed = await bench.signedPayment(newAccount());
+    const settled = bench.payments.settle(signed, CONTEXT, (payment, captured) => {
       isLost = true;
       return bench.book(payment, captured);
     });
@@ -113,11 +112,11 @@ describe('What is told of payments', () => {
     isLost = false;
     await waitFor(() => figuresFor(bench).unsettled === 0);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
-    await bench.payments.settle(offer, BESIDE, never);
+    await bench.payments.settle(signed, CONTEXT, never);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
   });
 
-  test('counts one that has failed once, though the disk refused to note that and the chain is asked again', async () => {
+  test('count a failure once, even if the disk refused it and the chain is asked again', async () => {
     await using shop = workshop();
     let isRefusing = false;
     const refusing = (store: Store): Store =>
@@ -129,10 +128,10 @@ describe('What is told of payments', () => {
         },
       });
     const bench = await shop.open({ wrap: refusing });
-    const offer = await bench.offer(newAccount());
-    bench.chain.way = 'stuck';
-    await rejection(bench.payments.settle(offer, BESIDE, never));
-    bench.chain.cancel(offer.nonce);
+    const signed = await bench.signedPayment(newAccount());
+    bench.chain.behavior = 'stuck';
+    await rejection(bench.payments.settle(signed, CONTEXT, never));
+    bench.chain.cancel(signed.nonce);
     const [row] = await bench.payments.list({ state: 'unknown', payer: null, limit: 1, before: null });
     isRefusing = true;
     await bench.payments.reconcile(row!.id);
@@ -142,7 +141,7 @@ describe('What is told of payments', () => {
     expect(figuresFor(bench)).toEqual({ ...NOTHING, failed: 1 });
   });
 
-  test('is which networks can be paid on, and what is unsettled on one that the policy has no longer', async () => {
+  test('show the networks that are ready, and unsettled payments on a network that the policy dropped', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const dead = new FakeNetwork(clock);
@@ -156,33 +155,33 @@ describe('What is told of payments', () => {
     });
     await waitFor(() => bench.payments.ready().length === 1);
     expect([figuresFor(bench).ready, figuresFor(bench, other.id).ready]).toEqual([1, 0]);
-    bench.chain.way = 'stuck';
-    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    bench.chain.behavior = 'stuck';
+    await rejection(bench.payments.settle(await bench.signedPayment(newAccount()), CONTEXT, never));
     (await bench.payments.prepare(policy({ networks: [other] })))();
     expect(figuresFor(bench)).toMatchObject({ unsettled: 1, ready: undefined });
     expect(figuresFor(bench, other.id)).toMatchObject({ unsettled: 0, ready: 0 });
   });
 
-  test('is what the gas key had when it was last looked at, and nothing before', async () => {
+  test('show the last seen gas ratio, and nothing before', async () => {
     const chain = await startChain();
     try {
       const { facilitator } = await openNetwork(networkOn(chain), meansOf(chain));
       await using shop = workshop();
       const bench = await shop.open({ open: (_, fake) => Object.assign(fake, { facilitator }) });
-      const told = () =>
+      const samples = () =>
         figuresOf(paymentFamilies(bench.payments))[`signalbox_payment_gas_ratio{network="${NETWORK}"}`];
       const { facilitator: terms } = networkOn(chain);
       if (terms.mode !== 'local') throw new Error('somebody else pays the gas');
-      await waitFor(() => told() !== undefined);
+      await waitFor(() => samples() !== undefined);
       await chain.client.setBalance({ address: chain.gasAddress, value: terms.gasAlarmWei / 2n });
       await facilitator.watch?.();
-      expect(told()).toBe(0.5);
+      expect(samples()).toBe(0.5);
     } finally {
       await chain.stop();
     }
   });
 
-  test('is nothing of gas that others pay', async () => {
+  test('show no gas where a service pays it', async () => {
     await using shop = workshop();
     const { payments } = await shop.open();
     const { gas } = Object.groupBy(Object.keys(figuresOf(paymentFamilies(payments))), (name) =>

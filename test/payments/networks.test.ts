@@ -5,8 +5,8 @@ import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {
   ask,
-  BESIDE,
   type Bench,
+  CONTEXT,
   NETWORK,
   network,
   newAccount,
@@ -18,8 +18,8 @@ import {
 
 const OTHER = network({ id: 'eip155:31337', chainId: 31_337 });
 
-/** The networks that are offered; none while nothing can be. */
-function offered({ payments }: Bench): string[] {
+/** The networks of a quote; none while there is no quote. */
+function quotedNetworks({ payments }: Bench): string[] {
   try {
     return payments.quote(ask()).required.accepts.map(({ network }) => network);
   } catch (cause) {
@@ -28,7 +28,7 @@ function offered({ payments }: Bench): string[] {
   }
 }
 
-/** Opens a chain of its own for each policy, and refuses those that pay to `refused`. */
+/** Opens a new chain for each policy, and fails for those that pay to `refused`. */
 function chains(clock: { now: number }) {
   const made = new Map<PaymentNetwork, FakeNetwork>();
   const refused = `0x${'99'.repeat(20)}`;
@@ -42,7 +42,7 @@ function chains(clock: { now: number }) {
 }
 
 describe('A network', () => {
-  test('is opened with what it needs, and nothing of it happens before payments are turned on', async () => {
+  test('is opened with its services, and not before payments are turned on', async () => {
     await using shop = workshop();
     const bench = await shop.open({ policy: null });
     expect(bench.payments.policy).toBeNull();
@@ -52,11 +52,11 @@ describe('A network', () => {
     expect(bench.payments.policy).toBeNull();
     apply();
     expect(bench.payments.policy).toBe(given);
-    const [{ policy: opened, means } = { policy: null, means: null }] = bench.opened;
+    const [{ policy: opened, host } = { policy: null, host: null }] = bench.opened;
     expect(opened).toBe(given.networks[0]);
-    expect(means?.env('GAS_KEY')).toBe('the GAS_KEY');
-    expect(means?.now()).toBe(bench.clock.now);
-    means?.onAlarm('the gas key has little left');
+    expect(host?.env('GAS_KEY')).toBe('the GAS_KEY');
+    expect(host?.now()).toBe(bench.clock.now);
+    host?.onAlarm('the gas key has little left');
     expect(bench.log.at(-1)).toEqual({
       level: 'error',
       message: 'the gas key has little left',
@@ -64,19 +64,19 @@ describe('A network', () => {
     });
   });
 
-  test('tells once, when it is ready, what its facilitator lacks', async () => {
+  test('checks its gas key once, when it is ready', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const { made, open } = chains(clock);
     const bench = await shop.open({ policy: null, clock, open });
     (await bench.payments.prepare(policy()))();
     await waitFor(() => [...made.values()][0]?.watched === 1);
-    expect(offered(bench)).toEqual([NETWORK]);
+    expect(quotedNetworks(bench)).toEqual([NETWORK]);
     (await bench.payments.prepare(policy({ chargeMin: 1 })))();
     expect([...made.values()].map(({ watched }) => watched)).toEqual([1]);
   });
 
-  test('stays open when a policy leaves it as it was, and is closed when it goes', async () => {
+  test('stays open when a policy does not change it, and is closed when a policy drops it', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const { open, closed } = chains(clock);
@@ -84,27 +84,27 @@ describe('A network', () => {
     (await bench.payments.prepare(policy()))();
     (await bench.payments.prepare(policy({ chargeMin: 1, networks: [network(), OTHER] })))();
     expect(closed()).toEqual([0, 0]);
-    await waitFor(() => offered(bench).length === 2);
+    await waitFor(() => quotedNetworks(bench).length === 2);
     (await bench.payments.prepare(policy({ networks: [OTHER, network({ payTo: `0x${'44'.repeat(20)}` })] })))();
     expect(closed()).toEqual([1, 0, 0]);
-    await waitFor(() => offered(bench).length === 2);
-    expect(offered(bench)).toEqual([OTHER.id, NETWORK]);
+    await waitFor(() => quotedNetworks(bench).length === 2);
+    expect(quotedNetworks(bench)).toEqual([OTHER.id, NETWORK]);
     (await bench.payments.prepare(null))();
     expect(closed()).toEqual([1, 1, 1]);
     expect(bench.payments.policy).toBeNull();
   });
 
-  test('that an operator has to mend makes the whole policy refused, and all stays as it was', async () => {
+  test('with an error that an operator must correct makes the whole policy refused, and changes nothing', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const { open, closed, refused } = chains(clock);
     const bench = await shop.open({ policy: null, clock, open });
     (await bench.payments.prepare(policy()))();
-    await waitFor(() => offered(bench).length === 1);
+    await waitFor(() => quotedNetworks(bench).length === 1);
     const wrong = policy({ networks: [network(), OTHER, network({ id: 'eip155:1', chainId: 1, payTo: refused })] });
     expect(await rejection(bench.payments.prepare(wrong))).toEqual(new Error('The variable GAS_KEY is not set.'));
     expect(closed()).toEqual([0, 1]);
-    expect(offered(bench)).toEqual([NETWORK]);
+    expect(quotedNetworks(bench)).toEqual([NETWORK]);
   });
 
   test('of a preparation that was never put in force is closed by the next', async () => {
@@ -120,13 +120,13 @@ describe('A network', () => {
     expect(closed()).toEqual([1, 1, 1]);
   });
 
-  test('stays open for a settlement under way when a policy takes it away', async () => {
+  test('stays open for a settlement in progress when a policy drops it', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const signed = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
-    const settling = bench.payments.settle(offer, BESIDE, bench.book);
+    const settling = bench.payments.settle(signed, CONTEXT, bench.book);
     await waitFor(() => bench.chain.count('settle') === 1);
     (await bench.payments.prepare(null))();
     expect(bench.chain.closed).toBe(0);
@@ -135,30 +135,30 @@ describe('A network', () => {
     expect(bench.chain.closed).toBe(1);
   });
 
-  test('settles what was quoted before a reload to the payee of that quote', async () => {
+  test('settles a payment quoted before a reload to the payee of its quote', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const signed = await bench.signedPayment(newAccount());
     (await bench.payments.prepare(policy({ networks: [network({ payTo: `0x${'44'.repeat(20)}` })] })))();
-    await waitFor(() => offered(bench).length === 1);
-    const { payment } = (await bench.payments.settle(offer, BESIDE, bench.book)) as { payment: { payTo: string } };
+    await waitFor(() => quotedNetworks(bench).length === 1);
+    const { payment } = (await bench.payments.settle(signed, CONTEXT, bench.book)) as { payment: { payTo: string } };
     expect(payment.payTo.toLowerCase()).toBe(PAY_TO);
   });
 
-  test('is offered once it answers, which an operator is warned of once', async () => {
+  test('is quoted once it answers, after one warning to the operator', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const chain = new FakeNetwork(clock);
     chain.isUp = false;
     const bench = await shop.open({ clock, chain });
     await waitFor(() => chain.count('check') === 2);
-    expect(offered(bench)).toEqual([]);
+    expect(quotedNetworks(bench)).toEqual([]);
     expect(bench.log.map(({ level }) => level)).toEqual(['warn']);
     chain.isUp = true;
-    await waitFor(() => offered(bench).length === 1, 20_000);
+    await waitFor(() => quotedNetworks(bench).length === 1, 20_000);
   });
 
-  test('that is not what the policy says is left out, and an operator is told', async () => {
+  test('that does not match the policy is left out, and reported', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const { open, made } = chains(clock);
@@ -169,8 +169,8 @@ describe('A network', () => {
     };
     const bench = await shop.open({ policy: null, clock, open: wrong });
     (await bench.payments.prepare(policy({ networks: [OTHER, network()] })))();
-    await waitFor(() => offered(bench).length > 0);
-    expect(offered(bench)).toEqual([NETWORK]);
+    await waitFor(() => quotedNetworks(bench).length > 0);
+    expect(quotedNetworks(bench)).toEqual([NETWORK]);
     const alarms = bench.log.filter(({ level }) => level === 'error');
     expect(alarms.map(({ fields }) => fields)).toEqual([
       { network: OTHER.id, detail: 'The chain at eip155:31337 is eip155:1.' },
@@ -179,11 +179,11 @@ describe('A network', () => {
   });
 });
 
-describe('Settlements that are pending', () => {
-  test('are kept across restarts under hashes of their keys, until they are deleted or old', async () => {
+describe('Pending settlements', () => {
+  test('survive restarts under hashes of their keys, until they are deleted or old', async () => {
     await using shop = workshop();
     const first = await shop.open();
-    const pending = first.opened[0]!.means.pending;
+    const pending = first.opened[0]!.host.pending;
     const key = `0x${'5a'.repeat(65)}`;
     expect(await pending.get(key)).toBeUndefined();
     await pending.set(key, '0xone');
@@ -191,7 +191,7 @@ describe('Settlements that are pending', () => {
     await pending.set('other', '0xother');
     await first.close();
     const second = await shop.open({ clock: { now: first.clock.now + 6 * 86_400_000 } });
-    const kept = second.opened[0]!.means.pending;
+    const kept = second.opened[0]!.host.pending;
     expect([await kept.get(key), await kept.get('other')]).toEqual(['0xtwo', '0xother']);
     await kept.delete('other');
     expect(await kept.get('other')).toBeUndefined();

@@ -4,7 +4,7 @@ import { openNodes } from '../../src/payments/facilitator/nodes.ts';
 let server: Bun.Server<undefined> | undefined;
 afterEach(() => server?.stop(true));
 
-test('a node is asked for identity, and what it compresses all the same is not unpacked', async () => {
+test('a node is asked for uncompressed answers, and compressed ones are not unpacked', async () => {
   const codings: (string | null)[] = [];
   let isPacked = false;
   server = Bun.serve({

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
-import type { Offer } from '../../src/payments/payment.ts';
+import type { SignedPayment } from '../../src/payments/payment.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {
   all,
   ask,
-  BESIDE,
   type Bench,
   type BenchOptions,
+  CONTEXT,
   headerOf,
   never,
   newAccount,
@@ -20,53 +20,56 @@ import {
   workshop,
 } from './support.ts';
 
-/** A payment of which it is not known what became of it. */
-async function leave(bench: Bench, way: FakeNetwork['way'] = 'stuck'): Promise<{ offer: Offer; id: number }> {
-  const offer = await bench.offer(newAccount());
-  bench.chain.way = way;
-  await rejection(bench.payments.settle(offer, BESIDE, never));
-  const [row] = await bench.payments.list({ state: null, payer: offer.payer, limit: 1, before: null });
-  return { offer, id: row!.id };
+/** Makes a payment of unknown outcome. */
+async function leave(
+  bench: Bench,
+  behavior: FakeNetwork['behavior'] = 'stuck',
+): Promise<{ signed: SignedPayment; id: number }> {
+  const signed = await bench.signedPayment(newAccount());
+  bench.chain.behavior = behavior;
+  await rejection(bench.payments.settle(signed, CONTEXT, never));
+  const [row] = await bench.payments.list({ state: null, payer: signed.payer, limit: 1, before: null });
+  return { signed, id: row!.id };
 }
 
 const stateOf = async (bench: Bench, id: number) => (await bench.row(id)).state;
 
-/** Rounds come quickly here; how often a payment is looked at is told by the clock, which the test moves. */
+/** Rounds are quick here. The clock that the test moves decides when a payment is checked. */
 const QUICK: BenchOptions = { reconcileEveryMs: 4 };
 
 describe('In the background', () => {
-  test('a payment is all balance once the chain has it, and nobody needs to ask', async () => {
+  test('a payment becomes balance once the chain has it, without any request', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
-    const { offer, id } = await leave(bench, 'pending');
-    await waitFor(() => bench.chain.count('fate') > 0);
+    const { signed, id } = await leave(bench, 'pending');
+    await waitFor(() => bench.chain.count('outcome') > 0);
     expect(await stateOf(bench, id)).toBe('unknown');
     bench.chain.mine();
     bench.clock.now += 10_000;
     await waitFor(async () => (await stateOf(bench, id)) === 'settled');
     const note = idText('pay_', id);
-    expect(await bench.booked()).toEqual([{ wallet: offer.payer, paid: 6_000_000, fee: 0, note }]);
-    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
-    const asked = bench.chain.count('fate');
+    expect(await bench.booked()).toEqual([{ wallet: signed.payer, paid: 6_000_000, fee: 0, note }]);
+    expect(bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
+    const calls = bench.chain.count('outcome');
     bench.clock.now += 100_000;
     await Bun.sleep(20);
-    expect(bench.chain.count('fate')).toBe(asked);
+    expect(bench.chain.count('outcome')).toBe(calls);
   });
 
-  test('a payment has failed once its authorization has expired or was cancelled', async () => {
+  test('a payment fails once its authorization has expired or was cancelled', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
-    const left = [await leave(bench), await leave(bench)] as const;
-    bench.chain.cancel(left[0].offer.nonce);
+    const unresolved = [await leave(bench), await leave(bench)] as const;
+    bench.chain.cancel(unresolved[0].signed.nonce);
     bench.clock.now += 10_000;
-    await waitFor(async () => (await stateOf(bench, left[0].id)) === 'failed');
-    expect(await stateOf(bench, left[1].id)).toBe('unknown');
-    bench.clock.now = left[1].offer.validBefore * 1_000;
-    await waitFor(async () => (await stateOf(bench, left[1].id)) === 'failed');
+    await waitFor(async () => (await stateOf(bench, unresolved[0].id)) === 'failed');
+    expect(await stateOf(bench, unresolved[1].id)).toBe('unknown');
+    bench.clock.now = unresolved[1].signed.validBefore * 1_000;
+    await waitFor(async () => (await stateOf(bench, unresolved[1].id)) === 'failed');
     expect(await bench.booked()).toEqual([]);
   });
 
-  test('a payment on one network need not wait for another that does not answer', async () => {
+  test('a payment on one network does not wait for another network that does not answer', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const slow = new FakeNetwork(clock);
@@ -77,38 +80,38 @@ describe('In the background', () => {
     await waitFor(() => bench.payments.ready().length === 2);
     const { promise, resolve } = Promise.withResolvers<void>();
     slow.chainGate = promise;
-    slow.way = 'stuck';
+    slow.behavior = 'stuck';
     const account = newAccount();
     const { required } = bench.payments.quote(ask());
-    for (const [offered, way] of [
+    for (const [offered, behavior] of [
       [required.accepts[0], 'stuck'],
       [required.accepts[1], 'lost'],
     ] as const) {
       const payload = await stockPayload(account, { ...required, accepts: [offered!] });
-      const offer = await bench.read(headerOf(payload));
-      bench.chain.way = way;
-      await rejection(bench.payments.settle(offer, BESIDE, never));
+      const signed = await bench.read(headerOf(payload));
+      bench.chain.behavior = behavior;
+      await rejection(bench.payments.settle(signed, CONTEXT, never));
     }
     await waitFor(async () => (await all(bench)).map(({ state }) => state).join() === 'settled,unknown');
     resolve();
   });
 
-  test('the chain is asked less and less often, and at least once a minute', async () => {
+  test('the chain is asked less and less often, but at least once a minute', async () => {
     await using shop = workshop();
     const bench = await shop.open({ reconcileEveryMs: 8 });
     await leave(bench);
-    await waitFor(() => bench.chain.count('fate') === 1);
+    await waitFor(() => bench.chain.count('outcome') === 1);
     const pauses = [...Array.from({ length: 13 }, (_, i) => 8 * 2 ** i), 60_000, 60_000];
     for (const [i, pause] of pauses.entries()) {
       bench.clock.now += pause - 1;
       await Bun.sleep(20);
-      expect([pause, bench.chain.count('fate')]).toEqual([pause, i + 1]);
+      expect([pause, bench.chain.count('outcome')]).toEqual([pause, i + 1]);
       bench.clock.now += 1;
-      await waitFor(() => bench.chain.count('fate') === i + 2);
+      await waitFor(() => bench.chain.count('outcome') === i + 2);
     }
   });
 
-  test('a payment that cannot be booked, or that the chain is silent of, is tried again', async () => {
+  test('a payment that cannot be booked, or that the chain does not answer for, is tried again', async () => {
     await using shop = workshop();
     let isBroken = false;
     const breakable = (store: Store): Store => ({
@@ -125,9 +128,9 @@ describe('In the background', () => {
     bench.chain.isUp = false;
     isBroken = true;
     const more = async () => {
-      const asked = bench.chain.count('fate');
+      const calls = bench.chain.count('outcome');
       bench.clock.now += 60_000;
-      await waitFor(() => bench.chain.count('fate') > asked);
+      await waitFor(() => bench.chain.count('outcome') > calls);
     };
     await more();
     bench.chain.isUp = true;
@@ -139,24 +142,24 @@ describe('In the background', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  test('an operator is told once of what has long expired and cannot be told, and of a network that has gone', async () => {
+  test('an overdue payment and a dropped network are each reported to the operator once', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
-    const { offer, id } = await leave(bench);
+    const { signed, id } = await leave(bench);
     bench.chain.isUp = false;
     const alarms = () => bench.log.filter(({ level }) => level === 'error');
     const rounds = async (n: number) => {
       for (let i = 0; i < n; i++) {
-        const asked = bench.chain.count('fate');
+        const calls = bench.chain.count('outcome');
         bench.clock.now += 60_000;
-        await waitFor(() => bench.chain.count('fate') > asked);
+        await waitFor(() => bench.chain.count('outcome') > calls);
       }
     };
-    bench.clock.now = offer.validBefore * 1_000 + 3_500_000;
+    bench.clock.now = signed.validBefore * 1_000 + 3_500_000;
     await rounds(1);
     expect(alarms()).toEqual([]);
     await rounds(4);
-    const payment = { payment: idText('pay_', id), network: 'eip155:84532', wallet: offer.payer };
+    const payment = { payment: idText('pay_', id), network: 'eip155:84532', wallet: signed.payer };
     expect(alarms().map(({ fields }) => fields)).toEqual([payment]);
     (await bench.payments.prepare(null))();
     bench.clock.now += 60_000;
@@ -167,91 +170,91 @@ describe('In the background', () => {
     expect(await stateOf(bench, id)).toBe('unknown');
   });
 
-  test('nothing is asked about a payment that is being settled', async () => {
+  test('a payment being settled is not looked up', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
-    const offer = await bench.offer(newAccount());
+    const signed = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
-    const settling = bench.payments.settle(offer, BESIDE, bench.book);
+    const settling = bench.payments.settle(signed, CONTEXT, bench.book);
     await waitFor(() => bench.chain.count('settle') === 1);
     const [row] = await bench.payments.list({ state: 'settling', payer: null, limit: 1, before: null });
     bench.clock.now += 60_000;
     await Bun.sleep(30);
     expect(await bench.payments.reconcile(row!.id)).toEqual(row!);
-    expect(bench.chain.count('fate')).toBe(0);
+    expect(bench.chain.count('outcome')).toBe(0);
     gate.resolve();
     expect((await settling).state).toBe('captured');
   });
 
-  test('a look that is under way is waited for by whoever comes with the payment, and booked once', async () => {
+  test('a request with the same payment waits for a lookup in progress, and the payment is booked once', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const { offer, id } = await leave(bench, 'lost');
+    const { signed, id } = await leave(bench, 'lost');
     const gate = Promise.withResolvers<void>();
     bench.chain.chainGate = gate.promise;
     const look = bench.payments.reconcile(id);
-    await waitFor(() => bench.chain.count('fate') === 1);
-    const comers = [1, 2].map(() => bench.payments.settle(offer, BESIDE, never));
+    await waitFor(() => bench.chain.count('outcome') === 1);
+    const comers = [1, 2].map(() => bench.payments.settle(signed, CONTEXT, never));
     gate.resolve();
     expect((await look)?.state).toBe('settled');
     const outcomes = await Promise.allSettled(comers);
     expect(outcomes[0]).toMatchObject({ status: 'fulfilled', value: { state: 'known' } });
-    // Of two that come at one moment the second may be told to wait.
+    // Of two simultaneous requests the second may have to wait.
     if (outcomes[1]?.status === 'rejected') expect(outcomes[1].reason).toMatchObject({ code: 'in_flight' });
     expect((await bench.booked()).length).toBe(1);
   });
 });
 
 describe('After a restart', () => {
-  test('a payment whose request was cut is balance, with its fee given back, in one commit', async () => {
+  test('a payment whose request was cut becomes balance, with its fee given back, in one commit', async () => {
     await using shop = workshop();
     const first = await shop.open();
-    const offer = await first.offer(newAccount());
-    const { payment } = (await first.payments.settle(offer, BESIDE, first.book)) as { payment: { id: number } };
+    const signed = await first.signedPayment(newAccount());
+    const { payment } = (await first.payments.settle(signed, CONTEXT, first.book)) as { payment: { id: number } };
     await first.close();
     const second = await shop.open();
     const row = await second.row(payment.id);
     expect(row).toMatchObject({ state: 'settled', fee: 0, charged: 0, paid: 6_000_000 });
     const fees = (await second.booked()).slice(1);
-    expect(fees).toEqual([{ wallet: offer.payer, paid: 0, fee: -1_000_000, note: idText('pay_', payment.id) }]);
-    expect(await second.payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: row });
+    expect(fees).toEqual([{ wallet: signed.payer, paid: 0, fee: -1_000_000, note: idText('pay_', payment.id) }]);
+    expect(await second.payments.settle(signed, CONTEXT, never)).toEqual({ state: 'known', payment: row });
     await second.close();
     expect((await (await shop.open()).booked()).length).toBe(2);
   });
 
-  test('payments whose outcome is not known are asked about as soon as their network is there', async () => {
+  test('payments of unknown outcome are looked up as soon as their network is ready', async () => {
     await using shop = workshop();
     const first = await shop.open();
     const sent = await leave(first, 'lost');
-    // Cut in the middle of the settlement: nobody has written down what became of it.
+    // Cut in the middle of the settlement: the outcome was not stored.
     await first.store.commit([{ statement: { sql: "UPDATE payments SET state = 'settling', tx = NULL" }, params: [] }]);
     await first.close();
     const second = await shop.open({ ...QUICK, chain: first.chain, policy: null });
-    const { requestHash } = sent.offer.terms;
-    expect(second.payments.unsettled(sent.offer.payer, requestHash)?.id).toBe(sent.id);
+    const { requestHash } = sent.signed.terms;
+    expect(second.payments.unsettled(sent.signed.payer, requestHash)?.id).toBe(sent.id);
     await Bun.sleep(20);
-    expect(second.chain.count('fate')).toBe(0);
+    expect(second.chain.count('outcome')).toBe(0);
     (await second.payments.prepare(policy()))();
     await waitFor(async () => (await stateOf(second, sent.id)) === 'settled');
     expect((await second.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
-    expect(second.payments.unsettled(sent.offer.payer, requestHash)).toBeNull();
+    expect(second.payments.unsettled(sent.signed.payer, requestHash)).toBeNull();
   });
 
-  test('a payment that was written down and never sent can be sent by whoever comes with it', async () => {
+  test('a payment that was stored and never sent can be sent when it is submitted again', async () => {
     await using shop = workshop();
     const first = await shop.open();
-    const { offer, id } = await leave(first);
+    const { signed, id } = await leave(first);
     await first.store.commit([{ statement: { sql: "UPDATE payments SET state = 'settling'" }, params: [] }]);
     await first.close();
     const second = await shop.open({ clock: first.clock });
-    expect((await second.payments.settle(offer, BESIDE, second.book)).state).toBe('captured');
+    expect((await second.payments.settle(signed, CONTEXT, second.book)).state).toBe('captured');
     expect(await stateOf(second, id)).toBe('captured');
   });
 });
 
 describe('An operator', () => {
-  test('has the chain asked about one payment, and sees it as it then stands', async () => {
+  test('can have the chain asked about one payment, and gets its current state', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const { payments, chain } = bench;
@@ -266,26 +269,26 @@ describe('An operator', () => {
     chain.mine();
     expect(await payments.reconcile(id)).toEqual(await bench.row(id));
     expect(await stateOf(bench, id)).toBe('settled');
-    const asked = chain.count('fate');
+    const calls = chain.count('outcome');
     expect((await payments.reconcile(id))?.state).toBe('settled');
-    expect(chain.count('fate')).toBe(asked);
+    expect(chain.count('outcome')).toBe(calls);
     (await payments.prepare(null))();
     expect(await rejection(payments.reconcile((await leaveFailed(bench)).id))).toMatchObject({
       code: 'payment_unavailable',
     });
   });
 
-  test('finds money of a payment that a facilitator wrongly said had failed', async () => {
+  test('finds money of a payment that a facilitator wrongly reported as failed', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const { offer, id } = await leave(bench, 'refused');
+    const { signed, id } = await leave(bench, 'refused');
     expect(await stateOf(bench, id)).toBe('failed');
-    bench.clock.now = offer.validBefore * 1_000;
+    bench.clock.now = signed.validBefore * 1_000;
     expect(await bench.payments.reconcile(id)).toMatchObject({ state: 'failed', error: 'insufficient_funds' });
-    bench.chain.used.set(offer.nonce, '0xafterall');
+    bench.chain.used.set(signed.nonce, '0xafterall');
     expect(await bench.payments.reconcile(id)).toMatchObject({ state: 'settled', fee: 0, transaction: '0xafterall' });
     expect((await bench.booked()).map(({ paid }) => paid)).toEqual([6_000_000]);
-    expect(await bench.payments.settle(offer, BESIDE, never)).toMatchObject({ state: 'known' });
+    expect(await bench.payments.settle(signed, CONTEXT, never)).toMatchObject({ state: 'known' });
   });
 });
 
@@ -293,7 +296,7 @@ describe('An operator', () => {
 async function leaveFailed(bench: Bench) {
   (await bench.payments.prepare(policy()))();
   await waitFor(() => bench.log.filter(({ message }) => message === 'a payment network is ready').length > 1);
-  const left = await leave(bench, 'refused');
+  const unresolved = await leave(bench, 'refused');
   (await bench.payments.prepare(null))();
-  return left;
+  return unresolved;
 }

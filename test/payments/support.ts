@@ -9,10 +9,10 @@ import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-polic
 import type { Deposit } from '../../src/ledger/earmark.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
-import type { NetworkMeans } from '../../src/payments/facilitator/facilitator.ts';
-import type { Offer, Payment } from '../../src/payments/payment.ts';
+import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
+import type { Payment, SignedPayment } from '../../src/payments/payment.ts';
 import { type Book, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
-import type { QuoteAsk } from '../../src/payments/quote.ts';
+import type { QuoteRequest } from '../../src/payments/quote.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -56,7 +56,7 @@ export const policy = (over: Partial<PaymentPolicy> = {}): PaymentPolicy => ({
 
 export const HASH = 'ab'.repeat(32);
 
-export const ask = (over: Partial<QuoteAsk> = {}): QuoteAsk => ({
+export const ask = (over: Partial<QuoteRequest> = {}): QuoteRequest => ({
   purpose: 'chat',
   requestHash: HASH,
   bound: 5_000_000,
@@ -71,7 +71,6 @@ export const ask = (over: Partial<QuoteAsk> = {}): QuoteAsk => ({
 
 export const newAccount = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey());
 
-/** What a stock client makes of a quote. */
 export function stockPayload(account: PrivateKeyAccount, required: PaymentRequired): Promise<PaymentPayload> {
   const client = new x402Client().setSpendControls(false);
   client.register('eip155:*', new ExactEvmScheme(account));
@@ -80,8 +79,7 @@ export function stockPayload(account: PrivateKeyAccount, required: PaymentRequir
 
 export const headerOf = (payload: unknown): string => Buffer.from(JSON.stringify(payload)).toString('base64');
 
-/** A deposit or a fee, as the books have it. */
-export interface Booked extends Deposit {
+export interface BookedEntry extends Deposit {
   readonly wallet: string;
 }
 
@@ -104,7 +102,7 @@ export interface Logged {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Payments over a real store, a chain of the test's, and books that write what a ledger would in the same commits. */
+/** Payments over a real store, with a fake chain and a fake ledger that writes in the same commits. */
 export interface Bench {
   readonly payments: Payments;
   readonly store: Store;
@@ -112,15 +110,14 @@ export interface Bench {
   readonly log: readonly Logged[];
   /** Milliseconds since 1970; tests may move it. */
   readonly clock: { now: number };
-  /** Networks that were opened, oldest first. */
-  readonly opened: readonly { readonly policy: PaymentNetwork; readonly means: NetworkMeans }[];
-  booked(): Promise<Booked[]>;
+  readonly opened: readonly { readonly policy: PaymentNetwork; readonly host: NetworkHost }[];
+  booked(): Promise<BookedEntry[]>;
   /** Books as the gateway does. */
   readonly book: Book<string>;
-  /** Has a quote signed by a stock client, and read. */
-  offer(account: PrivateKeyAccount, over?: Partial<QuoteAsk>): Promise<Offer>;
-  header(account: PrivateKeyAccount, over?: Partial<QuoteAsk>): Promise<string>;
-  read(header: string, over?: Partial<Parameters<Payments['read']>[0]>): Promise<Offer>;
+  /** Has a stock client sign a quote, and reads the payment. */
+  signedPayment(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<SignedPayment>;
+  header(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<string>;
+  read(header: string, over?: Partial<Parameters<Payments['read']>[0]>): Promise<SignedPayment>;
   row(id: number): Promise<Payment>;
   close(): Promise<void>;
 }
@@ -131,14 +128,14 @@ export interface BenchOptions {
   readonly policy?: PaymentPolicy | null;
   readonly reconcileEveryMs?: number;
   readonly wrap?: (store: Store) => Store;
-  /** Another ledger than the books. */
+  /** Replaces the fake ledger. */
   readonly ledger?: (store: Store) => Promise<Pick<Ledger, 'deposit' | 'waiveFee'>>;
   readonly open?: (policy: PaymentNetwork, chain: FakeNetwork) => FakeNetwork;
 }
 
-export const BESIDE = { decision: 77, keyId: null };
+export const CONTEXT = { decision: 77, keyId: null };
 
-/** A folder with a database, and payments on it one after the other, all of which go away with the test. */
+/** A folder with a database, and payments opened on it one after the other. The test's end closes all. */
 export function workshop(): { open(options?: BenchOptions): Promise<Bench>; readonly file: string } & AsyncDisposable {
   const folder = tempFolder();
   const made: Bench[] = [];
@@ -170,7 +167,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     (level: Logged['level']) =>
     (message: string, fields: Logged['fields'] = {}) =>
       void log.push({ level, message, fields });
-  const opened: { policy: PaymentNetwork; means: NetworkMeans }[] = [];
+  const opened: { policy: PaymentNetwork; host: NetworkHost }[] = [];
   const payments = await openPayments({
     store,
     now: () => clock.now,
@@ -179,8 +176,8 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
     waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
     log: { info: logger('info'), warn: logger('warn'), error: logger('error') },
-    openNetwork: async (network, means) => {
-      opened.push({ policy: network, means });
+    openNetwork: async (network, host) => {
+      opened.push({ policy: network, host });
       return options.open?.(network, chain) ?? chain;
     },
     reconcileEveryMs,
@@ -198,13 +195,13 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     log,
     clock,
     opened,
-    booked: () => store.query<Booked>(BOOKED),
+    booked: () => store.query<BookedEntry>(BOOKED),
     book: async (payment, captured) => {
       const deposit = { paid: payment.paid, fee: payment.fee, note: `pay ${payment.id}` };
       await store.commit([bookWrite(payment.payer, deposit), ...captured]);
       return 'booked';
     },
-    offer: async (account, over) => bench.read(await bench.header(account, over), { ...over }),
+    signedPayment: async (account, over) => bench.read(await bench.header(account, over), { ...over }),
     header: async (account, over) => headerOf(await stockPayload(account, payments.quote(ask(over)).required)),
     read: (header, { purpose = 'chat', requestHash = HASH, wallet = null } = {}) =>
       payments.read({ header, purpose, requestHash, wallet }),
@@ -223,7 +220,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
   return bench;
 }
 
-/** Whatever a promise is rejected with. */
+/** The reason of a promise's rejection. */
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
@@ -233,7 +230,7 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('it was not rejected');
 }
 
-/** What a payment was refused with. */
+/** The reason of a PaymentRefused. */
 export async function refusal(promise: Promise<unknown>): Promise<string> {
   const cause = await rejection(promise);
   if (!(cause instanceof PaymentRefused)) throw cause;
@@ -248,7 +245,6 @@ export async function failure(promise: Promise<unknown>): Promise<SignalboxError
 
 export const never = () => Promise.reject(new Error('nothing was to be booked'));
 
-/** All payments, newest first. */
 export const all = ({ payments }: Bench) => payments.list({ state: null, payer: null, limit: 100, before: null });
 
 export async function only(bench: Bench): Promise<Payment> {

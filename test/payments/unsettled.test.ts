@@ -2,20 +2,20 @@ import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { FakeNetwork } from './fake-network.ts';
-import { BESIDE, failure, never, newAccount, only, refusal, TOKEN, workshop } from './support.ts';
+import { CONTEXT, failure, never, newAccount, only, refusal, TOKEN, workshop } from './support.ts';
 
-/** A payment whose settlement went some way, and its error. */
-async function unsettledBench(shop: ReturnType<typeof workshop>, way: FakeNetwork['way']) {
+/** Makes a payment whose settlement ended in this way, and returns its error. */
+async function unsettledBench(shop: ReturnType<typeof workshop>, behavior: FakeNetwork['behavior']) {
   const bench = await shop.open();
   const header = await bench.header(newAccount());
   const offer = await bench.read(header);
-  bench.chain.way = way;
-  const error = await failure(bench.payments.settle(offer, BESIDE, never));
+  bench.chain.behavior = behavior;
+  const error = await failure(bench.payments.settle(offer, CONTEXT, never));
   return { bench, offer, header, error, id: (await only(bench)).id };
 }
 
-describe('A payment whose outcome is not known', () => {
-  test('is told of with its ID, and stands in the way of another for the same request of the same wallet', async () => {
+describe('A payment of unknown outcome', () => {
+  test('is reported with its ID, and blocks another payment of the same wallet for the same request', async () => {
     await using shop = workshop();
     const { bench, offer, error, id } = await unsettledBench(shop, 'pending');
     const text = idText('pay_', id);
@@ -28,7 +28,7 @@ describe('A payment whose outcome is not known', () => {
     expect(bench.payments.unsettled(newAccount().address.toLowerCase(), offer.terms.requestHash)).toBeNull();
   });
 
-  test('is all balance, and its fee waived, when it comes again and the chain has it', async () => {
+  test('becomes balance, with its fee waived, when it is submitted again and the chain has it', async () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'lost');
     const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, never);
@@ -39,14 +39,14 @@ describe('A payment whose outcome is not known', () => {
     const note = idText('pay_', id);
     expect(await bench.booked()).toEqual([{ wallet: offer.payer, paid: 6_000_000, fee: 0, note }]);
     expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
-    expect(await bench.payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: settled });
+    expect(await bench.payments.settle(offer, CONTEXT, never)).toEqual({ state: 'known', payment: settled });
     expect((await bench.booked()).length).toBe(1);
   });
 
-  test('is sent again when it comes again, was not used, and its quote lasts', async () => {
+  test('is sent again when it is submitted again, was not used, and its quote lasts', async () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'stuck');
-    bench.chain.way = 'prompt';
+    bench.chain.behavior = 'prompt';
     const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, bench.book);
     const row = await bench.row(id);
     expect(resolution).toEqual({ state: 'captured', payment: row, booked: 'booked' });
@@ -54,17 +54,17 @@ describe('A payment whose outcome is not known', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  test('is not sent with other terms: what arrived would be booked, and looked for, as what was signed first', async () => {
+  test('is not sent with other terms: the arrival would be booked by the terms signed first', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const account = newAccount();
     const first = await bench.header(account, { purpose: 'topup', bound: 90_000_000 });
-    bench.chain.way = 'stuck';
+    bench.chain.behavior = 'stuck';
     const offer = await bench.read(first, { purpose: 'topup' });
-    await failure(bench.payments.settle(offer, BESIDE, never));
-    bench.chain.way = 'prompt';
+    await failure(bench.payments.settle(offer, CONTEXT, never));
+    bench.chain.behavior = 'prompt';
     const calls = bench.chain.count('settle');
-    // The same nonce under another signature: less is paid, or it can be mined for longer than the chain is asked.
+    // The same nonce under another signature: it pays less, or can be mined for longer than the chain is asked.
     const { amount, validBefore, requirements, terms } = offer;
     for (const other of [
       { amount: amount / 90n, requirements: { ...requirements, amount: String(amount / 90n) } },
@@ -72,38 +72,38 @@ describe('A payment whose outcome is not known', () => {
       { requirements: { ...requirements, payTo: TOKEN } },
       { terms: { ...terms, requestHash: '00'.repeat(32) } },
     ]) {
-      const refused = await failure(bench.payments.settle({ ...offer, ...other }, BESIDE, bench.book));
+      const refused = await failure(bench.payments.settle({ ...offer, ...other }, CONTEXT, bench.book));
       expect(refused.code).toBe('payment_unsettled');
     }
     expect(bench.chain.count('settle')).toBe(calls);
     expect([await bench.booked(), bench.chain.received]).toEqual([[], 0n]);
-    expect((await bench.payments.settle(offer, BESIDE, bench.book)).state).toBe('captured');
+    expect((await bench.payments.settle(offer, CONTEXT, bench.book)).state).toBe('captured');
   });
 
-  test('stays so when another try fails, is not sent or is not heard of, for the first may still arrive', async () => {
+  test('stays unknown when a retry fails, is not sent or gets no answer, for the first may still arrive', async () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'pending');
     const { transaction } = await bench.row(id);
-    for (const way of ['refused', 'unavailable', 'stuck', 'broken'] as const) {
-      bench.chain.way = way;
-      expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    for (const behavior of ['refused', 'unavailable', 'stuck', 'broken'] as const) {
+      bench.chain.behavior = behavior;
+      expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
       expect(await bench.row(id)).toMatchObject({ state: 'unknown', transaction });
     }
     bench.chain.mine();
-    expect((await bench.payments.settle(offer, BESIDE, never)).state).toBe('known');
+    expect((await bench.payments.settle(offer, CONTEXT, never)).state).toBe('known');
     expect((await bench.booked()).map(({ paid }) => paid)).toEqual([6_000_000]);
   });
 
-  test('is not sent again once its quote has expired or the time is short, and has failed once the chain says so', async () => {
+  test('is not sent again once its quote has expired or the time is short, and fails once the chain says so', async () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'stuck');
-    bench.chain.way = 'prompt';
+    bench.chain.behavior = 'prompt';
     const short = { ...offer, validBefore: Math.ceil(bench.clock.now / 1_000) + 10 };
-    expect((await failure(bench.payments.settle(short, BESIDE, never))).code).toBe('payment_unsettled');
+    expect((await failure(bench.payments.settle(short, CONTEXT, never))).code).toBe('payment_unsettled');
     bench.clock.now = offer.terms.expiresAt;
-    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
     bench.clock.now = offer.validBefore * 1_000;
-    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('payment_failed');
+    expect(await refusal(bench.payments.settle(offer, CONTEXT, never))).toBe('payment_failed');
     expect(await bench.row(id)).toMatchObject({ state: 'failed', error: 'authorization_expired' });
     expect(bench.chain.count('settle')).toBe(1);
     expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
@@ -113,21 +113,21 @@ describe('A payment whose outcome is not known', () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'pending');
     bench.chain.cancel(offer.nonce);
-    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('payment_failed');
+    expect(await refusal(bench.payments.settle(offer, CONTEXT, never))).toBe('payment_failed');
     expect(await bench.row(id)).toMatchObject({ state: 'failed', error: 'authorization_cancelled' });
   });
 
-  test('stays so while the chain is silent, or the policy has not its network', async () => {
+  test('stays unknown while the chain does not answer, or the policy lacks its network', async () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'stuck');
     bench.chain.isUp = false;
-    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
     (await bench.payments.prepare(null))();
-    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
     expect(await bench.row(id)).toMatchObject({ state: 'unknown' });
   });
 
-  test('is what a settlement leaves that broke off, which an operator is told of', async () => {
+  test('results from a settlement that broke off, which is reported to the operator', async () => {
     await using shop = workshop();
     const { bench, error } = await unsettledBench(shop, 'broken');
     expect(error.code).toBe('payment_unsettled');
@@ -135,31 +135,31 @@ describe('A payment whose outcome is not known', () => {
     expect(bench.log.filter(({ level }) => level === 'error').length).toBe(1);
   });
 
-  test('is what is left when it has arrived and could not be booked; it is booked by the chain then', async () => {
+  test('results from an arrival that could not be booked; it is booked by the chain then', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const broken = () => Promise.reject(new StoreError('the disk is full'));
-    const error = await failure(bench.payments.settle(offer, BESIDE, broken));
+    const error = await failure(bench.payments.settle(offer, CONTEXT, broken));
     expect(error.code).toBe('payment_unsettled');
     expect(await only(bench)).toMatchObject({ state: 'settling' });
     expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).not.toBeNull();
-    expect((await bench.payments.settle(offer, BESIDE, never)).state).toBe('known');
+    expect((await bench.payments.settle(offer, CONTEXT, never)).state).toBe('known');
     expect((await bench.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
   });
 
-  test('whose booking was done and then reported as failed is not booked again', async () => {
+  test('is not booked again if its booking succeeded and was reported as failed', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const error = await failure(
-      bench.payments.settle(offer, BESIDE, async (payment, writes) => {
+      bench.payments.settle(offer, CONTEXT, async (payment, writes) => {
         await bench.book(payment, writes);
         throw new StoreError('nobody heard of it');
       }),
     );
     expect(error.code).toBe('payment_unsettled');
-    expect(await bench.payments.settle(offer, BESIDE, never)).toMatchObject({ state: 'known' });
+    expect(await bench.payments.settle(offer, CONTEXT, never)).toMatchObject({ state: 'known' });
     expect((await bench.booked()).length).toBe(1);
   });
 });

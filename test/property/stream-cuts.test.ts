@@ -6,8 +6,8 @@ import OpenAI from 'openai';
 import { effort } from '../deep/effort.ts';
 import type { Tokens } from '../fault/dialect.ts';
 import { DIALECTS } from '../fault/faults.ts';
-import { type Line, type RawRequest, type RawUpstream, startRawUpstream } from '../fault/raw-upstream.ts';
-import { eventText, LAST_PIECE, piece, SSE, told, wordAt } from '../fault/wire.ts';
+import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
+import { eventsText, eventText, LAST_PIECE, piece, SSE, wordAt } from '../fault/wire.ts';
 import { type Answer, eventsOf } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
@@ -53,7 +53,7 @@ const STREAMS = DIALECTS.map((dialect) => {
   const words = TEXT.flatMap((text, at) => wordAt(dialect, text, at, USAGE));
   const all = [...opening, ...words, ...dialect.finish('stop', USAGE)];
   const finishedAt = all.length - dialect.finish('stop', USAGE).length + dialect.finish('stop', null).length;
-  const events = all.map((event) => told(dialect, [event]));
+  const events = all.map((event) => eventsText(dialect, [event]));
   return {
     name,
     adapter,
@@ -83,7 +83,7 @@ interface Cut {
 /** The prompt says how its answer is to be cut, so that many can run at once. */
 const promptOf = ({ dialect, kind, at }: Cut): string => `cut ${dialect} ${kind} ${at}`;
 
-async function cutAsAsked(line: Line, { body }: RawRequest): Promise<void> {
+async function cutAsAsked(line: ServerConnection, { body }: RawRequest): Promise<void> {
   const [, dialect, kind, at] = /cut (\w+) (\w+) (\d+)/.exec(JSON.stringify(body))!;
   const { bytes, junk } = STREAMS.find(({ name }) => name === dialect)!;
   await line.write(`HTTP/1.1 200 OK\r\ncontent-type: ${SSE}\r\ntransfer-encoding: chunked\r\n\r\n`);

@@ -14,7 +14,7 @@ const claude = () => readerOf(anthropic.prepare({ prompt_cache: 'auto' }));
 
 const TOO_MANY = { type: 'failure', failure: { kind: 'malformed', message: 'the answer has too many tool calls' } };
 
-test('an answer has at most 512 calls, under whatever index each comes', () => {
+test('an answer has at most 512 calls, under any index', () => {
   const content_block = { type: 'tool_use', id: 'a', name: 'f', input: {} };
   const calls = {
     claude: [claude(), { type: 'content_block_start', index: 0, content_block }],
@@ -36,7 +36,7 @@ test.each([
   expect(parts[failed - 1]).toMatchObject({ type: 'usage', usage: { inputTokens: 1_000, outputTokens: 500 } });
 });
 
-test.each(['thinking', 'signature'])('a %s without end is not kept', (member) => {
+test.each(['thinking', 'signature'])('an endless %s is not kept', (member) => {
   const read = claude();
   read({ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } });
   const delta = {
@@ -66,7 +66,7 @@ test.each([
   expect(parts).toMatchObject([TOO_LONG]);
 });
 
-test('an item that ends again is neither said nor kept again', () => {
+test('a repeated end of an item repeats nothing', () => {
   const read = readerOf(openaiOf());
   const end = ended(0, { summary: [{ type: 'summary_text', text: 'Hm.' }] });
   expect([...read(end), ...read(end)]).toEqual([{ type: 'reasoning', choice: 0, text: 'Hm.' }]);

@@ -66,7 +66,7 @@ const call = (index: number, id: string, name: string, args: string) => ({
   name,
   arguments: args,
 });
-/** What was said, and of the figures the last. */
+/** The content, and the last usage. */
 const said = (parts: readonly StreamPart[]) => {
   const finished = parts.some(({ type }) => type === 'finish');
   const last = parts.findLastIndex(({ type }) => type === 'usage');
@@ -121,7 +121,7 @@ describe('an answer', () => {
     expect(replied('thinking').at(-1)).toEqual(usage(22, 140, { reasoningTokens: 118 }) as StreamPart);
   });
 
-  test('that is none is a failure', () => {
+  test('that is invalid is a failure', () => {
     for (const body of ['', '[]', '{}', '{"content":"Hi"}', 'null', '{"content":null,"stop_reason":"end_turn"}']) {
       expect(adapter.reply(body)).toEqual([
         { type: 'failure', failure: { kind: 'malformed', message: expect.stringMatching(/^the answer /) } },
@@ -174,7 +174,7 @@ describe('a stream', () => {
     expect(said(streamed(name))).toEqual(parts as StreamPart[]);
   });
 
-  test('tells its thoughts, and then their signature with all of the block', () => {
+  test('gives its thoughts, then their signature with the whole block', () => {
     expect(said(streamed('thinking'))).toEqual([
       { type: 'reasoning', choice: 0, text: '27 times 453 is 12231.' },
       {
@@ -204,7 +204,7 @@ describe('a stream', () => {
     });
   });
 
-  test('passes over what it does not know', () => {
+  test('ignores unknown events', () => {
     const done = { type: 'message_delta', delta: { stop_reason: 'a_new_reason' } };
     expect(
       read(
@@ -220,7 +220,7 @@ describe('a stream', () => {
     expect(adapter.stream().read({ event: '', data: 'x' })).toMatchObject([{ type: 'failure' }]);
   });
 
-  test('with an input given at the start, and no end of its blocks, is read all the same', () => {
+  test('with an input at the start and without block ends is read', () => {
     const block = { type: 'tool_use', id: 'c', name: 'f', input: { a: 1 } };
     const parts = read(
       { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 0 } } },
@@ -228,7 +228,7 @@ describe('a stream', () => {
       { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
       { type: 'message_stop' },
     );
-    // What was counted at the start is not repeated behind the finish, as though it were the whole answer's.
+    // The count at the start is not repeated after the finish, where it would count as the whole answer's.
     expect(said(parts)).toEqual([
       usage(3, 0),
       call(0, 'c', 'f', '{"a":1}'),
@@ -236,7 +236,7 @@ describe('a stream', () => {
     ] as StreamPart[]);
   });
 
-  test('says the same however its texts and arguments are cut', () => {
+  test('gives the same however its texts and arguments are split', () => {
     const { runs, seed } = effort('Anthropic streams', 100, 5_000);
     const pieces = fc.array(fc.string({ unit: 'grapheme', maxLength: 6 }), { maxLength: 6 });
     const block = fc.record({ type: fc.constantFrom('text', 'thinking', 'tool_use'), pieces });
@@ -275,7 +275,7 @@ describe('a stream', () => {
 });
 
 describe('the state of an answer', () => {
-  /** The answer as the caller gets it in one body, and gives it back. */
+  /** The answer as the caller gets it in one body, and sends it back. */
   function givenBack(parts: readonly StreamPart[]): ChatMessage {
     const completion = new Completion();
     completion.add(parts);
@@ -315,7 +315,7 @@ describe('the state of an answer', () => {
     ]);
   });
 
-  test('is taken from other gateways too, in pieces and in their words', () => {
+  test('is also accepted from other gateways, in pieces and in their form', () => {
     const answer = { role: 'assistant' as const, content: 'Hi' };
     const detail = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0 };
     const blocks = [
@@ -350,7 +350,7 @@ describe('a failure', () => {
     },
   );
 
-  test('without the API’s body is read by its status', () => {
+  test('without the API’s body is classified by its status', () => {
     const failure = (status: number, body: string) => adapter.failure(status, new Headers(), body);
     expect(failure(502, '<html>Bad gateway</html>')).toEqual({ kind: 'server', message: 'status 502', status: 502 });
     expect(failure(418, 'short and\nstout')).toEqual({ kind: 'rejected', message: 'short and stout', status: 418 });

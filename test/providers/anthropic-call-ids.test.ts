@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { Calls } from '../../plugins/providers/anthropic/calls.ts';
+import { ToolUses } from '../../plugins/providers/anthropic/calls.ts';
 
-test('IDs of megabytes are cut, and still tell which call a message answers', () => {
-  const calls = new Calls();
+test('IDs of megabytes are truncated, and still match results to calls', () => {
+  const calls = new ToolUses();
   const ids = ['a', 'b'].map((end) => 'é'.repeat(1_000_000) + end);
   const made = calls.madeBy({
     role: 'assistant',

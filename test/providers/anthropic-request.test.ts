@@ -56,7 +56,7 @@ describe('the request', () => {
     });
   });
 
-  test('goes without the sampling controls that a model refuses, and names them', () => {
+  test('drops the sampling controls that a model refuses, and reports them', () => {
     const asked = { temperature: 0.3, top_p: 0.9 };
     const extras = { top_k: 5 };
     expect(build(asked, { extras })).toMatchObject({ body: { temperature: 0.3, top_k: 5 }, dropped: ['top_p'] });
@@ -67,7 +67,7 @@ describe('the request', () => {
     }
   });
 
-  test('refuses what cannot be said, by the name of its field', () => {
+  test('refuses untranslatable fields by name', () => {
     const user = (content: ChatMessage['content']) => ({ messages: [{ role: 'user' as const, content }] });
     const image = (url: string) => user([{ type: 'image_url', image_url: { url } }]);
     const format = (schema?: object) => ({
@@ -116,7 +116,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('of the operator keep their place behind the user’s, where the model takes them', () => {
+  test('of the operator keep their position after the user’s, where the model accepts them', () => {
     const said: ChatMessage[] = [
       { role: 'system', content: 'S' },
       { role: 'developer', content: 'D' },
@@ -145,7 +145,7 @@ describe('messages', () => {
     });
   });
 
-  test('of the operator that stand alone are the user’s', () => {
+  test('of the operator alone become the user’s', () => {
     expect(messagesOf([{ role: 'system', content: 'S' }])).toMatchObject({
       messages: [{ role: 'user', content: [text('S')] }],
     });
@@ -199,7 +199,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('end without blanks where the model goes on from a beginning', () => {
+  test('end without blanks where the model continues an answer', () => {
     expect(
       messagesOf(
         [
@@ -222,7 +222,7 @@ describe('calls of tools', () => {
     ...(content !== undefined && { content: [text(content)] }),
   });
 
-  test('are answered in one turn, before what the user says', () => {
+  test('are answered in one turn, before the user’s text', () => {
     const body = messagesOf([
       { role: 'user', content: 'a' },
       { role: 'assistant', content: 'b', tool_calls: [made('c1'), made('c2', 'look', '')] },
@@ -237,7 +237,7 @@ describe('calls of tools', () => {
     ]);
   });
 
-  test('get IDs of the API’s letters, and each its own, alike in call and answer', () => {
+  test('get unique IDs in the API’s letters, the same in call and result', () => {
     const body = messagesOf([
       { role: 'assistant', content: null, tool_calls: [made('f.look:0')] },
       { role: 'tool', tool_call_id: 'f.look:0', content: 'r1' },
@@ -253,7 +253,7 @@ describe('calls of tools', () => {
     ]);
   });
 
-  test('whose arguments are no object do not end the conversation', () => {
+  test('whose arguments are not an object do not end the conversation', () => {
     const calls = ['{"a":', '[1]', 'null'].map((args, at) => made(`c${at}`, 'look', args));
     const { messages } = messagesOf([
       { role: 'assistant', content: null, tool_calls: calls },
@@ -267,7 +267,7 @@ describe('calls of tools', () => {
     ]);
   });
 
-  test('in the older form are understood', () => {
+  test('in the older form are translated', () => {
     const older = { role: 'assistant' as const, content: null, function_call: { name: 'look', arguments: '{"at":2}' } };
     const { body, dropped } = build({
       messages: [
@@ -283,7 +283,7 @@ describe('calls of tools', () => {
     ]);
   });
 
-  test('are declared, and not to be made again, where the request has no tools', () => {
+  test('are declared with the choice `none` where the request has no tools', () => {
     const { body } = build({
       messages: [
         { role: 'assistant', content: null, tool_calls: [made('c1'), made('c2', 'stop')] },
@@ -301,7 +301,7 @@ describe('calls of tools', () => {
 });
 
 describe('tools', () => {
-  test('are said with their schemas; strictly only where that can be kept', () => {
+  test('are sent with their schemas, strict only where supported', () => {
     const parameters = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] };
     const tools = [
       tool('plain'),
@@ -352,7 +352,7 @@ describe('the cache', () => {
     { role: 'user', content: 'a' },
   ];
 
-  test('is asked for unasked where the prompt is likely to come back', () => {
+  test('is used by default where the prompt is likely to return', () => {
     expect(build({ messages }, {}, 'auto').body).not.toContainKey('cache_control');
     expect(build({ messages, tools }, {}, 'auto').body).toMatchObject({
       cache_control: MARK,
@@ -362,7 +362,7 @@ describe('the cache', () => {
     expect(JSON.stringify(build({ messages, tools }).body)).not.toContain('cache_control');
   });
 
-  test('is the caller’s to steer: by parts, messages and tools, for five minutes, four times', () => {
+  test('follows the caller’s marks on parts, messages and tools: four, for five minutes', () => {
     const hour = { cache_control: { ...MARK, ttl: '1h' } };
     const part = { type: 'text' as const, text: 'x', cache_control: MARK };
     const { body, dropped } = build(
@@ -386,7 +386,7 @@ describe('the cache', () => {
     expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4);
   });
 
-  test('of the whole request may be asked for too', () => {
+  test('may cover the whole request', () => {
     const { body, dropped } = build({ messages }, { extras: { cache_control: { ...MARK, ttl: '1h' } } });
     expect(body.cache_control).toEqual(MARK);
     expect(dropped).toEqual(['cache_control.ttl']);

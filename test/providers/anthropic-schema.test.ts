@@ -1,17 +1,17 @@
 import { expect, test } from 'bun:test';
-import { structured } from '../../plugins/providers/anthropic/schema.ts';
+import { structuredSchema } from '../../plugins/providers/anthropic/schema.ts';
 import { inTime } from '../support/in-time.ts';
 
 const closed = { type: 'object', additionalProperties: false } as const;
 
-test('a schema is walked once, however many references lead to the same part of it by other names', async () => {
+test('a schema is walked once, however many references lead to the same part', async () => {
   const names = Array.from({ length: 8_000 }, (_, at) => at);
   const big = { ...closed, properties: Object.fromEntries(names.map((at) => [`p${at}`, {}])) };
   const properties = Object.fromEntries(
     names.map((at) => [`q${at}`, { $ref: at % 2 === 0 ? '#/$defs/Big' : '#/$defs/%42ig' }]),
   );
   const schema = { ...closed, properties, $defs: { Big: big } };
-  expect(await inTime(1_000, () => structured(schema))).toEqual({ schema });
+  expect(await inTime(1_000, () => structuredSchema(schema))).toEqual({ schema });
 });
 
 test('a chain of references that would exhaust the stack is refused', () => {
@@ -24,6 +24,6 @@ test('a chain of references that would exhaust the stack is refused', () => {
       ]),
     ),
   });
-  expect(structured(chain(200))).toEqual({ schema: chain(200) });
-  expect(structured(chain(30_000))).toEqual({ why: 'has too many references behind each other' });
+  expect(structuredSchema(chain(200))).toEqual({ schema: chain(200) });
+  expect(structuredSchema(chain(30_000))).toEqual({ why: 'has too many references behind each other' });
 });

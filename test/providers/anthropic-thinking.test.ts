@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { rulesOf } from '../../plugins/providers/anthropic/models.ts';
-import { structured } from '../../plugins/providers/anthropic/schema.ts';
+import { structuredSchema } from '../../plugins/providers/anthropic/schema.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { Capability } from '../../src/core/capability.ts';
 import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
@@ -44,7 +44,7 @@ describe('thinking', () => {
     expect(asked).toEqual({ thinking, output_config: output, dropped });
   });
 
-  test('is not asked of a model that does not reason', () => {
+  test('is not requested of a model that does not reason', () => {
     const model = { capabilities: [] };
     expect(build('claude-haiku-4-5', { reasoning_effort: 'low' }, { model })).toEqual({
       thinking: undefined,
@@ -53,7 +53,7 @@ describe('thinking', () => {
     });
   });
 
-  test('of a set budget is left out where the API would refuse the request for it', () => {
+  test('with a budget is omitted where the API would refuse it', () => {
     const tools = [{ type: 'function' as const, function: { name: 'f' } }];
     const call = { id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } };
     const amid = (state: object): ChatMessage[] => [
@@ -72,7 +72,7 @@ describe('thinking', () => {
     expect(build('claude-opus-4-6', { ...high, messages: amid({}) }).thinking).toEqual(SHOWN);
   });
 
-  test('leaves no place for a temperature, and little for top_p', () => {
+  test('excludes a temperature, and limits top_p', () => {
     const thoughtful = (request: Partial<ChatRequest>) =>
       wireRequest(
         adapter,
@@ -85,7 +85,7 @@ describe('thinking', () => {
     expect(thoughtful({ top_p: 0.97 })).toMatchObject({ dropped: [], body: { top_p: 0.97 } });
   });
 
-  test('is the caller’s own where the policy lets `thinking` through', () => {
+  test('is the caller’s where the policy passes `thinking`', () => {
     const own = { type: 'enabled', budget_tokens: 2_000 };
     expect(build('claude-opus-4-5', { temperature: 0.1 }, { extras: { thinking: own } })).toEqual({
       thinking: own,
@@ -95,7 +95,7 @@ describe('thinking', () => {
   });
 });
 
-describe('what a model lacks', () => {
+describe('the capabilities that a model lacks', () => {
   const lacking = (upstream: string, acceptsTemperature = true) =>
     adapter.lacks?.(
       { capabilities: [], lacks: [], acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 1 },
@@ -112,7 +112,7 @@ describe('what a model lacks', () => {
     'file_ids',
   ];
 
-  test('is what the API cannot say, and what its version cannot do', () => {
+  test('are those of the API and of its version', () => {
     expect(lacking('claude-opus-4-6')).toEqual([...ALWAYS, 'continuation', 'high_temperature']);
     expect(lacking('claude-opus-4-6', false)).toEqual([...ALWAYS, 'continuation']);
     expect(lacking('claude-haiku-5-5')).toEqual([...ALWAYS, 'continuation']);
@@ -121,7 +121,7 @@ describe('what a model lacks', () => {
     expect(lacking('other-model')).toEqual([...ALWAYS, 'high_temperature']);
   });
 
-  test('is read from its name, however a host writes it', () => {
+  test('are read from its name, in any host’s spelling', () => {
     for (const name of [
       'claude-opus-4-8',
       'anthropic.claude-opus-4-8-v1:0',
@@ -129,12 +129,12 @@ describe('what a model lacks', () => {
       'claude-opus-4-8-20260528',
     ]) {
       expect(rulesOf(name)).toEqual(rulesOf('Claude-Opus-4-8'));
-      expect(rulesOf(name)).toMatchObject({ inlineSystem: true, thinksUnasked: false, unforced: false });
+      expect(rulesOf(name)).toMatchObject({ inlineSystem: true, thinksByDefault: false, noForcedTools: false });
     }
     expect(rulesOf('claude-opus-4-20250514')).toMatchObject({ adaptive: false, jsonSchema: false });
-    expect(rulesOf('claude-mythos-preview')).toMatchObject({ alwaysThinks: true, xhigh: false, unforced: false });
+    expect(rulesOf('claude-mythos-preview')).toMatchObject({ alwaysThinks: true, xhigh: false, noForcedTools: false });
     expect(rulesOf('claude-opus-latest')).toEqual(rulesOf('claude-opus-9'));
-    expect(rulesOf('claude-saga-6')).toMatchObject({ alwaysThinks: true, unforced: true });
+    expect(rulesOf('claude-saga-6')).toMatchObject({ alwaysThinks: true, noForcedTools: true });
   });
 });
 
@@ -152,7 +152,7 @@ describe('a schema', () => {
       required: ['name'],
       $defs: { tag: { type: 'object', properties: { x: { const: 1 } } } },
     };
-    expect(structured(schema)).toEqual({
+    expect(structuredSchema(schema)).toEqual({
       schema: {
         type: 'object',
         properties: {
@@ -168,10 +168,10 @@ describe('a schema', () => {
     });
   });
 
-  test('finds what is referred to by a name in percent signs', () => {
+  test('resolves references with percent-encoded names', () => {
     const schema = { $ref: '#/$defs/Pick%3CA~1B%3E', $defs: { 'Pick<A/B>': { type: 'string' } } };
-    expect(structured(schema)).toEqual({ schema });
-    expect(structured({ $ref: '#/%', '%': { type: 'string' } })).toHaveProperty('schema');
+    expect(structuredSchema(schema)).toEqual({ schema });
+    expect(structuredSchema({ $ref: '#/%', '%': { type: 'string' } })).toHaveProperty('schema');
   });
 
   test.each([
@@ -183,6 +183,6 @@ describe('a schema', () => {
     ['has an object with keys of any name', { type: ['object', 'null'], properties: {}, additionalProperties: true }],
     ['has a subschema that is no object', { type: 'object', properties: { a: true } }],
   ])('that %s cannot be said', (why, schema) => {
-    expect(structured(schema)).toEqual({ why });
+    expect(structuredSchema(schema)).toEqual({ why });
   });
 });

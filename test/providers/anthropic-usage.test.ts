@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import { inTime } from '../support/in-time.ts';
 
-test('members of a usage that nobody knows cost nothing, however many there are', async () => {
+test('unknown members of a usage cost nothing, however many', async () => {
   const adapter = anthropic.prepare({ prompt_cache: 'auto' });
   if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
   const unknown = Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`k${at}`, 1]));

@@ -14,7 +14,7 @@ test.each(ADAPTERS)(
   '%s shows arguments of a call that nest without end as they are, and at once',
   async (_, adapter, upstream) => {
     if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
-    // A body's own limits do not see what is within a text.
+    // A body's limits do not cover JSON within a string.
     const text = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } } as const;
     const messages: ChatMessage[] = [

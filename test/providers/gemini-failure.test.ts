@@ -29,7 +29,7 @@ describe('an error', () => {
     expect(failure.retryAfterMs).toBe(retryAfterMs as number);
     expect(failure.message).not.toContain('\n');
     expect(body).toContain(failure.message.slice(0, 30));
-    // In the place of an answer it means the same.
+    // In place of an answer it means the same.
     const parsed = JSON.parse(body);
     const [answer] = Array.isArray(parsed) ? parsed : [parsed];
     expect(adapter.reply(JSON.stringify(answer))).toEqual([{ type: 'failure', failure }]);
@@ -60,7 +60,7 @@ describe('an error', () => {
     expect(read(400, JSON.stringify({ error: { message, status: 'INVALID_ARGUMENT' } })).kind).toBe(kind as 'auth');
   });
 
-  test('amid a stream breaks it', () => {
+  test('within a stream ends it', () => {
     const reader = adapter.stream();
     expect(
       framesOf(fixture('errors/amid-stream.sse'))

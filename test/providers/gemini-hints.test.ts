@@ -3,7 +3,7 @@ import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
-test('hints of what to cache are left out, and named', () => {
+test('cache hints are dropped and reported', () => {
   const hint = { cache_control: { type: 'ephemeral' } };
   const { body, dropped } = wireRequest(
     geminiAdapter(),

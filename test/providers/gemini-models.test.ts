@@ -37,7 +37,7 @@ describe('thinking', () => {
     expect(thinkingOf(upstream, effort)).toEqual({ ...expected, dropped: [] });
   });
 
-  test('of an unknown effort, or by a model that does not think, is left out by name', () => {
+  test('with an unknown effort, or a model that does not think, is reported as dropped', () => {
     expect(thinkingOf(NEW, 'ponder')).toEqual({ includeThoughts: true, dropped: ['reasoning_effort'] });
     const { body, dropped } = wireRequest(adapter, providerCall({ reasoning_effort: 'high' }, { upstream: NEW }));
     expect({ config: body.generationConfig, dropped }).toEqual({

@@ -27,13 +27,13 @@ describe('the path', () => {
     expect(build({}, { upstream, stream: false }).path).toBe(path);
   });
 
-  test('asks for a stream of events', () => {
+  test('requests server-sent events for a stream', () => {
     expect(build({}).path).toBe('/models/gemini-3.8-flash:streamGenerateContent?alt=sse');
   });
 });
 
 describe('messages', () => {
-  test('become contents of the user and the model, and those of the system before them its instruction', () => {
+  test('become contents of user and model, with leading system messages as the instruction', () => {
     const { systemInstruction, contents } = bodyOf({
       messages: [
         { role: 'system', content: 'Be kind.' },
@@ -58,7 +58,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('of the system amid a conversation keep their place, marked', () => {
+  test('of the system within a conversation keep their position, marked', () => {
     expect(
       contentsOf([
         { role: 'user', content: 'Hi' },
@@ -76,7 +76,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('of the system alone are what is to be answered', () => {
+  test('of the system alone become the user’s turn', () => {
     const { systemInstruction, contents } = bodyOf({ messages: [{ role: 'system', content: 'Say hi.' }] });
     expect({ systemInstruction, contents }).toEqual({
       systemInstruction: undefined,
@@ -84,7 +84,7 @@ describe('messages', () => {
     });
   });
 
-  test('that say nothing are left out, and refusals are what was said', () => {
+  test('without text are omitted, and refusals become text', () => {
     expect(
       contentsOf([
         { role: 'user', content: 'Hi' },
@@ -106,7 +106,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('lose the names of who speaks, and say so', () => {
+  test('lose speakers’ names, which is reported', () => {
     expect(build({ messages: [{ role: 'user', name: 'Ann', content: 'Hi' }] }).dropped).toEqual(['messages[0].name']);
   });
 });
@@ -128,7 +128,7 @@ describe('calls in the older form', () => {
 });
 
 describe('media', () => {
-  test('in the request itself go as they are', () => {
+  test('within the request are unchanged', () => {
     expect(
       parts(
         { type: 'image_url', image_url: { url: 'data:image/PNG;base64,aGk=', detail: 'auto' } },
@@ -158,7 +158,7 @@ describe('media', () => {
     ]);
   });
 
-  test('lose the detail asked for, and say so', () => {
+  test('lose the requested detail, which is reported', () => {
     const content = [{ type: 'image_url' as const, image_url: { url: 'https://a.example/b.png', detail: 'low' } }];
     expect(build({ messages: [{ role: 'user', content }] }).dropped).toEqual([
       'messages[0].content[0].image_url.detail',
@@ -166,7 +166,7 @@ describe('media', () => {
   });
 });
 
-describe('a request that cannot be said', () => {
+describe('a request that cannot be translated', () => {
   const refusal = (messages: ChatRequest['messages']) => adapter.request(providerCall({ messages }, { upstream: NEW }));
 
   test.each<[string, ChatRequest['messages']]>([
@@ -226,7 +226,7 @@ describe('tools', () => {
     expect(bodyOf({ tools, tool_choice }).toolConfig).toEqual({ functionCallingConfig });
   });
 
-  test('that are strict are held to their schema', () => {
+  test('that are strict enforce their schema', () => {
     const strict = [{ type: 'function' as const, function: { name: 'f', strict: true, parameters } }];
     expect(bodyOf({ tools: strict }).toolConfig).toEqual({ functionCallingConfig: { mode: 'VALIDATED' } });
   });
@@ -251,7 +251,7 @@ describe('tools', () => {
     { role: 'user', content: 'And?' },
   ];
 
-  test('and their results stand in one content each, in one order, by the call’s name, and from Gemini 3 on its ID', () => {
+  test('and their results have one content each, in the same order, by name, and from Gemini 3 on by ID', () => {
     expect(contentsOf(history, NEW)).toEqual([
       { role: 'user', parts: [{ text: 'Weather?' }] },
       {
@@ -278,7 +278,7 @@ describe('tools', () => {
     expect(before).not.toContain('thoughtSignature');
   });
 
-  test('called twice with one ID answer the call before them', () => {
+  test('called twice with one ID answer the preceding call', () => {
     const again: ChatRequest['messages'] = [
       ...history,
       { role: 'assistant', content: null, tool_calls: [call('a', 'g', '{}')] },
@@ -289,7 +289,7 @@ describe('tools', () => {
     );
   });
 
-  test.each(['{"a":', '[1]', 'null', 'hi'])('called with what is no object do not break a conversation: %s', (text) => {
+  test.each(['{"a":', '[1]', 'null', 'hi'])('called without a JSON object do not break a conversation: %s', (text) => {
     const messages: ChatRequest['messages'] = [
       { role: 'user', content: 'Hi' },
       { role: 'assistant', content: null, tool_calls: [call('a', 'f', text)] },
@@ -304,7 +304,7 @@ describe('tools', () => {
 });
 
 describe('the configuration', () => {
-  test('carries what the caller set, and the cap in any case', () => {
+  test('carries the caller’s settings, and always the cap', () => {
     const request: Partial<ChatRequest> = {
       temperature: 1.5,
       top_p: 0.9,
@@ -328,7 +328,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('says nothing of what says nothing', () => {
+  test('omits default values', () => {
     const request: Partial<ChatRequest> = {
       stop: '',
       n: 1,
@@ -345,7 +345,7 @@ describe('the configuration', () => {
     expect(configOf({ logprobs: true, top_logprobs: 0 })).toEqual({ maxOutputTokens: 1_000, responseLogprobs: true });
   });
 
-  test('holds the answer to a JSON schema; a reference stands alone in it', () => {
+  test('has the JSON schema for the answer, with references alone in their objects', () => {
     const schema = {
       $defs: { City: { type: 'object' } },
       type: 'object',
@@ -385,7 +385,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('passes extras on, which replace nothing of ours', () => {
+  test('passes extras on, which never override our fields', () => {
     const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
     const extras = { safetySettings, generationConfig: { maxOutputTokens: 1_000_000 } };
     expect(bodyOf({}, { extras })).toMatchObject({ safetySettings, generationConfig: { maxOutputTokens: 1_000 } });

@@ -38,7 +38,7 @@ function objectsIn(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? inner : [value as Record<string, unknown>, ...inner];
 }
 
-test('a schema keeps all that it says, and no reference has another keyword beside it unless there was an anyOf', () => {
+test('a schema keeps its meaning, and no reference has another keyword beside it unless there was an anyOf', () => {
   fc.assert(
     fc.property(schema, (whole) => {
       const before = JSON.stringify(whole);

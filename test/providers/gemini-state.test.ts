@@ -11,7 +11,7 @@ const adapter = geminiAdapter();
 const NEW = 'gemini-3.8-flash';
 const OLD = 'gemini-2.5-flash';
 
-/** The message as a caller gets it, and gives it back. */
+/** The message as a caller gets it and sends it back. */
 function messageOf(parts: readonly StreamPart[]): ChatMessage {
   const completion = new Completion();
   completion.add(parts);
@@ -25,7 +25,7 @@ function partsOfStream(name: string): StreamPart[] {
   return framesOf(fixture(name)).flatMap((frame) => reader.read(frame));
 }
 
-/** The user's turn and the model's, as the next request gives them back. */
+/** The user's and the model's turns in the next request. */
 function givenBack(message: ChatMessage, upstream = NEW): unknown {
   const results = (message.tool_calls ?? []).map(
     ({ id }): ChatMessage => ({ role: 'tool', tool_call_id: id, content: 'r' }),
@@ -44,7 +44,7 @@ const turn = (...parts: object[]) => [
   { role: 'model', parts },
 ];
 
-describe('a thought signature comes back to the model on the part that it came on', () => {
+describe('a thought signature goes back to the model on its original part', () => {
   test('of a call', () => {
     const body = fixture('tool-call.json');
     const [part] = JSON.parse(body).candidates[0].content.parts;
@@ -63,7 +63,7 @@ describe('a thought signature comes back to the model on the part that it came o
     );
   });
 
-  test('of the text, also where it came behind it', () => {
+  test('of the text, also where it came after it', () => {
     expect(givenBack(messageOf(partsOfStream('thinking.sse')))).toEqual(
       turn({ text: 'The sum is 129.', thoughtSignature: 'EjQKMgFyyNp8tiVKYI89Tex7S1g==' }),
     );
@@ -106,7 +106,7 @@ describe('signatures in other forms', () => {
     expect(givenBack({ role: 'assistant', content: null, tool_calls: calls })).toEqual(turn(part('a', 'S')));
   });
 
-  test('are read from OpenRouter’s details: of the call that they name, else of the step', () => {
+  test('are read from OpenRouter’s details: for the named call, otherwise for the step', () => {
     const message = (details: object[], content: string | null, ...calls: ReturnType<typeof call>[]): ChatMessage => {
       const made = { role: 'assistant' as const, content, tool_calls: calls, reasoning_details: details };
       return made;
@@ -125,13 +125,13 @@ describe('signatures in other forms', () => {
     expect(givenBack(message([foreign, 7 as never], 'Hello.'))).toEqual(turn({ text: 'Hello.' }));
   });
 
-  test('that are missing are replaced for the first call of a step, where the model demands one', () => {
+  test('that are missing are replaced for the first call of a step, where the model requires one', () => {
     const message: ChatMessage = { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] };
     expect(givenBack(message)).toEqual(turn(part('a', 'skip_thought_signature_validator'), part('b')));
     expect(JSON.stringify(givenBack(message, OLD))).not.toContain('thoughtSignature');
   });
 
-  test('that are no text are none', () => {
+  test('that are not strings are ignored', () => {
     const odd = { google: { thought_signature: 7 } };
     const message = { role: 'assistant' as const, content: 'Hi', extra_content: odd, reasoning_details: 'x' };
     expect(givenBack(message)).toEqual(turn({ text: 'Hi' }));

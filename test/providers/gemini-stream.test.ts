@@ -92,7 +92,7 @@ describe('an answer', () => {
     ],
   ])('in one piece is read: %s', (name, parts) => {
     expect(replyOf(`${name}.json`)).toEqual(parts);
-    // A stream of one response says the same.
+    // A stream of one response gives the same.
     expect(read(JSON.parse(fixture(`${name}.json`)))).toEqual(parts);
   });
 
@@ -127,7 +127,7 @@ describe('an answer', () => {
 });
 
 describe('a stream', () => {
-  test('gives its text, and usage behind the finish', () => {
+  test('gives its text, and usage after the finish', () => {
     expect(joinParts(streamOf('stream.sse').filter(({ type }) => type !== 'usage'))).toEqual([
       text('The sky is blue — “Rayleigh” scattering. 🌤'),
       finish('stop', 'STOP'),
@@ -154,7 +154,7 @@ describe('a stream', () => {
     expect(streamOf('thinking.sse').at(-1)).toEqual(usage(17, 126, 120));
   });
 
-  test('says the same however its text was cut into responses, and its bytes into pieces', () => {
+  test('gives the same however its text is split into responses, and its bytes into pieces', () => {
     const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const piece = fc.oneof(
       words.map((said) => ({ text: said })),
@@ -181,7 +181,7 @@ describe('a stream', () => {
     );
   });
 
-  test('gives calls without IDs one that no other answer has', () => {
+  test('gives calls without IDs an ID unique across answers', () => {
     const idsOf = (responseId: string | undefined, index = 0) =>
       read({
         responseId,
@@ -190,11 +190,11 @@ describe('a stream', () => {
     expect(idsOf('abc')).toEqual(['call_abc_0_0', 'call_abc_0_1']);
     expect(idsOf('abc', 1)).toEqual(['call_abc_1_0', 'call_abc_1_1']);
     expect(idsOf(undefined)).toEqual(['call_0_0', 'call_0_1']);
-    // OpenAI takes 40 characters, should the conversation go on there.
+    // OpenAI accepts 40 characters, if the conversation continues there.
     expect(Math.max(...idsOf('x'.repeat(99)).map((id = '') => id.length))).toBeLessThanOrEqual(40);
   });
 
-  test('of odd members gives what can be read of it, and never throws', () => {
+  test('with unexpected members gives its readable parts, and never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (odd, other) => {
         const functionCall = { name: odd, args: other, id: odd };
@@ -242,7 +242,7 @@ describe('a finish', () => {
     expect(read(candidate([], { finishReason: raw }))).toEqual([finish(reason as 'stop', raw)]);
   });
 
-  test('that is unspecified is none, and one of a broken answer is a failure behind its usage', () => {
+  test('that is unspecified is ignored, and one of a broken answer is a failure after its usage', () => {
     expect(read(candidate([], { finishReason: 'FINISH_REASON_UNSPECIFIED' }), candidate([], {}))).toEqual([]);
     for (const raw of ['UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE']) {
       const broken = { ...candidate([{ text: 'x' }], { finishReason: raw }), usageMetadata: { promptTokenCount: 1 } };
@@ -253,7 +253,7 @@ describe('a finish', () => {
     ]);
   });
 
-  test('of calls that the cap cut off is of the cap', () => {
+  test('of calls that the cap cut off is `length`', () => {
     expect(read(candidate([{ functionCall: { name: 'f' } }], { finishReason: 'MAX_TOKENS' })).at(-1)).toEqual(
       finish('length', 'MAX_TOKENS'),
     );
@@ -263,7 +263,7 @@ describe('a finish', () => {
 describe('usage', () => {
   const of = (usageMetadata: object) => read({ usageMetadata });
 
-  test('counts the cache within the prompt, thoughts beside the answer, and what tools brought in with the prompt', () => {
+  test('includes the cache in the prompt, excludes thoughts from the answer, and adds tool input to the prompt', () => {
     expect(
       of({
         promptTokenCount: 1_000,
@@ -276,12 +276,12 @@ describe('usage', () => {
     ).toEqual([usage(1_050, 320, 300, 600)]);
   });
 
-  test('counts thoughts once where the total tells that they are among the answer', () => {
+  test('counts thoughts once where the total shows that the answer includes them', () => {
     const among = { promptTokenCount: 10, candidatesTokenCount: 120, thoughtsTokenCount: 100, totalTokenCount: 130 };
     expect(of(among)).toEqual([usage(10, 120, 100)]);
   });
 
-  test('without a prompt is none', () => {
+  test('without a prompt count is ignored', () => {
     expect(of({ candidatesTokenCount: 5 })).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ const look = { role: 'assistant' as const, content: null, function_call: { name:
 const seen: ChatMessage = { role: 'function', name: 'look', content: 'a cat' };
 const messages: ChatMessage[] = [{ role: 'user', content: 'Look.' }, look, seen];
 
-test('the older form of calls goes out as tools have it, each result with its call', () => {
+test('older function calls are sent as tool calls, each result with its call', () => {
   const adapter = openaiAdapter({ ...PLAIN, ...presets.deepseek?.settings });
   expect(wireRequest(adapter, providerCall({ messages })).body.messages).toEqual([
     messages[0],

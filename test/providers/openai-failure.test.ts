@@ -42,7 +42,7 @@ describe('a status outside 2xx', () => {
     expect(failure(400, error(fields)).kind as string).toBe(kind);
   });
 
-  test('of a request that alone is more than a minute has does not send everybody else away', () => {
+  test('of a single request above the minute’s limit does not block other requests', () => {
     const message =
       'Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 46530.';
     const fields = { type: 'tokens', code: 'rate_limit_exceeded' };
@@ -65,7 +65,7 @@ describe('a status outside 2xx', () => {
     expect(failure(500, body).message).toBe(message);
   });
 
-  test('is explained in one line of 300 characters at most', () => {
+  test('is explained in one line of at most 300 characters', () => {
     const { message } = failure(400, error({ message: 'long\n'.repeat(10_000) }));
     expect(message.length).toBe(300);
     expect(message).not.toContain('\n');

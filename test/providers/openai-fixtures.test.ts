@@ -9,7 +9,7 @@ import { joinParts, openaiAdapter } from '../support/provider-call.ts';
 const FOLDER = join(import.meta.dir, 'fixtures');
 const adapter = openaiAdapter();
 
-/** The parts of a body as a provider sends it, in one piece or as a stream. */
+/** The parts of a provider's body, unstreamed or streamed. */
 function partsIn(path: string): StreamPart[] {
   const text = readFileSync(join(FOLDER, path), 'utf8');
   if (path.endsWith('.json')) return joinParts(adapter.reply(text));
@@ -36,7 +36,7 @@ const call = (id: string, args: string, index = 0, extra?: Readonly<Record<strin
   arguments: args,
   ...(extra && { extra }),
 });
-/** Input, of it cached, of it written to the cache, output, of it reasoning. */
+/** Input, cached input, cache writes, output, reasoning. */
 const used = (input: number, cached: number, written: number, output: number, reasoning: number): StreamPart => ({
   type: 'usage',
   usage: {
@@ -188,12 +188,12 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
   'openai-compatible/zai-sensitive.json': [text('As for'), finish('content_filter', 'sensitive'), used(15, 0, 0, 2, 0)],
 };
 
-describe('a body as its provider sends it', () => {
-  test.each(Object.keys(TABLE))('is read for what it says: %s', (path) => {
+describe('a recorded body of a provider', () => {
+  test.each(Object.keys(TABLE))('is read correctly: %s', (path) => {
     expect(partsIn(path)).toEqual([...(TABLE[path] ?? [])]);
   });
 
-  test('is in the table above, and what it reports can be true', () => {
+  test('is in the table above, and reports plausible usage', () => {
     const bodies = ['openai', 'openai-compatible'].flatMap((folder) =>
       readdirSync(join(FOLDER, folder))
         .filter((name) => /\.(?:sse|json)$/.test(name) && name !== 'errors.json')
@@ -217,7 +217,7 @@ interface ErrorCase {
 describe.each(['openai', 'openai-compatible'])('an error of %s', (folder) => {
   const cases: ErrorCase[] = JSON.parse(readFileSync(join(FOLDER, folder, 'errors.json'), 'utf8'));
 
-  test.each(cases.map((one) => [one.by, one] as const))('is of the right kind, and explained: %s', (_, one) => {
+  test.each(cases.map((one) => [one.by, one] as const))('has the right kind and an explanation: %s', (_, one) => {
     const failure = adapter.failure(one.status, new Headers(), JSON.stringify(one.body));
     expect<string>(failure.kind).toBe(one.kind);
     expect(failure.status).toBe(one.status);
@@ -227,7 +227,7 @@ describe.each(['openai', 'openai-compatible'])('an error of %s', (folder) => {
   });
 });
 
-test('an error that names the place of what is wrong is told with it', () => {
+test('an error with a location is reported with it', () => {
   const body = { detail: [{ loc: ['body', 'messages', 0, 'name'], msg: 'Extra inputs are not permitted' }] };
   expect(adapter.failure(422, new Headers(), JSON.stringify(body)).message).toBe(
     'body.messages.0.name: Extra inputs are not permitted',

@@ -18,7 +18,7 @@ const sent = (upstream: string, request: Partial<ChatRequest>, capabilities: Cap
 const tools = [{ type: 'function' as const, function: { name: 'f' } }];
 
 describe('a model of OpenAI’s', () => {
-  test('that reasons is capped in the newer field, and drops what is only a hint', () => {
+  test('that reasons is capped in the newer field, and drops sampling hints', () => {
     const { path, body, dropped } = sent('gpt-6.1-sol', {
       temperature: 0.2,
       top_p: 0.9,
@@ -69,7 +69,7 @@ describe('a model of OpenAI’s', () => {
     'named %s is asked for the effort %s as %s, and beside tools as well as it goes',
     (upstream, asked, effort, beside) => {
       const alone = sent(upstream, { reasoning_effort: asked });
-      // Who cannot stop reasoning says so.
+      // Reported by models that cannot stop reasoning.
       const told = asked === 'none' && effort !== 'none' ? ['reasoning_effort'] : [];
       expect([alone.path, alone.body.reasoning_effort, alone.dropped]).toEqual(['/chat/completions', effort, told]);
       const { path, body, dropped } = sent(upstream, { reasoning_effort: asked, tools });
@@ -82,31 +82,31 @@ describe('a model of OpenAI’s', () => {
     },
   );
 
-  test('that is not to reason beside tools has them in chat completions', () => {
+  test('that must not reason with tools uses chat completions', () => {
     const { path, body, dropped } = sent('gpt-5.6-terra', { tools, reasoning_effort: 'none' });
     expect([path, body.reasoning_effort, dropped]).toEqual(['/chat/completions', 'none', []]);
   });
 
-  test('that does not reason is asked for no effort', () => {
+  test('that does not reason gets no effort', () => {
     const { path, body, dropped } = sent('gpt-4.1', { tools, reasoning_effort: 'high' }, []);
     expect(path).toBe('/chat/completions');
     expect(body).not.toHaveProperty('reasoning_effort');
     expect(dropped).toEqual(['reasoning_effort']);
   });
 
-  test('of the o-series is told nothing of parallel calls', () => {
+  test('of the o-series gets no `parallel_tool_calls`', () => {
     const asked = { tools, parallel_tool_calls: true };
     expect(sent('o4-mini', asked).body).not.toHaveProperty('parallel_tool_calls');
     expect(sent('gpt-5', asked).body).toHaveProperty('parallel_tool_calls', true);
   });
 });
 
-test('Azure has the key in a header of its own', () => {
+test('Azure gets the key in its own header', () => {
   expect(adapter.auth).toEqual({ header: 'authorization', prefix: 'Bearer ' });
   expect(adapterOf(openai.presets?.['azure-openai']?.settings ?? {}).auth).toEqual({ header: 'api-key', prefix: '' });
 });
 
-test('what the catalog says that a model lacks is not asked of it, and not said where it could be told', () => {
+test('capabilities that the catalog says a model lacks are neither used nor sent', () => {
   const model = { capabilities: ['tools' as const], lacks: ['single_tool_calls' as const, 'forced_tools' as const] };
   const call = providerCall({ tools, tool_choice: 'auto', parallel_tool_calls: true }, { model });
   expect(adapter.lacks?.(call.model, 'm')).toEqual(['single_tool_calls', 'forced_tools']);

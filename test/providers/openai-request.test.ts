@@ -8,7 +8,7 @@ const build = (call: ProviderCall, settings: Partial<DialectSettings> = {}) =>
   wireRequest(openaiAdapter(settings), call);
 
 describe('the request', () => {
-  test('carries every field of OpenAI’s that the caller set, and the upstream’s name of the model', () => {
+  test('carries every OpenAI field that the caller set, and the upstream model name', () => {
     const fields = {
       temperature: 0.5,
       top_p: 0.9,
@@ -39,7 +39,7 @@ describe('the request', () => {
     });
   });
 
-  test('carries an answer that comes back without what strict servers refuse: nulls and reasoning', () => {
+  test('carries earlier answers without nulls and reasoning, which strict servers refuse', () => {
     const calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
     const answer = {
       role: 'assistant' as const,
@@ -55,7 +55,7 @@ describe('the request', () => {
     expect(kept.body.messages).toEqual([{ ...bare, reasoning_content: 'Hm' }]);
   });
 
-  test('carries no empty lists, and nothing about tools where there are none', () => {
+  test('carries no empty lists, and no tool fields without tools', () => {
     const { body, dropped } = build(
       providerCall({ tools: [], tool_choice: 'auto', parallel_tool_calls: false, stop: [] }),
     );
@@ -63,7 +63,7 @@ describe('the request', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('never carries Signalbox’s own fields, metadata or unknown fields that no list lets through', () => {
+  test('never carries Signalbox’s own fields, metadata or unlisted unknown fields', () => {
     const own = {
       route_strategy: { cost_weight: 1 },
       constraints: {},
@@ -83,7 +83,7 @@ describe('the request', () => {
     });
   });
 
-  test('always caps the output, in the field that the provider wants, whatever the caller or an extra says', () => {
+  test('always caps the output in the provider’s field, whatever the caller or an extra sets', () => {
     const call = providerCall({ max_tokens: 9_999 }, { outputCap: 64, extras: { model: 'other' } });
     expect(build(call).body).toMatchObject({ max_tokens: 64, model: 'fake-model' });
     const { body } = build(call, { max_tokens_field: 'max_completion_tokens' });
@@ -91,7 +91,7 @@ describe('the request', () => {
     expect(body).not.toHaveProperty('max_tokens');
   });
 
-  test('leaves out sampling controls that the model refuses, and names them', () => {
+  test('drops sampling controls that the model refuses, and reports them', () => {
     const call = providerCall({ temperature: 1, top_p: 0.5, seed: 1 }, { model: { acceptsTemperature: false } });
     const { body, dropped } = build(call);
     expect(dropped.toSorted()).toEqual(['temperature', 'top_p']);
@@ -107,13 +107,13 @@ describe('the request', () => {
     expect(reasons.body.reasoning_effort).toBe('low');
   });
 
-  test('asks for usage on every stream, besides what the caller asks of it', () => {
+  test('requests usage on every stream, besides the caller’s options', () => {
     const stream_options = { include_usage: false, include_obfuscation: false };
     const { body } = build(providerCall({ stream_options }));
     expect(body.stream_options).toEqual({ include_usage: true, include_obfuscation: false });
   });
 
-  test('sends a developer’s message as the system’s where the provider wants that', () => {
+  test('sends a developer’s message as the system’s where the provider needs that', () => {
     const call = providerCall({ messages: [{ role: 'developer', content: 'Be kind.' }] });
     expect(build(call).body.messages).toEqual([{ role: 'developer', content: 'Be kind.' }]);
     expect(build(call, { developer_role: 'system' }).body.messages).toEqual([{ role: 'system', content: 'Be kind.' }]);

@@ -20,7 +20,7 @@ const calls = (...ids: string[]): ChatMessage => ({
 });
 const result = (id: string, content: string): ChatMessage => ({ role: 'tool', tool_call_id: id, content });
 
-/** Each call's ID, and what answers it. */
+/** Each call's ID and its result. */
 function pairs(...messages: ChatMessage[]): unknown[] {
   const items: Record<string, unknown>[] = bodyOf({ messages }).input;
   const ofCalls = items.filter(({ type }) => type === 'function_call').map(({ call_id }) => call_id);
@@ -38,13 +38,13 @@ describe('calls of other servers', () => {
     ]);
   });
 
-  test('keep apart from IDs that were made for others', () => {
+  test('stay distinct from generated IDs', () => {
     const messages = [calls('a'), result('a', '1'), calls('a'), result('a', '2'), calls('a_2'), result('a_2', '3')];
     const ids = pairs(...messages).map((pair) => Object(pair)[0]);
     expect(new Set(ids).size).toBe(3);
   });
 
-  test('have IDs of 64 characters at most, the same ones in every request', () => {
+  test('have IDs of at most 64 characters, the same in every request', () => {
     const [one, other] = [`${'x'.repeat(90)}1`, `${'x'.repeat(90)}2`];
     const messages = [calls(one, other), result(other, 'B'), result(one, 'A')];
     const made = pairs(...messages);
@@ -53,7 +53,7 @@ describe('calls of other servers', () => {
     expect(pairs(...messages, calls('d'), result('d', ''))).toEqual([...made, ['d', ['']]]);
   });
 
-  test('may have been called otherwise: a result of none is said as it is', () => {
+  test('may be missing: a result without a call becomes user content', () => {
     const twice = [calls('c'), result('c', 'A'), result('c', 'B'), result('nobody', 'C')];
     expect(bodyOf({ messages: twice }).input.slice(2)).toEqual([
       { type: 'message', role: 'user', content: 'B' },
@@ -79,7 +79,7 @@ test.each<[string, Partial<ChatRequest>]>([
   expect(Object(made(request)).message.split(' ')[0]).toBe(field);
 });
 
-test('parameters that do not say so are those of an object', () => {
+test('parameters without a type are those of an object', () => {
   const parameters = { properties: { a: { type: 'string' } } };
   expect(bodyOf(tool({ parameters } as object)).tools[0].parameters).toEqual({ ...parameters, type: 'object' });
 });

@@ -10,7 +10,7 @@ import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 const FOLDER = join(import.meta.dir, 'fixtures/openai-responses');
 const adapter = openaiOf();
 
-/** The parts of a body, in one piece or as a stream. */
+/** The parts of a body, unstreamed or streamed. */
 function partsIn(name: string, reading = adapter): StreamPart[] {
   const text = readFileSync(join(FOLDER, name), 'utf8');
   if (name.endsWith('.json')) return joinParts(reading.reply(text));
@@ -34,7 +34,7 @@ const call = (index: number, id: string, city: string): StreamPart => ({
   name: 'get_weather',
   arguments: JSON.stringify({ city }),
 });
-/** Input, of it cached, of it written to the cache, output, of it reasoning. */
+/** Input, cached input, cache writes, output, reasoning. */
 const used = (
   inputTokens: number,
   cachedInputTokens: number,
@@ -100,18 +100,18 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
 };
 
 describe('a body of the Responses API', () => {
-  test.each(Object.keys(TABLE))('is read for what it says: %s', (name) => {
+  test.each(Object.keys(TABLE))('is read correctly: %s', (name) => {
     expect(partsIn(name)).toEqual([...(TABLE[name] ?? [])]);
   });
 
-  test('is in the table above, and what it reports can be true', () => {
+  test('is in the table above, and reports plausible usage', () => {
     const names = readdirSync(FOLDER).filter((name) => /\.(?:sse|json)$/.test(name) && name !== 'errors.json');
     expect(names.toSorted()).toEqual(Object.keys(TABLE).toSorted());
     for (const part of Object.values(TABLE).flat())
       if (part.type === 'usage') expect(isPlausible(part.usage)).toBe(true);
   });
 
-  test('has another’s mark on its reasoning where Azure gave it', () => {
+  test('has Azure’s format on reasoning from Azure', () => {
     const parts = partsIn('success.json', openaiOf({ service: 'azure' }));
     const details = parts.flatMap((part) => (part.type === 'state' ? (part.details ?? []) : []));
     expect(details.map(({ format }) => format)).toEqual(['azure-openai-responses-v1']);
@@ -127,7 +127,7 @@ interface ErrorCase {
 const ERRORS: ErrorCase[] = JSON.parse(readFileSync(join(FOLDER, 'errors.json'), 'utf8'));
 
 describe('a refusal because of', () => {
-  test.each(ERRORS.map((one) => [one.by, one] as const))('%s is of the right kind, and explained', (_, one) => {
+  test.each(ERRORS.map((one) => [one.by, one] as const))('%s has the right kind and an explanation', (_, one) => {
     const failed = adapter.failure(one.status, new Headers(), JSON.stringify(one.body));
     expect<string>(failed.kind).toBe(one.kind);
     expect(failed.message).toMatch(/\w{3}/);
@@ -160,7 +160,7 @@ describe('a response that failed', () => {
     }
   });
 
-  test.each(['cancelled', 'in_progress', 'queued', undefined])('or was left %s gives no answer', (status) => {
+  test.each(['cancelled', 'in_progress', 'queued', undefined])('or stayed %s gives no answer', (status) => {
     const parts = adapter.reply(JSON.stringify({ object: 'response', status, output: [] }));
     expect(parts).toMatchObject([{ type: 'failure', failure: { kind: 'cut' } }]);
   });

@@ -35,7 +35,7 @@ const build = (request: Partial<ChatRequest>, rest?: Rest, adapter = openaiOf())
 const inputOf = (messages: ChatMessage[], adapter = openaiOf()) => build({ messages }, {}, adapter).body.input;
 
 describe('a request with tools', () => {
-  test('goes to the Responses API, where nothing is kept', () => {
+  test('goes to the Responses API without storage', () => {
     const { path, headers, body, dropped } = build({});
     expect({ path, headers, dropped }).toEqual({ path: '/responses', headers: {}, dropped: [] });
     expect(body).toEqual({
@@ -85,7 +85,7 @@ describe('a request with tools', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('has tools in the flat form, strict only where they are said to be', () => {
+  test('has tools in the flat form, strict only where declared', () => {
     const tools: ChatRequest['tools'] = [
       { type: 'function', function: { name: 'bare' } },
       { type: 'function', function: { name: 'strict', description: 'D', parameters: {}, strict: true } },
@@ -101,7 +101,7 @@ describe('a request with tools', () => {
     expect(dropped).toEqual(['tools[2].cache_control']);
   });
 
-  test('has fields of OpenAI’s own in their places', () => {
+  test('has OpenAI’s own fields in their places', () => {
     const extras = { verbosity: 'low', prompt_cache_key: 'k', safety_identifier: 's' };
     const { body } = build({ response_format: { type: 'json_object' } }, { extras });
     expect(body).toMatchObject({
@@ -113,27 +113,27 @@ describe('a request with tools', () => {
     expect(build({}, { extras: { verbosity: 'low' } }).body.text).toEqual({ verbosity: 'low' });
   });
 
-  test('streams with the options that there are', () => {
+  test('streams with the supported options', () => {
     expect(build({}, { stream: true }).body).toEqual({ ...build({}).body, stream: true });
     const stream_options = { include_usage: true, include_obfuscation: false };
     expect(build({ stream_options }, { stream: true }).body.stream_options).toEqual({ include_obfuscation: false });
     expect(build({ stream_options }).body).not.toHaveProperty('stream_options');
   });
 
-  test('leaves out the sampling controls that a model refuses, and names them', () => {
+  test('drops the sampling controls that a model refuses, and reports them', () => {
     const asked = { temperature: 0.2, top_p: 0.9 };
     expect(build(asked)).toMatchObject({ dropped: ['temperature', 'top_p'] });
     expect(build(asked).body).not.toContainAnyKeys(['temperature', 'top_p']);
     expect(build(asked, { model: { acceptsTemperature: true } })).toMatchObject({ body: asked, dropped: [] });
   });
 
-  test('asks for no summary where OpenAI gives none', () => {
+  test('requests no summary where OpenAI refuses it', () => {
     const { body } = build({ reasoning_effort: 'low' }, {}, openaiOf({ reasoning_summaries: 'left_out' }));
     expect(body.reasoning).toEqual({ effort: 'low' });
   });
 });
 
-describe('what the Responses API has no words for', () => {
+describe('a field that the Responses API lacks', () => {
   const audio: ChatMessage = {
     role: 'user',
     content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }],
@@ -150,20 +150,20 @@ describe('what the Responses API has no words for', () => {
     ['messages[1].content[0].input_audio', { messages: [{ role: 'user', content: 'Hear:' }, audio] }, 1_000],
   ];
 
-  test.each(BEYOND)('is had by chat completions, without reasoning: %s', (_, asked, outputCap) => {
+  test.each(BEYOND)('goes to chat completions without reasoning: %s', (_, asked, outputCap) => {
     const { path, body, dropped } = build({ ...asked, reasoning_effort: 'high' }, { outputCap });
     expect([path, body.reasoning_effort, body.max_completion_tokens]).toEqual(['/chat/completions', 'none', outputCap]);
     expect(dropped).toEqual(['reasoning_effort']);
     expect(build(asked, { outputCap }).dropped).toEqual([]);
   });
 
-  test.each(BEYOND)('is refused where chat completions take no tools: %s', (field, asked, outputCap) => {
+  test.each(BEYOND)('is refused where chat completions accept no tools: %s', (field, asked, outputCap) => {
     const failure = openaiOf().request(callOf(asked, { upstream: 'gpt-6-astra', outputCap }));
     expect(failure).toMatchObject({ kind: 'rejected' });
     expect('message' in failure && failure.message.startsWith(`${field} `)).toBe(true);
   });
 
-  test.each(BEYOND)('is no matter without tools: %s', (_, asked, outputCap) => {
+  test.each(BEYOND)('does not matter without tools: %s', (_, asked, outputCap) => {
     const { path, body, dropped } = build({ ...asked, tools: [] }, { upstream: 'gpt-6-astra', outputCap });
     expect([path, dropped]).toEqual(['/chat/completions', []]);
     expect(body).toMatchObject({ ...asked, ...(asked.stop && { stop: ['END'] }) });
@@ -171,7 +171,7 @@ describe('what the Responses API has no words for', () => {
 });
 
 describe('a conversation', () => {
-  test('keeps its order, with what each may say', () => {
+  test('keeps its order, with each role’s content', () => {
     const messages: ChatMessage[] = [
       { role: 'system', content: 'Be kind.' },
       { role: 'user', content: 'Look.' },
@@ -222,7 +222,7 @@ describe('a conversation', () => {
     ).toEqual([{ type: 'message', role: 'user', content: parts }, callItem('c1'), resultItem('c1', parts)]);
   });
 
-  test('has calls and what came of them, and tells a word before them from a last one', () => {
+  test('has calls and results, and marks text before calls as commentary', () => {
     expect(
       inputOf([
         { role: 'assistant', content: 'I look.', tool_calls: [made('c1', '{"at":1}'), made('c2')] },
@@ -240,7 +240,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('has calls of old', () => {
+  test('has older function calls', () => {
     expect(
       inputOf([
         { role: 'assistant', content: null, function_call: { name: 'look', arguments: '{}' } } as ChatMessage,
@@ -249,7 +249,7 @@ describe('a conversation', () => {
     ).toEqual([callItem('function_look'), resultItem('function_look', 'seen')]);
   });
 
-  test('gives calls that share an ID their results in turn, and takes no ID that another call has', () => {
+  test('gives calls that share an ID their results in order, under unique IDs', () => {
     const messages: ChatMessage[] = [
       { role: 'assistant', content: null, tool_calls: [made('x_2', '0'), made('x', '1'), made('x', '2')] },
       { role: 'tool', tool_call_id: 'x_2', content: 'none' },
@@ -266,7 +266,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('has every call under an ID of its own', () => {
+  test('has a unique ID for every call', () => {
     const turn: ChatMessage[] = [
       { role: 'assistant', tool_calls: [made('call_0')] },
       { role: 'tool', tool_call_id: 'call_0', content: 'seen' },
@@ -279,13 +279,13 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('has no part that a file only claims to be', () => {
+  test('does not let a file override its part’s type', () => {
     const file = { type: 'input_image', image_url: PNG, file_data: PDF };
     const part = { type: 'file' as const, file };
     expect(inputOf([{ role: 'user', content: [part] }])).toMatchObject([{ content: [{ type: 'input_file' }] }]);
   });
 
-  test('leaves out hints, and names them', () => {
+  test('drops hints, and reports them', () => {
     const hint = { cache_control: { type: 'ephemeral' } };
     const { dropped } = build({
       messages: [
@@ -297,7 +297,7 @@ describe('a conversation', () => {
   });
 });
 
-describe('reasoning that comes back', () => {
+describe('earlier reasoning', () => {
   const format = 'openai-responses-v1';
   const summary = (text: string, index: number, id: string) => ({
     type: 'reasoning.summary',
@@ -324,7 +324,7 @@ describe('reasoning that comes back', () => {
     return { role: 'assistant', ...message };
   };
 
-  /** The items of an answer; with results of its calls, which nobody gets past without. */
+  /** The items of an answer and the required results of its calls. */
   const itemsOf = (message: ChatMessage, adapter = openaiOf()) => {
     const results = (message.tool_calls ?? []).map(({ id }) => ({
       role: 'tool' as const,
@@ -335,7 +335,7 @@ describe('reasoning that comes back', () => {
     return items.slice(0, items.length - results.length);
   };
 
-  test('is what it was, before the calls that it led to', () => {
+  test('is unchanged, before its calls', () => {
     const details = [
       summary('One.', 0, 'rs_1'),
       summary('Two.', 0, 'rs_1'),
@@ -350,7 +350,7 @@ describe('reasoning that comes back', () => {
     ]);
   });
 
-  test('stands before the words that it led to', () => {
+  test('precedes its text', () => {
     const said = { type: 'message', role: 'assistant', content: [output('Yes.')] };
     expect(inputOf([answer([encrypted('d1', 0, 'rs_1')], { content: 'Yes.', tool_calls: undefined })])).toEqual([
       item('rs_1', 'd1'),
@@ -358,14 +358,14 @@ describe('reasoning that comes back', () => {
     ]);
   });
 
-  test('never stands last, or alone, or in another order', () => {
+  test('is never last, alone or reordered', () => {
     const details = [encrypted('d1', 7, 'rs_1'), encrypted('d2', 7, 'rs_2'), encrypted('d3', 0, 'rs_3')];
     const [first, second, third] = [item('rs_1', 'd1'), item('rs_2', 'd2'), item('rs_3', 'd3')];
     expect(itemsOf(answer(details))).toEqual([callItem('c1'), first, second, third, callItem('c2')]);
     expect(itemsOf(answer(details, { tool_calls: undefined }))).toEqual([]);
   });
 
-  test('is left out where it is another’s, or nothing', () => {
+  test('is omitted if it is another service’s or empty', () => {
     const strange = [
       { ...encrypted('d', 0, 'rs_1'), format: 'azure-openai-responses-v1' },
       { type: 'reasoning.text', text: 'Hm', signature: 's', format: 'anthropic-claude-v1', index: 0 },
@@ -384,7 +384,7 @@ describe('reasoning that comes back', () => {
     ]);
   });
 
-  test('stays away from chat completions', () => {
+  test('is not sent to chat completions', () => {
     const messages = [answer([encrypted('d1', 0, 'rs_1')])];
     const { body } = build({ messages, reasoning_effort: 'none' });
     expect(body.messages).toEqual([{ role: 'assistant', content: null, tool_calls: [made('c1'), made('c2')] }]);

@@ -41,13 +41,13 @@ const anyItem: fc.Arbitrary<Item> = fc.oneof(
 
 interface Answer {
   readonly output: readonly Item[];
-  /** Of each text, how many characters come at once. */
+  /** Characters per piece of each text. */
   readonly pace: number;
-  /** Texts come in pieces, and not only with their items. */
+  /** Texts are streamed, not only within their items. */
   readonly inPieces: boolean;
-  /** Names of events, or but the types in them. */
+  /** Events have names, not only types. */
   readonly named: boolean;
-  /** Bytes cut at these places. */
+  /** Where the bytes are split. */
   readonly cuts: readonly number[];
 }
 
@@ -96,7 +96,7 @@ function read(frames: readonly Frame[]): StreamPart[] {
   return joinParts(frames.flatMap((frame) => reader.read(frame)));
 }
 
-/** The same bytes, however they are cut. */
+/** The same bytes, split arbitrarily. */
 function cut(frames: readonly Frame[], places: readonly number[]): Frame[] {
   const lines = frames.map(({ event, data }) => `${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`).join('');
   const bytes = new TextEncoder().encode(lines);
@@ -108,7 +108,7 @@ function cut(frames: readonly Frame[], places: readonly number[]): Frame[] {
 }
 
 describe('a stream of the Responses API', () => {
-  test(`says what the same answer says in one piece, however it is cut (seed ${seed})`, () => {
+  test(`gives the same as the unstreamed answer, however it is split (seed ${seed})`, () => {
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         const frames = framesOf(answer);
@@ -135,7 +135,7 @@ describe('a stream of the Responses API', () => {
     );
   });
 
-  test(`may say anything, and nothing is thrown (seed ${seed})`, () => {
+  test(`may contain anything without an exception (seed ${seed})`, () => {
     const name = fc.constantFrom(
       ...['created', 'output_item.added', 'output_item.done', 'output_text.delta', 'refusal.delta', 'completed'],
       ...['reasoning_summary_text.delta', 'function_call_arguments.delta', 'incomplete', 'failed', 'unheard.of'],
@@ -163,21 +163,21 @@ describe('a stream of the Responses API', () => {
     );
   });
 
-  test('may tell of its reasoning in a million pieces', () => {
+  test('may have a million pieces of reasoning', () => {
     const summary = Array.from({ length: 300_000 }, () => ({ text: 'x' }));
     const item = { type: 'reasoning', summary, encrypted_content: 'd' };
     const parts = adapter.reply(JSON.stringify({ object: 'response', status: 'completed', output: [item] }));
     expect(parts.at(-1)).toMatchObject({ type: 'finish' });
   });
 
-  test('is told from one of chat completions, which may speak of such events', () => {
+  test('is distinguished from one of chat completions whose text mentions such events', () => {
     const data = JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi', of: { type: 'error' } } }] });
     expect(read([{ event: '', data }])).toEqual([{ type: 'text', choice: 0, text: 'Hi' }]);
     const error = JSON.stringify({ error: { type: 'error', message: 'Gone.' } });
     expect(read([{ event: '', data: error }])).toMatchObject([{ type: 'failure', failure: { message: 'Gone.' } }]);
   });
 
-  test('with a call that has no name, or too many items, is no answer', () => {
+  test('with a nameless call or too many items is a failure', () => {
     const begun = (item: object, output_index = 0): Frame => ({
       event: 'response.output_item.added',
       data: JSON.stringify({ type: 'response.output_item.added', output_index, item }),
@@ -205,7 +205,7 @@ const ask = (deadlines: object = {}, stream = true) =>
 const event = (fields: object) => `event: error\ndata: ${JSON.stringify({ type: 'error', ...fields })}\n\n`;
 
 describe('an answer of the Responses API', () => {
-  test('comes whole, in both forms', async () => {
+  test('is complete in both forms', async () => {
     upstream.behave({ text: 'Rain.', reasoning: 'Hm.' });
     for (const parts of [await ask(), await ask({}, false)]) {
       expect(upstream.requests.at(-1)?.path).toBe('/v1/responses');
@@ -215,7 +215,7 @@ describe('an answer of the Responses API', () => {
     }
   });
 
-  test('that breaks off is cut, and not an answer', async () => {
+  test('that breaks off is a cut failure', async () => {
     for (const behaviour of [{ cutAfter: 5 }, { endAfter: 5 }]) {
       upstream.next({ text: 'Rain, later sun.', ...behaviour });
       const parts = await ask();
@@ -224,14 +224,14 @@ describe('an answer of the Responses API', () => {
     }
   });
 
-  test('that stands still is late', async () => {
+  test('that stalls times out', async () => {
     upstream.next({ text: 'Rain, later sun.', hang: 5 });
     const parts = await ask({ idleMs: 100 });
     expect(textIn(parts)).toBe('Rain, ');
     expect(failureIn(parts)).toMatchObject({ kind: 'timeout' });
   });
 
-  test('that fails amid its stream says why', async () => {
+  test('that fails within its stream reports why', async () => {
     upstream.next({ raw: [event({ code: 'rate_limit_exceeded', message: 'Slow down.', param: null })] });
     expect(failureIn(await ask())).toMatchObject({ kind: 'rate_limited', message: 'Slow down.' });
     upstream.next({ raw: [event({ error: { type: 'server_error', code: null, message: 'Gone.' } })] });

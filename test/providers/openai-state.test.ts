@@ -10,7 +10,7 @@ import { Completion } from '../../src/http/completion.ts';
 import { openaiAdapter, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 
-/** The message that a caller gets of an answer. */
+/** The caller's message of an answer. */
 function messageOf(body: string): ChatMessage {
   const completion = new Completion();
   completion.add(openaiAdapter().reply(body));
@@ -21,7 +21,7 @@ function messageOf(body: string): ChatMessage {
   return whole.choices[0].message;
 }
 
-/** The same message as the next request has it. */
+/** The same message in the next request. */
 function sentBack(message: ChatMessage, preset = 'openrouter'): Record<string, unknown> {
   const call = providerCall({ messages: [message] }, { model: { capabilities: ['reasoning'] } });
   const { body } = wireRequest(openaiAdapter(presets[preset]?.settings), call);
@@ -31,22 +31,22 @@ function sentBack(message: ChatMessage, preset = 'openrouter'): Record<string, u
 const reply = (message: object) =>
   JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage: null });
 
-describe('what only the model can read', () => {
-  test('goes back as it came: encrypted reasoning of OpenRouter’s', () => {
+describe('opaque state of the model', () => {
+  test('goes back unchanged: encrypted reasoning of OpenRouter', () => {
     const path = join(import.meta.dir, 'fixtures/openai-compatible/openrouter-encrypted.json');
     const body = readFileSync(path, 'utf8');
     const { reasoning_details: details } = JSON.parse(body).choices[0].message;
     expect(sentBack(messageOf(body)).reasoning_details).toEqual(details);
   });
 
-  test('goes back as it came: signatures of messages and calls', () => {
+  test('goes back unchanged: signatures of messages and calls', () => {
     const path = join(import.meta.dir, 'fixtures/openai-compatible/google-compatible-call.json');
     const body = readFileSync(path, 'utf8');
     const { extra_content, tool_calls } = JSON.parse(body).choices[0].message;
     expect(sentBack(messageOf(body), 'vllm')).toMatchObject({ extra_content, tool_calls });
   });
 
-  test('goes back as it came, whatever it is', () => {
+  test('goes back unchanged, for arbitrary values', () => {
     const entry = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(fc.array(entry, { minLength: 1, maxLength: 4 }), (details) => {
@@ -58,7 +58,7 @@ describe('what only the model can read', () => {
     );
   });
 
-  test('that comes with later pieces of a call, or before its name, is the call’s', () => {
+  test('with later pieces of a call, or before its name, belongs to the call', () => {
     const extra_content = { google: { thought_signature: 's' } };
     const one = (call: object) => ({
       event: '',
@@ -77,7 +77,7 @@ describe('what only the model can read', () => {
   });
 });
 
-test('call IDs of nine letters stay apart as the IDs do', () => {
+test('distinct call IDs map to distinct IDs of nine letters', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.string({ minLength: 1, maxLength: 40 }), { maxLength: 50 }), (ids) => {
       const short = ids.map(nineLetters);

@@ -54,7 +54,7 @@ describe('a chunk', () => {
     ]);
   });
 
-  test('gives log probabilities as they are', () => {
+  test('gives log probabilities unchanged', () => {
     const content = [{ token: 'Hi', logprob: -0.1, bytes: null, top_logprobs: [] }];
     const chunk = { choices: [{ index: 1, delta: { content: 'Hi' }, logprobs: { content, refusal: null } }] };
     expect(read(chunk)).toEqual([
@@ -83,14 +83,14 @@ describe('a chunk', () => {
     expect(read(delta({}, 'error'))).toMatchObject([{ type: 'failure', failure: { kind: 'overloaded' } }]);
   });
 
-  test('that is empty, a ping or behind [DONE] gives nothing', () => {
+  test('that is empty, a ping or after [DONE] gives nothing', () => {
     expect(
       read('', { type: 'ping' }, { choices: [] }, { choices: [null, 1] }, '[DONE]', delta({ content: 'x' })),
     ).toEqual([]);
     expect(read('[DONE]', 'junk')).toEqual([]);
   });
 
-  test.each(['junk', '[1]', 'null', '"x"', '{"a":'])('that is no JSON object is a failure: %s', (data) => {
+  test.each(['junk', '[1]', 'null', '"x"', '{"a":'])('that is not a JSON object is a failure: %s', (data) => {
     expect(read(data)).toMatchObject([{ type: 'failure', failure: { kind: 'malformed' } }]);
   });
 
@@ -125,7 +125,7 @@ describe('usage', () => {
     ]);
   });
 
-  test('is read with null details, and comes behind the finish of its chunk', () => {
+  test('is read with null details, and follows the finish of its chunk', () => {
     const usage = {
       prompt_tokens: 1,
       completion_tokens: 2,
@@ -139,7 +139,7 @@ describe('usage', () => {
     });
   });
 
-  test('counts reasoning that the upstream’s total shows beside the completion', () => {
+  test('adds reasoning that the upstream’s total shows outside the completion', () => {
     const usage = {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -175,7 +175,7 @@ describe('tool calls', () => {
     ]);
   });
 
-  test('without an index are told apart by id, else by name', () => {
+  test('without an index are distinguished by ID, otherwise by name', () => {
     const one = (id: string | undefined, name: string | undefined, args: string) =>
       calls({ id, function: { name, arguments: args } });
     expect(read(one('a', 'f', '{'), one(undefined, undefined, '}'), one('b', 'f', '{}'))).toEqual([
@@ -189,12 +189,12 @@ describe('tool calls', () => {
     ]);
   });
 
-  test('all at index 0 with ids of their own are several', () => {
+  test('all at index 0 with different IDs are separate', () => {
     const one = (id: string) => calls({ index: 0, id, function: { name: 'f', arguments: '{}' } });
     expect(read(one('a'), one('b')).map((part) => 'index' in part && part.index)).toEqual([0, 1]);
   });
 
-  test('that repeat id and name on each delta are one', () => {
+  test('that repeat ID and name on each delta are one', () => {
     const one = (args: string) => calls({ index: 0, id: 'a', function: { name: 'f', arguments: args } });
     expect(read(one('{'), one('}'))).toEqual([callPart(0, 'a', 'f', '{'), callPart(0, undefined, undefined, '}')]);
   });
@@ -216,13 +216,13 @@ describe('tool calls', () => {
     ]);
   });
 
-  test('beyond any sense are a failure', () => {
+  test('beyond the limit are a failure', () => {
     const many = Array.from({ length: 600 }, (_, index) => ({ index, id: `c${index}`, function: { name: 'f' } }));
     expect(read(calls(...many)).some((part) => part.type === 'failure')).toBe(true);
   });
 });
 
-describe('a reply in one piece', () => {
+describe('an unstreamed reply', () => {
   test('gives the parts that its stream would give', () => {
     const tool_calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }];
     const body = {
@@ -257,32 +257,32 @@ describe('a reply in one piece', () => {
   });
 });
 
-test('what is told under two names at once is told once', () => {
+test('a text under two names at once is given once', () => {
   expect(read(delta({ reasoning_content: 'Hm', reasoning: 'Hm' }))).toEqual([
     { type: 'reasoning', choice: 0, text: 'Hm' },
   ]);
 });
 
-test('probabilities of a refusal alone are told', () => {
+test('probabilities of a refusal alone are given', () => {
   const refusal = [{ token: 'No', logprob: -0.1 }];
   expect(read({ choices: [{ index: 0, delta: {}, logprobs: { content: null, refusal } }] })).toEqual([
     { type: 'logprobs', choice: 0, content: [], refusal },
   ]);
 });
 
-test('an event called `error` breaks the answer, whatever form its data has', () => {
+test('an event called `error` ends the answer, whatever its data', () => {
   const frame = { event: 'error', data: JSON.stringify({ message: 'boom' }) };
   expect(adapter.stream().read(frame)).toMatchObject([{ type: 'failure' }]);
   expect(adapter.stream().read({ ...frame, event: 'message' })).toEqual([]);
 });
 
-test('a name that comes late, without index and ID, is that of the call that waits for it', () => {
+test('a late name without index and ID belongs to the call without a name', () => {
   expect(
     read(calls({ id: 'a', function: { arguments: '{' } }), calls({ function: { name: 'f', arguments: '}' } })),
   ).toEqual([callPart(0, 'a', 'f', '{}')]);
 });
 
-test('the usage of an answer in one piece that failed stands before the failure: it is billed', () => {
+test('the usage of a failed unstreamed answer precedes the failure: it is billed', () => {
   const usage = { prompt_tokens: 3, completion_tokens: 2 };
   const choice = { index: 0, message: { content: 'Hi' }, finish_reason: 'error' };
   const kinds = (reply: object) => adapter.reply(JSON.stringify(reply)).map(({ type }) => type);
@@ -291,14 +291,14 @@ test('the usage of an answer in one piece that failed stands before the failure:
   expect(kinds({ choices: [], usage })).toEqual(['usage', 'failure']);
 });
 
-test('a choice may have 512 tool calls, and no more', () => {
+test('a choice may have at most 512 tool calls', () => {
   const call = (_: unknown, index: number) => ({ index, id: `c${index}`, function: { name: 'f', arguments: '' } });
   const kinds = (n: number) => read(calls(...Array.from({ length: n }, call))).map(({ type }) => type);
   expect(kinds(512)).toEqual(Array(512).fill('tool-call'));
   expect(kinds(520)).toEqual([...Array(512).fill('tool-call'), 'failure']);
 });
 
-test('what the cache gave is told by the usual name where both are there', () => {
+test('cached tokens have the usual name where both are present', () => {
   const usage = { prompt_tokens: 9, completion_tokens: 2, prompt_cache_hit_tokens: 4 };
   expect(read({ usage })).toMatchObject([{ usage: { cachedInputTokens: 4 } }]);
   expect(read({ usage: { ...usage, prompt_tokens_details: { cached_tokens: 3 } } })).toMatchObject([
@@ -306,13 +306,13 @@ test('what the cache gave is told by the usual name where both are there', () =>
   ]);
 });
 
-test('a finish reason that tells of a break is a failure, and no answer', () => {
+test('a finish reason that reports a break is a failure', () => {
   for (const raw of ['error', 'insufficient_system_resource']) {
     expect(read(delta({}, raw))).toMatchObject([{ type: 'failure', failure: { kind: 'overloaded' } }]);
   }
 });
 
-test('where every call has the index 0, what has no ID continues the last of them', () => {
+test('where every call has the index 0, a delta without an ID continues the last call', () => {
   const begun = (id: string) => calls({ index: 0, id, function: { name: 'f', arguments: '' } });
   expect(read(begun('a'), begun('b'), calls({ index: 0, function: { arguments: '{}' } }))).toEqual([
     callPart(0, 'a', 'f', ''),

@@ -8,7 +8,7 @@ const tools = [
   { type: 'function' as const, function: { name: 'g', ...hint } },
 ];
 
-test('hints on tools, and one step further in, are left out and named', () => {
+test('hints on tools and their functions are dropped and reported', () => {
   const { body, dropped } = wireRequest(openaiAdapter(), providerCall({ tools }));
   expect(body.tools).toEqual([
     { type: 'function', function: { name: 'f' } },
@@ -17,7 +17,7 @@ test('hints on tools, and one step further in, are left out and named', () => {
   expect(dropped).toEqual(['tools[0].cache_control', 'tools[1].function.cache_control']);
 });
 
-test('they are kept where the server knows them', () => {
+test('they are kept where the server supports them', () => {
   const { body } = wireRequest(openaiAdapter({ cache_hints: 'sent' }), providerCall({ tools }));
   expect(body.tools).toEqual(tools);
 });

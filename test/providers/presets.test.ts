@@ -11,12 +11,12 @@ import { wireRequest } from '../support/wire-request.ts';
 const NAMES = Object.keys(presets);
 const settingsOf = (name: string): DialectSettings => ({ ...PLAIN, ...presets[name]?.settings });
 
-/** What goes out to a service of a preset for a model that reasons. */
+/** The request to a preset's service for a reasoning model. */
 const sent = (name: string, request: Partial<ChatRequest>, capabilities: Capability[] = ['reasoning']) =>
   wireRequest(openaiAdapter(settingsOf(name)), providerCall(request, { model: { capabilities } }));
 
 describe('the presets', () => {
-  test('are those that the documentation promises', () => {
+  test('are those of the documentation', () => {
     expect(NAMES.toSorted()).toEqual(
       [
         ...['cerebras', 'deepseek', 'fireworks', 'groq', 'llama-cpp', 'lm-studio', 'mistral'],
@@ -40,14 +40,14 @@ describe('the presets', () => {
     },
   );
 
-  test('leave nothing to chance: the defaults of the schema are those of a plain server', () => {
+  test('are complete: the schema’s defaults are those of a plain server', () => {
     expect(Value.Create(DialectSettings)).toEqual(PLAIN);
   });
 });
 
 describe('an effort', () => {
   test.each<[string, string, readonly string[]]>([
-    // What is asked for: none, minimal, low, medium, high, xhigh, max.
+    // Requested: none, minimal, low, medium, high, xhigh, max.
     ['mistral', 'mistral-small-2603', ['none', 'high', 'high', 'high', 'high', 'high', 'high']],
     ['groq', 'qwen/qwen3.8-27b', ['none', 'low', 'low', 'medium', 'high', 'high', 'high']],
     ['groq', 'openai/gpt-oss-120b', ['low', 'low', 'low', 'medium', 'high', 'high', 'high']],
@@ -66,7 +66,7 @@ describe('an effort', () => {
     }
   });
 
-  test('that nobody knows goes as it is', () => {
+  test('that is unknown is unchanged', () => {
     expect(sent('mistral', { reasoning_effort: 'default' }).body.reasoning_effort).toBe('default');
   });
 });
@@ -110,7 +110,7 @@ describe('a request', () => {
     expect(dropped).toEqual('user' in fields ? [] : ['user']);
   });
 
-  test.each(NAMES)('to %s says `developer` only where that role is known', (name) => {
+  test.each(NAMES)('to %s uses `developer` only where supported', (name) => {
     const [message] = sent(name, { messages: [{ role: 'developer', content: 'Be kind.' }] }).body.messages as object[];
     const role = name === 'openrouter' ? 'developer' : 'system';
     expect(message).toEqual({ role, content: 'Be kind.' });
@@ -138,7 +138,7 @@ const bareCall = { id: 'call_1', type: 'function', function: { name: 'f', argume
 const wholeCall = { ...bareCall, extra_content: { google: { thought_signature: 'c' } } };
 const rest = { extra_content: answer.extra_content, metadata: answer.metadata, tool_calls: [wholeCall] };
 
-describe('an answer that comes back', () => {
+describe('an earlier answer in a request', () => {
   test.each<[string, object]>([
     ['groq', { reasoning: 'Hm', tool_calls: [bareCall] }],
     ['cerebras', { reasoning: 'Hm', tool_calls: [bareCall] }],
@@ -159,17 +159,17 @@ describe('an answer that comes back', () => {
     ]);
   });
 
-  test('goes to a strict server without what that refuses, and the caller is told of what was theirs', () => {
+  test('goes to a strict server without unsupported members, and the caller’s own are reported', () => {
     const { dropped } = sent('groq', { messages: [answer] });
     expect(dropped).toEqual(['messages[0].extra_content', 'messages[0].metadata']);
   });
 
-  test('goes without reasoning to a model that does not reason', () => {
+  test('has no reasoning for a model that does not reason', () => {
     const [message] = sent('groq', { messages: [answer] }, []).body.messages as object[];
     expect(message).not.toHaveProperty('reasoning');
   });
 
-  test('has some reasoning for those that demand it on every one', () => {
+  test('has reasoning for services that require it on every answer', () => {
     const messages: ChatMessage[] = [{ role: 'assistant', content: 'Hi' }];
     const text: ChatMessage & Record<string, unknown> = {
       role: 'assistant',
@@ -186,7 +186,7 @@ describe('an answer that comes back', () => {
     ]);
   });
 
-  test('that refused is what it said to a server that knows no refusals', () => {
+  test('that refused is plain text for a server without refusals', () => {
     const messages: ChatMessage[] = [
       { role: 'assistant', content: null, refusal: 'No.' },
       { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
@@ -202,7 +202,7 @@ describe('an answer that comes back', () => {
   });
 });
 
-test('Mistral gets call IDs of nine letters, the same for a call and its answer, and its own untouched', () => {
+test('Mistral gets call IDs of nine letters, the same for a call and its result, and its own unchanged', () => {
   const id = 'toolu_01A09q90qw90lq917835lq9';
   const fn = { name: 'f', arguments: '{}' };
   const calls = [id, 'Dx7Kq2mBv'].map((one) => ({ id: one, type: 'function' as const, function: fn }));
@@ -226,7 +226,7 @@ describe('tools', () => {
   const tools = [tool('f'), tool('g')];
   const named = { type: 'function' as const, function: { name: 'g' } };
 
-  test('are forced by name, as required with that tool alone, or not at all', () => {
+  test('are forced by name, by `required` with that tool alone, or not at all', () => {
     expect(sent('groq', { tools, tool_choice: named }).body).toMatchObject({ tools, tool_choice: named });
     for (const name of ['lm-studio', 'llama-cpp', 'moonshotai']) {
       expect(sent(name, { tools, tool_choice: named }).body).toMatchObject({
@@ -236,7 +236,7 @@ describe('tools', () => {
     }
   });
 
-  test('that cannot be forced stay away where none is to be called, and are there where any may be', () => {
+  test('that cannot be forced are omitted for `none`, and sent for `auto`', () => {
     for (const name of ['ollama', 'zai', 'deepseek']) {
       const none = sent(name, { tools, tool_choice: 'none', parallel_tool_calls: true }).body;
       expect(Object.keys(none).filter((field) => /tool/.test(field))).toEqual([]);
@@ -247,7 +247,7 @@ describe('tools', () => {
   });
 });
 
-test('what cannot be asked of a service is what its preset says, more of models that reason', () => {
+test('a service lacks its preset’s capabilities, and more for reasoning models', () => {
   const lacks = (name: string, capabilities: Capability[], acceptsTemperature = true) => {
     const traits = providerCall({}, { model: { capabilities, acceptsTemperature } }).model;
     return openaiAdapter(settingsOf(name)).lacks?.(traits, 'some-model') ?? [];
@@ -261,7 +261,7 @@ test('what cannot be asked of a service is what its preset says, more of models 
   expect(lacks('vllm', [], false)).toContain('penalties');
 });
 
-test('cache hints go where they are understood, and are told of where they are not', () => {
+test('cache hints are sent where supported, and otherwise reported as dropped', () => {
   const hint = { cache_control: { type: 'ephemeral' } };
   const request = {
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...hint }], ...hint }],

@@ -41,7 +41,7 @@ function called(parts: readonly StreamPart[]) {
 }
 
 describe('a simulated answer', () => {
-  test('says that it is one, by which model, what was asked, and how to get real ones', () => {
+  test('names itself, its model and the prompt, and explains how to get real answers', () => {
     const text = textIn(ask(said('How tall is the\n moon?')));
     expect(text).toContain('simulated');
     expect(text).toContain('"fake-model"');
@@ -54,7 +54,7 @@ describe('a simulated answer', () => {
     expect(all(providerCall(request))).toEqual(all(providerCall(request)));
   });
 
-  test('comes at the pace of the catalog', async () => {
+  test('has the catalog’s speed', async () => {
     const call = providerCall(said('Pace'), { model: { ttftMs: 30, outputTokensPerSecond: 1_000 } });
     const waits = all(call).map((part) => (part.type === 'pause' ? part.ms : 0));
     expect(waits[0]).toBe(30);
@@ -78,7 +78,7 @@ describe('a simulated answer', () => {
     for (const part of ask(said(content))) if (part.type === 'text') expect(part.text.isWellFormed()).toBe(true);
   });
 
-  test('gives as many choices as asked, each finished, all counted', () => {
+  test('gives the requested number of choices, all finished and counted', () => {
     const one = ask(said('x'));
     const three = ask({ ...said('x'), n: 3 });
     for (const choice of [0, 1, 2]) expect(finishOf(three, choice)).toMatchObject({ reason: 'stop' });
@@ -89,7 +89,7 @@ describe('a simulated answer', () => {
 });
 
 describe('tools', () => {
-  test('are called when given: the one that fits what was said, with what its schema requires', () => {
+  test('are called when given: the one that fits the prompt, with the required properties', () => {
     const parts = ask({ ...said('What is the weather in Oslo?'), tools: TOOLS });
     expect(called(parts)).toEqual({
       name: 'get_weather',
@@ -101,7 +101,7 @@ describe('tools', () => {
     expect(called(ask({ ...said('Anything'), tools: TOOLS }))?.name).toBe('get_time');
   });
 
-  test('are not called with their result in hand, which the answer repeats', () => {
+  test('are not called after their result, which the answer repeats', () => {
     const messages: ChatRequest['messages'] = [
       { role: 'user', content: 'Weather?' },
       { role: 'assistant', content: null, tool_calls: [] },
@@ -122,7 +122,7 @@ describe('tools', () => {
 });
 
 describe('JSON', () => {
-  test('is given when asked for', () => {
+  test('is given on request', () => {
     const text = textIn(ask({ ...said('A "quoted" word'), response_format: { type: 'json_object' } }));
     expect(JSON.parse(text)).toMatchObject({ simulated: true, you_said: 'A "quoted" word' });
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { Paid } from '../payments/model/signed.ts';
+import type { ClientPayment } from '../payments/model/signed.ts';
 import { chatBody, type Stand, startStand } from '../payments/model/stand.ts';
 import { filesOf, wholeOf } from './canary-support.ts';
 
@@ -67,7 +67,7 @@ test('no fault shows the gas key, the token, the keys in nodes’ addresses or a
   const { proxy, chain } = stand;
   const payer = await chain.payer(1_000_000_000n);
   let requests = 0;
-  const drive = async (name: string, tamper: (paid: Paid) => string = ({ header }) => header) => {
+  const drive = async (name: string, tamper: (paid: ClientPayment) => string = ({ header }) => header) => {
     const body = chatBody(++requests);
     const paid = await stand.sign(payer, body);
     finder.add(`the signature of ${name}`, paid.payload.payload.signature);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import type { PaymentRequired } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { bookProblems } from '../payments/model/books.ts';
-import { encoded, type Paid, signed } from '../payments/model/signed.ts';
+import { type ClientPayment, encoded, signed } from '../payments/model/signed.ts';
 import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { startSignalbox } from '../support/signalbox.ts';
@@ -98,7 +98,7 @@ test('an offer that was changed anywhere is refused, and nobody is asked: neithe
   }
 }, 30_000);
 
-const AUTHORIZED: Readonly<Record<string, (paid: Paid) => object>> = {
+const AUTHORIZED: Readonly<Record<string, (paid: ClientPayment) => object>> = {
   'another payee': () => ({ to: other.address }),
   'a smaller amount': () => ({ value: '1' }),
   'a greater amount': () => ({ value: '99999999' }),
@@ -195,7 +195,8 @@ test('a payment for one thing buys no other: chat, top-up and keys', async () =>
   const forTopUp = await signed(mine, await stand.quote(topUp, '/v1/wallets/topup'));
   const keys = await stand.quote({}, '/v1/wallets/keys');
   const forKeys = await signed(mine, keys);
-  const at = (path: string, what: unknown, { header }: Paid) => stand.post(path, what, { 'payment-signature': header });
+  const at = (path: string, what: unknown, { header }: ClientPayment) =>
+    stand.post(path, what, { 'payment-signature': header });
   for (const paid of [forTopUp, forKeys]) await expectRefused(() => at(CHAT, body, paid));
   for (const what of [topUp, { usd: 2 }]) {
     for (const paid of [forChat, forKeys]) await expectRefused(() => at('/v1/wallets/topup', what, paid));

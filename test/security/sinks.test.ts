@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
@@ -125,7 +125,7 @@ describe('the store', () => {
     // A room whose tables were not asked about here could keep anything.
     expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
       'src/access/idempotency/table.ts',
-      'src/access/tables.ts',
+      'src/access/key-table.ts',
       'src/learning/tables.ts',
       'src/ledger/schema.ts',
       'src/payments/table.ts',
@@ -168,8 +168,8 @@ describe('the log', () => {
       'src/http/app.ts',
       'src/http/contents.ts',
       'src/http/replay.ts',
-      'src/payments/judge.ts',
       'src/payments/networks.ts',
+      'src/payments/outcome-resolver.ts',
       'src/payments/reconciler.ts',
       'src/payments/service.ts',
       'src/payments/settlements.ts',

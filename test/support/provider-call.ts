@@ -5,7 +5,7 @@ import type { ModelTraits, PreparedProvider, ProviderCall, WireAdapter } from '.
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
 import { openCall } from '../../src/upstream/call.ts';
-import { type Network, network } from '../../src/upstream/connection/network.ts';
+import { network, type UpstreamNetwork } from '../../src/upstream/connection/network.ts';
 import type { UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
 
 export { joinParts } from '../../src/conformance/parts.ts';
@@ -51,7 +51,7 @@ export interface CallOptions {
   readonly adapter?: WireAdapter;
   readonly allowPrivate?: boolean;
   /** Where it looks names up; that of this process if left out. */
-  readonly network?: Network;
+  readonly network?: UpstreamNetwork;
   /** The environment, for its proxies. */
   readonly env?: Readonly<Record<string, string>>;
 }

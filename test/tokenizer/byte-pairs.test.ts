@@ -5,15 +5,15 @@ import fc from 'fast-check';
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
-import { countTokens, readRanks, type Vocabulary } from '../../src/tokenizer/byte-pairs.ts';
+import { countTokens, readRanks, type TokenVocabulary } from '../../src/tokenizer/byte-pairs.ts';
 import { effort } from '../deep/effort.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 
-/** The counts of another implementation are the truth here. */
+/** Another implementation gives the true counts. */
 const { runs, seed } = effort('tokens', 1_000, 100_000);
 
-const vocabulary = (name: string, pieces: RegExp): Vocabulary => {
+const vocabulary = (name: string, pieces: RegExp): TokenVocabulary => {
   const file = new URL(import.meta.resolve(`gpt-tokenizer/data/${name}.tiktoken`));
   return { ranks: readRanks(readFileSync(file, 'utf8')), pieces };
 };
@@ -43,17 +43,17 @@ describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
     while (!step.done) step = counting.next();
     return step.value;
   };
-  /** What a text counts for standing somewhere. */
+  /** The count that a text adds anywhere in another. */
   const seam = count('');
 
-  test('are as many as another implementation makes, for any text; special tokens count as text', () => {
+  test('equal another implementation’s count for any text; special tokens count as text', () => {
     fc.assert(
       fc.property(anyText, (text) => count(text) - seam === truth(text)),
       { numRuns: runs, seed },
     );
   });
 
-  test('of texts side by side are never more than of each alone', () => {
+  test('of adjacent texts are never more than the sum of both', () => {
     fc.assert(
       fc.property(anyText, anyText, fc.constantFrom('', '\n', ': '), (a, b, between) => {
         expect(truth(a + between + b)).toBeLessThanOrEqual(count(a) + count(b) + truth(between));
@@ -62,7 +62,7 @@ describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
     );
   });
 
-  test('of a piece too long to be merged at once are never too few, and soon counted', async () => {
+  test('of a piece too long to merge at once are never too few, and counted quickly', async () => {
     for (const unit of ['a', 'qzx', ' ', '中文字', 'สวัสดี', '=-']) {
       const text = unit.repeat(6_000 / unit.length);
       expect(count(text)).toBeGreaterThanOrEqual(truth(text));
@@ -70,7 +70,7 @@ describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
     await inTime(2_000, () => count('a'.repeat(100_000)));
   });
 
-  test('are counted in steps that are short, whatever the text', async () => {
+  test('are counted in short steps, whatever the text', async () => {
     for (const text of ['qzx'.repeat(30_000), 'word '.repeat(20_000), '\n'.repeat(100_000)]) {
       const longest = await leastOf(100, () => {
         const counting = countTokens(text, own);

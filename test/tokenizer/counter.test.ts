@@ -22,7 +22,7 @@ afterAll(() => expect(errors).toEqual([]));
 const truth = (text: string) => countTokens(text, { disallowedSpecial: new Set() });
 
 describe('a count', () => {
-  test('of no more than a million characters is given within a second or not at all, and never holds up the event loop', async () => {
+  test('of up to a million characters is given within a second or not at all, and never blocks the event loop', async () => {
     const hostile = Array.from({ length: 20 }, (_, at) => String.fromCharCode(97 + at).repeat(100_000));
     // The promise is a second; machines are busy at times. Counting here would hold the loop for seconds.
     const held = await leastOf(1_000, async () => {
@@ -42,7 +42,7 @@ describe('a count', () => {
     });
     expect(held).toBeLessThan(1_000);
     expect(await counter.count('o200k_base', ['x'.repeat(600_000), 'x'.repeat(400_001)])).toBeNull();
-    // Whoever comes next is served.
+    // The next count is served.
     expect(await counter.count('o200k_base', ['Still here'])).toBeGreaterThanOrEqual(truth('Still here'));
   });
 
@@ -53,11 +53,11 @@ describe('a count', () => {
     await Promise.all(long);
   });
 
-  test('is made by another worker when one has ended, and not at all where none can begin', async () => {
+  test('is made by another worker when one has ended, and not at all where none can start', async () => {
     const Real = globalThis.Worker;
     const begun: Worker[] = [];
-    const told: string[] = [];
-    const own = createTokenCounter((message) => told.push(message));
+    const errors: string[] = [];
+    const own = createTokenCounter((message) => errors.push(message));
     try {
       globalThis.Worker = class extends Real {
         constructor(...given: ConstructorParameters<typeof Real>) {
@@ -67,7 +67,7 @@ describe('a count', () => {
       };
       expect(await own.count('o200k_base', ['x'])).toBeGreaterThan(0);
       begun[0]!.terminate();
-      await waitFor(async () => told.length > 0);
+      await waitFor(async () => errors.length > 0);
       expect(await own.count('o200k_base', ['x'])).toBeGreaterThan(0);
       expect(begun).toHaveLength(2);
       globalThis.Worker = new Proxy(Real, {
@@ -75,9 +75,9 @@ describe('a count', () => {
           throw new Error('no more threads');
         },
       });
-      const other = createTokenCounter((message) => told.push(message));
+      const other = createTokenCounter((message) => errors.push(message));
       expect(await other.count('o200k_base', ['x'])).toBeNull();
-      expect(told.at(-1)).toContain('no more threads');
+      expect(errors.at(-1)).toContain('no more threads');
     } finally {
       globalThis.Worker = Real;
       begun[1]?.terminate();
@@ -122,7 +122,7 @@ function rendered(messages: readonly ChatMessage[], between: string, escapesTool
   return `${preamble}${messages.map((one) => `### ${one.role}\n${body(one)}\n\n`).join('')}### assistant\n`;
 }
 
-test('a counted bound is never below the tokens of the whole conversation, however it is written', async () => {
+test('a counted bound is never below the tokens of the whole conversation, in any form', async () => {
   let tighter = 0;
   await fc.assert(
     fc.asyncProperty(

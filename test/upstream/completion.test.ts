@@ -2,16 +2,16 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { plainUsage } from '../../src/core/usage.ts';
-import { Completion } from '../../src/upstream/completion.ts';
+import { AnswerCompletion } from '../../src/upstream/completion.ts';
 
 const said = (choice: number, text = 'x'): StreamPart => ({ type: 'text', choice, text });
 const finish = (choice: number): StreamPart => ({ type: 'finish', choice, reason: 'stop', raw: 'stop' });
 const usage = (tokens: number): StreamPart => ({ type: 'usage', usage: plainUsage(tokens, tokens) });
 const failure: StreamPart = { type: 'failure', failure: { kind: 'server', message: 'no' } };
 
-/** What is kept of these parts, and how it stands behind the last that was read. */
+/** The kept parts, and the state after the last one that was read. */
 function follow(choices: number, parts: readonly StreamPart[]) {
-  const completion = new Completion(choices);
+  const completion = new AnswerCompletion(choices);
   const kept: StreamPart[] = [];
   let read = 0;
   for (const part of parts) {
@@ -22,14 +22,14 @@ function follow(choices: number, parts: readonly StreamPart[]) {
 }
 
 describe('an answer', () => {
-  test('ends with the usage behind the last finish, not with one before it', () => {
+  test('ends with the usage after the last finish, not with one before it', () => {
     const parts = [said(0), usage(1), finish(0), usage(2), said(1), finish(1), usage(3), usage(4)];
     const { completion, kept, read } = follow(2, parts);
     expect([read, completion.complete]).toEqual([7, true]);
     expect(kept).toEqual(parts.slice(0, 7));
   });
 
-  test('is whole once every choice has finished: no noise behind that breaks it', () => {
+  test('is complete once every choice has finished: later noise does not break it', () => {
     for (const noise of [failure, said(0), said(5), finish(0)]) {
       const { completion, kept, read } = follow(1, [said(0), finish(0), noise, usage(1)]);
       expect([read, completion.complete, completion.failure]).toEqual([4, true, null]);
@@ -37,7 +37,7 @@ describe('an answer', () => {
     }
   });
 
-  test('is broken by a failure, and by a choice that was not asked for', () => {
+  test('is broken by a failure, and by a choice that was not requested', () => {
     expect(follow(1, [said(0), failure, said(0)])).toMatchObject({
       read: 2,
       completion: { failure: { kind: 'server' } },
@@ -48,13 +48,13 @@ describe('an answer', () => {
     }
   });
 
-  test('has begun with its first content, whatever comes next', () => {
+  test('has started with its first content, whatever follows', () => {
     expect(follow(2, [usage(1)]).completion.started).toBe(false);
     expect(follow(2, [said(0), usage(1), said(1)]).completion.started).toBe(true);
     expect(follow(2, [said(1), finish(1), finish(1), usage(1)]).completion.started).toBe(true);
   });
 
-  test('of any number of choices says nothing of one behind its finish, and loses nothing before', () => {
+  test('of any number of choices drops parts after a choice’s finish, and none before', () => {
     const part = fc.oneof(
       fc.record({ choice: fc.nat(2), text: fc.string() }).map(({ choice, text }) => said(choice, text)),
       fc.nat(2).map(finish),

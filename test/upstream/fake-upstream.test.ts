@@ -69,7 +69,7 @@ describe('the official OpenAI client understands the fake upstream', () => {
   });
 });
 
-describe('whatever the dialect', () => {
+describe('in every dialect', () => {
   const asked = {
     openai: ['/chat/completions', { model: 'm', messages, stream: true }],
     anthropic: ['/messages', { model: 'm', max_tokens: 100, messages, stream: true }],

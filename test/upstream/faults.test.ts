@@ -11,7 +11,7 @@ import {
   textIn,
 } from '../support/provider-call.ts';
 
-/** What no well-behaved server does, byte by byte: `test/fault` plays the same and more through the whole gateway. */
+/** Servers that violate HTTP, byte by byte. `test/fault` runs the same and more through the whole gateway. */
 let upstream: RawUpstream | undefined;
 afterEach(() => upstream?.stop());
 
@@ -29,7 +29,7 @@ const events = (content: string) => event({ content }) + event({}, 'stop', { usa
 
 const isStream = ({ body }: RawRequest) => body.stream === true;
 
-/** A response of HTTP, with the length of its body stated. */
+/** An HTTP response with a content-length. */
 function http(status: string, headers: readonly string[], body: string | Uint8Array): Uint8Array {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const head = [`HTTP/1.1 ${status}`, ...headers, `content-length: ${bytes.length}`];
@@ -53,26 +53,26 @@ async function bothOf(answer: (request: RawRequest) => Uint8Array, options: Call
 }
 
 describe('before an answer', () => {
-  test('any number of 1xx is passed over', async () => {
+  test('any number of 1xx responses is skipped', async () => {
     const hints = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(20);
     for (const { text } of await bothOf((asked) => Buffer.concat([Buffer.from(hints), good(asked, 'after all')]))) {
       expect(text).toBe('after all');
     }
   });
 
-  test('101 is a failure: nobody asked for another protocol', async () => {
+  test('101 is a failure: no other protocol was requested', async () => {
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n';
     for (const { failure, sent } of await bothOf(() => Buffer.from(switching))) {
       expect([failure?.kind, sent]).toEqual(['connect', true]);
     }
   });
 
-  test.each(['idle', 'used'] as const)('a connection that was kept may be dead when %s', async (when) => {
+  test.each(['idle', 'used'] as const)('a kept connection may be dead when %s', async (when) => {
     const seen: number[] = [];
     upstream = await startRawUpstream(async (line, request) => {
       seen.push(request.nth);
       if (request.nth === 2) return line.reset();
-      // An answer that is faster than the end of its request costs the connection.
+      // An answer that ends before its request closes the connection.
       await Bun.sleep(20);
       await line.write(good(request, 'alive'));
       if (when === 'idle') setTimeout(() => line.end(), 20);
@@ -83,14 +83,14 @@ describe('before an answer', () => {
       await Bun.sleep(60);
       const { text, failure, sent } = await play({ call });
       expect(sent).toBe(true);
-      // A server that closed in time is not asked on that connection; of one that did not, nobody knows what it has read.
+      // A connection closed in time is not reused. Otherwise it is unknown how much the server read.
       if (when === 'idle') expect([text, seen]).toEqual(['alive', [1, 1]]);
       else expect([failure?.kind, seen]).toEqual(['connect', [1, 2]]);
       await Bun.sleep(60);
     }
   });
 
-  test('a redirect is a failure, and its address stays unused and unsaid', async () => {
+  test('a redirect is a failure, and its address is neither used nor shown', async () => {
     let elsewhere = 0;
     const trap = await startRawUpstream(() => elsewhere++);
     const location = `location: http://127.0.0.1:${trap.port}/v1/chat/completions`;
@@ -118,12 +118,12 @@ describe('before an answer', () => {
 });
 
 describe('an answer', () => {
-  test('of HTML is none, and its end is not waited for', async () => {
+  test('of HTML is a failure, without waiting for its end', async () => {
     const head =
       'HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: 9999\r\n\r\n<html>data: {}';
     for (const { failure, ms } of await bothOf(() => Buffer.from(head))) {
       expect(failure).toEqual({ kind: 'malformed', message: 'the answer is a page of HTML' });
-      // Its end would be waited for until a deadline of five seconds.
+      // Waiting for its end would take until the deadline of five seconds.
       expect(ms).toBeLessThan(4_000);
     }
   });
@@ -148,7 +148,7 @@ describe('an answer', () => {
     }
   });
 
-  test('with a byte order mark, with CRLF, comments and what follows [DONE] is read', async () => {
+  test('with a byte order mark, CRLF, comments and data after [DONE] is read', async () => {
     const stream = `: hi\r\n${events('good').replaceAll('\n', '\r\n')}data: [DONE]\r\n\r\n${events(' and more')}data: junk\n\n`;
     const answers = await bothOf((asked) =>
       http('200 OK', [isStream(asked) ? SSE_TYPE : JSON_TYPE], `\ufeff${isStream(asked) ? stream : reply('good')}`),
@@ -156,12 +156,12 @@ describe('an answer', () => {
     for (const { text, failure } of answers) expect([text, failure]).toEqual(['good', undefined]);
   });
 
-  test('in bad UTF-8 is read with U+FFFD in its place', async () => {
+  test('in invalid UTF-8 is read with U+FFFD in its place', async () => {
     const spoil = (asked: RawRequest) => good(asked, 'a~b').map((byte) => (byte === 0x7e ? 0xff : byte));
     for (const { text, failure } of await bothOf(spoil)) expect([text, failure]).toEqual(['a\ufffdb', undefined]);
   });
 
-  test('with usage said again and again has the last of it', async () => {
+  test('with repeated usage has the last one', async () => {
     const usage = (n: number) =>
       `data: ${JSON.stringify({ choices: [], usage: { ...USAGE, completion_tokens: n } })}\n\n`;
     const [, { parts }] = await bothOf(() =>
@@ -172,11 +172,11 @@ describe('an answer', () => {
       ),
     );
     const said = parts.flatMap((part) => (part.type === 'usage' ? [part.usage.outputTokens] : []));
-    // The first behind the finish ends the answer.
+    // The first usage after the finish ends the answer.
     expect(said).toEqual([1, 5, 7]);
   });
 
-  test('that finishes twice has finished once', async () => {
+  test('that finishes twice counts as finished once', async () => {
     const twice = event({ content: 'a' }) + event({}, 'stop') + event({ content: 'b' }, 'length', { usage: USAGE });
     const [, { parts, text }] = await bothOf(() => http('200 OK', [SSE_TYPE], twice));
     expect(text).toBe('a');
@@ -184,7 +184,7 @@ describe('an answer', () => {
   });
 });
 
-describe('what is compressed', () => {
+describe('a compressed answer', () => {
   const MEGABYTES = 512;
   const bomb = Bun.gzipSync(Buffer.alloc(MEGABYTES << 20, 0x20));
 
@@ -223,23 +223,23 @@ describe('the key', () => {
   });
 });
 
-describe('every wait is bound by the total deadline', () => {
+describe('the total deadline bounds every wait', () => {
   const TOTAL = { totalMs: 80 };
 
-  test('that for the first content', async () => {
+  test('for the first content', async () => {
     upstream = await startRawUpstream((line) => line.write(http('200 OK', [SSE_TYPE], ': waiting').subarray(0, -1)));
     const { failure, ms } = await play(TOTAL);
     expect(failure?.kind).toBe('timeout');
-    // Far below what the first content alone may take.
+    // Far below the deadline for the first content.
     expect(ms).toBeLessThan(4_000);
   });
 
-  test('that for usage behind the finish, of an answer that is whole', async () => {
+  test('for usage after the finish of a complete answer', async () => {
     upstream = await startRawUpstream((line) => {
       line.write(`HTTP/1.1 200 OK\r\n${SSE_TYPE}\r\ncontent-length: 100000\r\n\r\n`);
       line.write(event({ content: 'a' }) + event({}, 'stop'));
     });
-    // What usage is waited for where there is time.
+    // The wait for usage without a deadline.
     const { text, failure } = await inTime(1_000, () => play(TOTAL));
     expect([text, failure]).toEqual(['a', undefined]);
   });
@@ -261,7 +261,7 @@ test('a caller who reads slowly in the middle of an answer is not an idle upstre
   expect([textIn(parts), failureIn(parts)]).toEqual(['x'.repeat(20), undefined]);
 });
 
-test('the last line of newline-delimited JSON counts without its end', async () => {
+test('the last line of newline-delimited JSON is read without its line end', async () => {
   const lines = (events('Hi').match(/\{.*\}/g) ?? []).join('\n');
   upstream = await startRawUpstream((line) =>
     line.write(http('200 OK', ['content-type: application/x-ndjson'], lines)),
@@ -270,14 +270,14 @@ test('the last line of newline-delimited JSON counts without its end', async () 
   expect([text, failure, parts.at(-1)?.type]).toEqual(['Hi', undefined, 'usage']);
 });
 
-test('a letter that is cut at the very end is not passed over', async () => {
+test('a character cut at the very end is not ignored', async () => {
   const lines = (events('Hi').match(/\{.*\}/g) ?? []).join('\n');
   const body = Buffer.concat([Buffer.from(lines), Uint8Array.of(0xc3)]);
   upstream = await startRawUpstream((line) => line.write(http('200 OK', ['content-type: application/x-ndjson'], body)));
   expect((await play()).failure?.kind).toBe('malformed');
 });
 
-test('usage is waited for once, whatever else comes behind the finish', async () => {
+test('the wait for usage starts once, whatever follows the finish', async () => {
   upstream = await startRawUpstream(async (line) => {
     line.write(`HTTP/1.1 200 OK\r\n${SSE_TYPE}\r\nconnection: close\r\n\r\n`);
     line.write(event({ content: 'a' }) + event({}, 'stop'));
@@ -288,11 +288,11 @@ test('usage is waited for once, whatever else comes behind the finish', async ()
   });
   const { text, failure, ms } = await play({ totalMs: 4_000 });
   expect([text, failure]).toEqual(['a', undefined]);
-  // Not until the total deadline.
+  // Well before the total deadline.
   expect(ms).toBeLessThan(3_900);
 });
 
-test('what the adapter reads of a wait goes before the header', async () => {
+test('the adapter’s wait takes precedence over the header', async () => {
   const headers = ['retry-after: 9', JSON_TYPE];
   upstream = await startRawUpstream((line) => line.write(http('429 Too Many Requests', headers, '{}')));
   const failure = { kind: 'rate_limited', message: 'x' } as const;

@@ -5,7 +5,7 @@ import { openTo, partsOf } from '../support/provider-call.ts';
 const upstream = startFakeUpstream();
 afterAll(() => upstream.stop());
 
-/** Of words alone, as those who run a server of their own choose them. */
+/** A key of words, as operators of own servers choose them. */
 const KEY = 'our-house-provider-passphrase';
 
 test.each([

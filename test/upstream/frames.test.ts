@@ -39,7 +39,7 @@ describe('server-sent events', () => {
     ]);
   });
 
-  test('without their blank line are not dispatched: they may be cut', () => {
+  test('without their blank line are not dispatched: they may be incomplete', () => {
     expect(sse('data: a\n\ndata: {"half":')).toEqual(data('a'));
     expect(sse('data: a\n\ndata: b\n')).toEqual(data('a'));
   });
@@ -71,17 +71,17 @@ describe('server-sent events', () => {
 });
 
 describe('newline-delimited JSON', () => {
-  test('gives a frame a line, the last without its end too', () => {
+  test('gives one frame per line, also for a last line without its end', () => {
     const text = '{"a":1}\n\r\n{"b":"ü"}\r\n{"c":3}';
     expect(framesOf([encoder.encode(text)], frameParser('ndjson'))).toEqual(data('{"a":1}', '{"b":"ü"}', '{"c":3}'));
   });
 });
 
-test('lines of white space alone are no frames', () => {
+test('blank lines are not frames', () => {
   expect(frameParser('ndjson').push('{"a":1}\n \t\n{"b":2}\n')).toEqual(data('{"a":1}', '{"b":2}'));
 });
 
-test('a frame may be as large as allowed and no larger, unfinished or not, however the text comes', () => {
+test('the size limit applies to finished and unfinished frames, however the text is split', () => {
   const MAX = 30;
   const lines = fc.array(fc.tuple(fc.constantFrom('data:', ':'), fc.integer({ min: 0, max: 32 })), { minLength: 1 });
   const law = fc.property(lines, fc.boolean(), fc.integer({ min: 1, max: 80 }), (list, isWhole, piece) => {
@@ -127,7 +127,7 @@ const streams = fc
   .array(fc.tuple(line, ending), { maxLength: 12 })
   .map((lines) => lines.map(([[field, rest], end]) => field + rest.join('') + end).join(''));
 
-/** That any split of a stream's bytes gives the same frames. */
+/** Any split of a stream's bytes gives the same frames. */
 const anySplit = (kind: 'sse' | 'ndjson', parse: (chunks: readonly Uint8Array[]) => Frame[]) =>
   fc.property(streams, fc.array(fc.nat(400), { maxLength: 12 }), (text, cuts) => {
     const bytes = encoder.encode(text);
@@ -144,7 +144,7 @@ describe('any split of the bytes gives the same frames', () => {
     );
   });
 
-  /** Each makes a mistake that a parser could really make; the property must see it. */
+  /** Realistic mistakes of a parser, which the property must detect. */
   const mutants: Record<string, (chunks: readonly Uint8Array[]) => Frame[]> = {
     'decodes each piece for itself': (chunks) => {
       const parser = frameParser('sse');
@@ -157,7 +157,7 @@ describe('any split of the bytes gives the same frames', () => {
     },
   };
 
-  test.each(Object.entries(mutants))('and a parser that %s is found out', (_, mutant) => {
+  test.each(Object.entries(mutants))('a parser that %s fails', (_, mutant) => {
     expect(fc.check(anySplit('sse', mutant), { seed, numRuns: 2_000 }).failed).toBe(true);
   });
 });

@@ -56,7 +56,7 @@ describe('a header that an adapter sets', () => {
     expect(names.sort()).toEqual(OURS);
   });
 
-  test('never changes ours, whatever case it is written in', () => {
+  test('never overrides ours, in any letter case', () => {
     const caseOf = (name: string) =>
       fc
         .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
@@ -73,7 +73,7 @@ describe('a header that an adapter sets', () => {
 });
 
 describe('the key', () => {
-  test('goes where the adapter says, and nowhere else', () => {
+  test('goes only into the adapter’s header', () => {
     const headers = headersOf({}, { auth: { header: 'x-api-key', prefix: '' } });
     expect(headers.get('x-api-key')).toBe('sk-1');
     expect(headers.get('authorization')).toBeNull();
@@ -84,7 +84,7 @@ describe('the key', () => {
   });
 });
 
-test('the host is named where fetch is not given the name', () => {
+test('the host header has the name where fetch gets an address', () => {
   expect(headersOf({}, {}, 'https://api.example:8443/v1').get('host')).toBe('api.example:8443');
   expect(headersOf({}, {}, 'https://api.example/v1').get('host')).toBe('api.example');
   expect(headersOf({}, {}, 'http://192.0.2.1:80/v1').get('host')).toBeNull();

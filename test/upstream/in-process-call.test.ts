@@ -18,10 +18,10 @@ function open(answer: InProcessAdapter['answer'], deadlines: Partial<Deadlines> 
   return openCall(target, providerCall(), { ...DEADLINES, ...deadlines }, performance.now() + totalMs);
 }
 
-describe('an answer made in-process', () => {
-  test('comes at its own pace, what is due together in one batch', async () => {
+describe('an in-process answer', () => {
+  test('keeps its own pace, with simultaneous parts in one batch', async () => {
     const started = performance.now();
-    // A busy machine may come late to the first pause, and then to both: so the second is long.
+    // The second pause is long, because a busy machine may be late for the first.
     const call = open(() => [pause(20), say('a'), say('b'), pause(500), say('c'), FINISH, USAGE]);
     expect(await call.read()).toEqual([say('a'), say('b')]);
     expect(await call.read()).toEqual([say('c'), FINISH, USAGE]);
@@ -46,7 +46,7 @@ describe('an answer made in-process', () => {
     expect(performance.now() - started).toBeLessThan(4_000);
   });
 
-  test('ends at an abort, even amid a pause, and its adapter is told', async () => {
+  test('ends at an abort, even during a pause, and its adapter is notified', async () => {
     let returned = false;
     const call = open(function* () {
       try {
@@ -64,7 +64,7 @@ describe('an answer made in-process', () => {
     expect(returned).toBe(true);
   });
 
-  test('without a finish, or with a throw, is a failure after what was said', async () => {
+  test('without a finish, or with a throw, is a failure after the parts before it', async () => {
     const cut = await partsOf(open(() => [say('a')]));
     expect(cut[0]).toEqual(say('a'));
     expect(failureIn(cut)?.kind).toBe('cut');
@@ -77,7 +77,7 @@ describe('an answer made in-process', () => {
     expect(failureIn(thrown)).toEqual({ kind: 'server', message: 'the adapter failed' });
   });
 
-  test('without end or pause does not hold the deadline up', async () => {
+  test('without end or pause does not delay the deadline', async () => {
     const call = open(
       function* () {
         yield FINISH;

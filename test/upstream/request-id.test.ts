@@ -4,7 +4,7 @@ import { requestIdOf } from '../../src/upstream/request-id.ts';
 const KEY = 'topsecretkey42';
 const idIn = (headers: Record<string, string>) => requestIdOf(new Headers(headers), KEY);
 
-describe('the provider’s name of a request', () => {
+describe('the provider’s request ID', () => {
   test.each([
     ['x-request-id', 'req_1a2b'],
     ['request-id', 'req_011CT3xgr1oV8B9YvDbBMeQx'],
@@ -17,7 +17,7 @@ describe('the provider’s name of a request', () => {
     expect(idIn({ [header]: id })).toBe(id);
   });
 
-  test('is null where there is none', () => {
+  test('is null without one', () => {
     expect(idIn({ 'content-type': 'text/plain' })).toBeNull();
   });
 

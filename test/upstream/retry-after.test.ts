@@ -27,7 +27,7 @@ const anthropic = (limit: string, remaining: string, reset: string) => ({
   [`anthropic-${limit}-reset`]: reset,
 });
 
-describe('of a 429 without it, the limit that is used up says when it starts anew', () => {
+describe('without the header, the exhausted limit of a 429 gives the wait', () => {
   test.each<[Record<string, string>, number | undefined]>([
     [openai('requests', '0', '1s'), 1_000],
     [openai('tokens', '0', '6m0s'), 360_000],
@@ -52,7 +52,7 @@ describe('of a 429 without it, the limit that is used up says when it starts ane
     expect(retryAfterMs(new Headers(headers), NOW, 429)).toBe(ms as number);
   });
 
-  test('and of another status it says nothing', () => {
+  test('for another status it gives none', () => {
     expect(retryAfterMs(new Headers(openai('requests', '0', '1s')), NOW, 500)).toBeUndefined();
   });
 });

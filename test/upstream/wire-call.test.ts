@@ -55,7 +55,7 @@ describe('a good answer', () => {
     expect(streamed.call.sent).toBe(true);
   });
 
-  test('is asked for with headers built from nothing', async () => {
+  test('is requested with our own headers only', async () => {
     await play({}, { apiKey: 'sk-1' });
     const { headers, path } = upstream.requests[0]!;
     expect(path).toBe('/v1/chat/completions');
@@ -69,18 +69,18 @@ describe('a good answer', () => {
     });
   });
 
-  test('in JSON is read as such though a stream was asked for, and the reverse', async () => {
+  test('is read by its content type: JSON for a stream request, and the reverse', async () => {
     expect(textIn((await play({ form: 'json', text: 'one piece' })).parts)).toBe('one piece');
     expect(textIn((await play({ form: 'sse', text: 'a stream' }, { call: JSON_CALL })).parts)).toBe('a stream');
   });
 
-  test('of several choices ends when each has finished', async () => {
+  test('of several choices ends when all have finished', async () => {
     const { parts, failure } = await play({ text: 'x' }, { call: providerCall({ n: 3 }) });
     expect(failure).toBeUndefined();
     expect(parts.filter((part) => part.type === 'finish').map((part) => part.choice)).toEqual([0, 1, 2]);
   });
 
-  test('comes in batches, one for each network read', async () => {
+  test('gives one batch per network read', async () => {
     const many = Array.from({ length: 500 }, (_, i) => `${i} `);
     upstream.next({ raw: [many.map((content) => chunk({ content })).join('') + chunk({}, 'stop', { usage: USAGE })] });
     const call = openTo(upstream.url);
@@ -94,7 +94,7 @@ describe('a good answer', () => {
     expect(batches).toBeLessThan(20);
   });
 
-  test('that is compressed, though identity was asked for, is refused unread', async () => {
+  test('that is compressed against our request is refused unread', async () => {
     const raw = [Bun.gzipSync(chunk({ content: 'zip' }) + chunk({}, 'stop'))];
     for (const coding of ['gzip', 'br, gzip', 'rot13']) {
       for (const call of [providerCall(), JSON_CALL]) {
@@ -104,7 +104,7 @@ describe('a good answer', () => {
     }
   });
 
-  test('survives letters split between writes', async () => {
+  test('survives characters split between writes', async () => {
     const bytes = new TextEncoder().encode(chunk({ content: 'ü💡' }) + chunk({}, 'stop'));
     const raw = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
     expect(textIn((await play({ raw })).parts)).toBe('ü💡');
@@ -112,10 +112,10 @@ describe('a good answer', () => {
 });
 
 describe('the end of a stream', () => {
-  test('comes with finish and usage: neither [DONE] nor the socket is waited for', async () => {
+  test('comes with finish and usage, without waiting for [DONE] or the socket', async () => {
     const seen = upstream.aborted;
     let played = 0;
-    // A wait for usage would take a second each time.
+    // Waiting for usage would take a second each time.
     await inTime(1_000, async () => {
       expect((await play({ keepOpen: true, done: false })).failure).toBeUndefined();
       played++;
@@ -130,7 +130,7 @@ describe('the end of a stream', () => {
     expect(upstream.aborted).toBe(seen);
   });
 
-  test('is clean without usage, a second after the finish at the latest', async () => {
+  test('is clean without usage, at most a second after the finish', async () => {
     expect((await play({ usage: 'missing' })).failure).toBeUndefined();
     const { failure, ms } = await play({ usage: 'missing', keepOpen: true });
     expect(failure).toBeUndefined();
@@ -165,7 +165,7 @@ describe('the end of a stream', () => {
     expect(failure).toBeUndefined();
   });
 
-  test('says everything once: a second finish and what follows it are dropped', async () => {
+  test('repeats nothing: a second finish and all after it are dropped', async () => {
     const raw = [chunk({ content: 'a' }, 'stop'), chunk({ content: 'b' }), chunk({}, 'length'), 'data: junk\n\n'];
     const { parts } = await play({ raw });
     expect(parts).toEqual([
@@ -174,7 +174,7 @@ describe('the end of a stream', () => {
     ]);
   });
 
-  test('takes the usage behind the finish over a running count before it', async () => {
+  test('prefers the usage after the finish to a running count before it', async () => {
     const usage = (n: number) => ({ usage: { prompt_tokens: 3, completion_tokens: n } });
     const raw = [chunk({ content: 'a' }, null, usage(1)), chunk({}, 'stop'), `data: ${JSON.stringify(usage(2))}\n\n`];
     const { parts } = await play({ raw });
@@ -182,7 +182,7 @@ describe('the end of a stream', () => {
   });
 });
 
-describe('a 200 that is no answer', () => {
+describe('a 200 that is not an answer', () => {
   test.each<[string, Behaviour, string]>([
     ['an error body', { raw: ['{"error":{"message":"busy","type":"overloaded_error"}}'], form: 'json' }, 'overloaded'],
     ['an error in the stream', { raw: ['data: {"error":{"message":"x","code":429}}\n\n'] }, 'rate_limited'],
@@ -273,7 +273,7 @@ describe('no connection', () => {
     expect(call.sent).toBe(false);
   });
 
-  test('an address of no http scheme is not called', async () => {
+  test('an address that is not http is not called', async () => {
     for (const url of [null, 'file:///etc/passwd', 'ftp://x']) {
       const call = openTo(url);
       expect(failureIn(await partsOf(call))?.kind).toBe('connect');
@@ -281,7 +281,7 @@ describe('no connection', () => {
     }
   });
 
-  test('TLS asked of a plain server', async () => {
+  test('TLS to a plain server', async () => {
     const call = openTo(upstream.url.replace('http:', 'https:'));
     expect(failureIn(await partsOf(call))?.kind).toBe('connect');
     expect(call.sent).toBe(false);
@@ -317,7 +317,7 @@ describe('deadlines', () => {
     const result = await play(behaviour, options);
     expect(result.failure).toMatchObject({ kind: 'timeout' });
     expect(result.ms).toBeGreaterThanOrEqual(ms - 2);
-    // Far below the five seconds of the deadlines that a test does not set.
+    // Far below the default deadlines of five seconds.
     expect(result.ms).toBeLessThan(ms + 2_000);
     await waitFor(() => upstream.aborted === seen + 1);
     return result;
@@ -342,14 +342,14 @@ describe('deadlines', () => {
     await within({ text, betweenChunksMs: 5 }, { totalMs: 80, deadlines: { idleMs: 50 } }, 80);
   });
 
-  test('JSON shows nothing before its end: only the total deadline binds it', async () => {
+  test('JSON has only the total deadline', async () => {
     const slow = { headersAfterMs: 60 };
     const deadlines = { firstTokenMs: 20, idleMs: 20 };
     expect((await play(slow, { call: JSON_CALL, deadlines })).failure).toBeUndefined();
     await within({ hang: 'headers' }, { call: JSON_CALL, totalMs: 60 }, 60);
   });
 
-  test('that have passed already send nothing', async () => {
+  test('that have passed send nothing', async () => {
     const call = openTo(upstream.url, { totalMs: -1 });
     expect(failureIn(await partsOf(call))?.kind).toBe('timeout');
     expect(call.sent).toBe(false);

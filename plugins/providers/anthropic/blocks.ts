@@ -3,25 +3,25 @@ import { isObject, type Json, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailOf, type Thought } from './state.ts';
 
-/** Blocks of an answer that are being read at once, at most; they come one after the other. */
+/** The most open blocks of an answer; normally they are sequential. */
 const OPEN_MAX = 64;
-/** Calls of one answer at most, as in OpenAI's dialect. */
+/** The most calls of one answer, as in OpenAI's dialect. */
 const CALLS_MAX = 512;
-/** Characters of one thought and its signature at most; it is kept until its end. Answers have a million tokens at most. */
+/** The most characters of a thought and its signature, kept until its end. Answers have at most a million tokens. */
 const THOUGHT_MAX = 8_388_608;
 
-type Open =
+type OpenBlock =
   | { readonly type: 'call'; readonly index: number; readonly input: unknown; isFed: boolean }
   | { readonly type: 'thought'; text: string; signature: string; readonly chars: number; readonly calls: number };
 
-/** Reads the content of one answer, block by block: a whole block is read like one that begins and ends. */
+/** Reads the content blocks of one answer. An unstreamed block is a start followed by a stop. */
 export class BlockReader {
-  readonly #open = new Map<unknown, Open>();
+  readonly #open = new Map<unknown, OpenBlock>();
   #chars = 0;
   #calls = 0;
   #thoughts = 0;
 
-  /** `at` is the block's place in the answer. */
+  /** @param at the block's index in the answer */
   start(at: unknown, block: unknown, parts: StreamPart[]): void {
     if (!isObject(block)) return;
     if (block.type === 'text') this.#text(block.text, parts);
@@ -30,7 +30,7 @@ export class BlockReader {
     else if (this.#open.size >= OPEN_MAX) parts.push(malformed('the answer has too many blocks at once'));
     else if (block.type === 'tool_use') this.#call(at, block, parts);
     else {
-      const thought: Open = { type: 'thought', text: '', signature: '', chars: this.#chars, calls: this.#calls };
+      const thought: OpenBlock = { type: 'thought', text: '', signature: '', chars: this.#chars, calls: this.#calls };
       this.#open.set(at, thought);
       this.#think(thought, block, parts);
     }
@@ -48,11 +48,11 @@ export class BlockReader {
     const open = this.#open.get(at);
     this.#open.delete(at);
     if (open?.type === 'thought') this.#signed(open, parts);
-    // Some servers give the whole input at the start.
+    // Some servers send the whole input at the start.
     else if (open && !open.isFed && hasMembers(open.input)) feed(open, JSON.stringify(open.input), parts);
   }
 
-  /** Ends the blocks that the upstream has not. */
+  /** Ends the blocks that the upstream left open. */
   end(parts: StreamPart[]): void {
     for (const at of [...this.#open.keys()]) this.stop(at, parts);
   }
@@ -80,7 +80,7 @@ export class BlockReader {
       });
   }
 
-  #think(thought: Extract<Open, { type: 'thought' }>, piece: Json, parts: StreamPart[]): void {
+  #think(thought: Extract<OpenBlock, { type: 'thought' }>, piece: Json, parts: StreamPart[]): void {
     const text = textOf(piece.thinking);
     thought.text += text;
     thought.signature += textOf(piece.signature);
@@ -88,7 +88,7 @@ export class BlockReader {
     else if (text !== '') parts.push({ type: 'reasoning', choice: 0, text });
   }
 
-  #signed({ text, signature, chars, calls }: Extract<Open, { type: 'thought' }>, parts: StreamPart[]): void {
+  #signed({ text, signature, chars, calls }: Extract<OpenBlock, { type: 'thought' }>, parts: StreamPart[]): void {
     if (signature === '') return;
     this.#state({ block: { type: 'thinking', thinking: text, signature }, chars, calls }, parts);
   }
@@ -103,7 +103,7 @@ export class BlockReader {
   }
 }
 
-function feed(call: Extract<Open, { type: 'call' }>, text: string, parts: StreamPart[]): void {
+function feed(call: Extract<OpenBlock, { type: 'call' }>, text: string, parts: StreamPart[]): void {
   if (text === '') return;
   call.isFed = true;
   parts.push({ type: 'tool-call', choice: 0, index: call.index, arguments: text });

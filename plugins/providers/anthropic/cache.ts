@@ -1,15 +1,15 @@
 import { isObject, type Json } from '../json.ts';
 import type { Notes } from '../notes.ts';
 
-/** A block of a request. */
+/** A content block of a request. */
 export type Block = Json;
 
-/** Cached up to here, for five minutes. */
+/** A cache breakpoint, for five minutes. */
 const MARK = { type: 'ephemeral' } as const;
-/** Breakpoints of one request at most. */
+/** The most breakpoints of one request. */
 const MARKS_MAX = 4;
 
-/** Puts the breakpoints of the prompt cache. To be asked in the API's order: tools, system, messages. */
+/** Sets the breakpoints of the prompt cache. Call in the API's order: tools, system, messages. */
 export class CacheMarks {
   readonly #notes: Notes;
   #count = 0;
@@ -18,32 +18,32 @@ export class CacheMarks {
     this.#notes = notes;
   }
 
-  /** True where the caller says what to cache. */
-  get byCaller(): boolean {
+  /** True if the caller set a breakpoint. */
+  get setByCaller(): boolean {
     return this.#count > 0;
   }
 
-  /** The block with the mark of what it was made of: a part, a message, a tool, or the request, whose path is empty. */
+  /** Copies the mark of the block's owner: a part, message, tool, or the request, whose path is empty. */
   keep<T extends Block>(block: T, owner: Json, path: string): T {
-    const asked = owner.cache_control;
-    if (!isObject(asked) || block.cache_control !== undefined) return block;
+    const requested = owner.cache_control;
+    if (!isObject(requested) || block.cache_control !== undefined) return block;
     const field = path === '' ? 'cache_control' : `${path}.cache_control`;
     if (this.#count === MARKS_MAX) {
       this.#notes.drop(field);
       return block;
     }
     this.#count++;
-    // An hour is written at another price than the one that the catalog has.
-    if (asked.ttl === '1h') this.#notes.drop(`${field}.ttl`);
-    return marked(block);
+    // The catalog has no price for a write of an hour.
+    if (requested.ttl === '1h') this.#notes.drop(`${field}.ttl`);
+    return addMark(block);
   }
 }
 
-export function marked<T extends Block>(block: T): T {
+export function addMark<T extends Block>(block: T): T {
   return { ...block, cache_control: MARK };
 }
 
-/** The same list, its last element marked. */
-export function lastMarked(blocks: readonly Block[]): readonly Block[] {
-  return blocks.map((block, at) => (at === blocks.length - 1 ? marked(block) : block));
+/** The list with its last element marked. */
+export function markLast(blocks: readonly Block[]): readonly Block[] {
+  return blocks.map((block, at) => (at === blocks.length - 1 ? addMark(block) : block));
 }

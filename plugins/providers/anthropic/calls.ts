@@ -1,26 +1,23 @@
 import type { ChatMessage } from 'signalbox/plugin';
-import { answeredId, argumentsOf, callsIn, OwnIds } from '../calls.ts';
+import { argumentsOf, callsIn, resultCallId, UniqueIds } from '../calls.ts';
 import type { Block } from './cache.ts';
 
-/** Characters of an ID that are looked at: no provider's is longer, and a caller's may be megabytes. */
+/** The most characters of an ID that are read: no provider's is longer, and a caller's may be megabytes. */
 const READ_MAX = 256;
 
-/**
- * The calls of a conversation, under IDs that the API takes: other providers' have other letters, and repeat. The same
- * conversation always gets the same ones.
- */
-export class Calls {
+/** The calls of a conversation, with IDs that the API accepts: other providers' differ and repeat. Deterministic. */
+export class ToolUses {
   readonly #names = new Set<string>();
-  readonly #ids = new OwnIds();
-  /** By the caller's ID, those of its latest message's calls that wait for their result. */
+  readonly #ids = new UniqueIds();
+  /** By the caller's ID: calls of the latest message with this ID that await their result. */
   readonly #waiting = new Map<string, string[]>();
 
-  /** The tools called, each once. */
+  /** The names of the called tools. */
   get names(): readonly string[] {
     return [...this.#names];
   }
 
-  /** The calls that an assistant's message makes. */
+  /** The calls of an assistant's message. */
   madeBy(message: ChatMessage): Block[] {
     const calls = callsIn(message);
     for (const { id } of calls) this.#waiting.set(id, []);
@@ -32,13 +29,13 @@ export class Calls {
     });
   }
 
-  /** Which call a message answers, in the order of the calls where several share an ID; undefined for none that waits. */
+  /** The call that a message answers, in order where several share an ID; undefined if none awaits a result. */
   answeredBy(message: ChatMessage): string | undefined {
-    const id = answeredId(message);
+    const id = resultCallId(message);
     return id === undefined ? undefined : this.#waiting.get(id)?.shift();
   }
 }
 
-/** An ID of letters, digits, underscores and hyphens. */
+/** The ID in letters, digits, underscores and hyphens. */
 const plain = (id: string): string =>
   id.replace(/[^a-zA-Z0-9_-]/gu, (char) => `_${char.codePointAt(0)?.toString(16)}_`) || 'call';

@@ -5,7 +5,7 @@ import type { Block, CacheMarks } from './cache.ts';
 
 type Content = ChatMessage['content'];
 
-/** Anthropic's name of each kind of image that it reads. */
+/** Anthropic's media type for each supported kind of image. */
 const IMAGES: ReadonlyMap<string, string> = new Map([
   ['image/jpeg', 'image/jpeg'],
   ['image/jpg', 'image/jpeg'],
@@ -15,35 +15,35 @@ const IMAGES: ReadonlyMap<string, string> = new Map([
 ]);
 const TEXTS = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript))$/;
 
-/** Where a message stands in the request, and what its translation needs. */
-export interface Place {
+/** A message's path in the request, and the notes and cache marks of its translation. */
+export interface MessageContext {
   readonly path: string;
   readonly notes: Notes;
   readonly marks: CacheMarks;
 }
 
-/** The content of a user, or of a tool, as blocks. */
-export function blocksOf(content: Content, place: Place): Block[] {
+/** The content of a user or tool message, as blocks. */
+export function blocksOf(content: Content, context: MessageContext): Block[] {
   if (typeof content === 'string') return textBlock(content);
   return (content ?? []).flatMap((part, at) => {
-    const inner = { ...place, path: `${place.path}.content[${at}]` };
-    return partBlock(part, inner).map((block) => place.marks.keep(block, part, inner.path));
+    const inner = { ...context, path: `${context.path}.content[${at}]` };
+    return partBlock(part, inner).map((block) => context.marks.keep(block, part, inner.path));
   });
 }
 
-/** The content of who may only write, as blocks. */
-export function textBlocksOf(content: Content, place: Place): Block[] {
-  refuseOthers(content, place);
-  return blocksOf(content, place);
+/** Text-only content, as blocks. */
+export function textBlocksOf(content: Content, context: MessageContext): Block[] {
+  refuseOthers(content, context);
+  return blocksOf(content, context);
 }
 
-/** The same in one piece. */
-export function writtenIn(content: Content, place: Place): string {
-  refuseOthers(content, place);
+/** Text-only content, as one string. */
+export function plainTextOf(content: Content, context: MessageContext): string {
+  refuseOthers(content, context);
   return typeof content === 'string' ? content : (content ?? []).map(textOfPart).join('');
 }
 
-/** A block of text; none where it is blank, which the API refuses. */
+/** A text block; none for blank text, which the API refuses. */
 export function textBlock(text: string): Block[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
@@ -51,29 +51,32 @@ export function textBlock(text: string): Block[] {
 const textOfPart = (part: ContentPart): string =>
   part.type === 'text' ? part.text : part.type === 'refusal' ? part.refusal : '';
 
-function refuseOthers(content: Content, { path, notes }: Place): void {
+function refuseOthers(content: Content, { path, notes }: MessageContext): void {
   for (const [at, { type }] of (typeof content === 'string' ? [] : (content ?? [])).entries()) {
     if (type === 'text' || type === 'refusal') continue;
     notes.refuse(`${path}.content[${at}]`, 'is no text: the API takes other things from users and tools alone');
   }
 }
 
-function partBlock(part: ContentPart, place: Place): Block[] {
+function partBlock(part: ContentPart, context: MessageContext): Block[] {
   switch (part.type) {
     case 'text':
     case 'refusal':
       return textBlock(textOfPart(part));
     case 'image_url':
-      return imageBlock(part.image_url, place);
+      return imageBlock(part.image_url, context);
     case 'file':
-      return fileBlock(part.file, place);
+      return fileBlock(part.file, context);
     case 'input_audio':
-      place.notes.refuse(`${place.path}.input_audio`, 'cannot be sent: the API takes no audio');
+      context.notes.refuse(`${context.path}.input_audio`, 'cannot be sent: the API takes no audio');
       return [];
   }
 }
 
-function imageBlock(image: { readonly url: string; readonly detail?: string }, { path, notes }: Place): Block[] {
+function imageBlock(
+  image: { readonly url: string; readonly detail?: string },
+  { path, notes }: MessageContext,
+): Block[] {
   if (image.detail !== undefined && image.detail !== 'auto') notes.drop(`${path}.image_url.detail`);
   if (/^https:/i.test(image.url)) return [{ type: 'image', source: { type: 'url', url: image.url } }];
   const inline = inlineData(image.url);
@@ -93,7 +96,7 @@ const base64Image = (mediaType: string, data: string): Block => ({
 
 type FileOf = Extract<ContentPart, { type: 'file' }>['file'];
 
-function fileBlock({ file_data: data = '', filename }: FileOf, { path, notes }: Place): Block[] {
+function fileBlock({ file_data: data = '', filename }: FileOf, { path, notes }: MessageContext): Block[] {
   const inline = inlineData(data);
   const source = inline && documentSource(inline.mediaType, inline.base64);
   if (source) return [{ type: 'document', source, ...(filename && { title: filename }) }];
@@ -109,7 +112,7 @@ function documentSource(mediaType: string, base64: string): Block | null {
   return text === null ? null : { type: 'text', media_type: 'text/plain', data: text };
 }
 
-/** The text behind base64; null for what is none. */
+/** Decodes base64 text; null if invalid. */
 function decoded(base64: string): string | null {
   try {
     return new TextDecoder().decode(Uint8Array.fromBase64(base64));

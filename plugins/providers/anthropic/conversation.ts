@@ -1,32 +1,32 @@
 import type { ChatMessage } from 'signalbox/plugin';
 import type { Json } from '../json.ts';
 import type { Block } from './cache.ts';
-import { Calls } from './calls.ts';
-import { blocksOf, type Place, textBlock, textBlocksOf, writtenIn } from './content.ts';
+import { ToolUses } from './calls.ts';
+import { blocksOf, type MessageContext, plainTextOf, textBlock, textBlocksOf } from './content.ts';
+import { MessagesBuilder, type MessageTurn } from './messages-builder.ts';
 import { isThought, type Thought, thoughtsIn } from './state.ts';
 import { isToolName } from './tools.ts';
-import { type Turn, Turns } from './turns.ts';
 
-export interface Conversation {
+export interface AnthropicPrompt {
   readonly system: readonly Block[];
-  readonly turns: readonly Turn[];
-  /** Names of the tools that it calls. */
+  readonly turns: readonly MessageTurn[];
+  /** The names of the called tools. */
   readonly called: readonly string[];
 }
 
-/** The messages as the API has them. `inline`: the model takes system messages amid them. */
+/** Translates the messages. @param inline the model accepts system messages between others */
 export function conversationOf(
   messages: readonly ChatMessage[],
   inline: boolean,
-  tools: Omit<Place, 'path'>,
-): Conversation {
-  const turns = new Turns(inline);
-  const calls = new Calls();
+  tools: Omit<MessageContext, 'path'>,
+): AnthropicPrompt {
+  const turns = new MessagesBuilder(inline);
+  const calls = new ToolUses();
   for (const [at, message] of messages.entries()) {
-    const place = { ...tools, path: `messages[${at}]` };
-    // There is no place for who of several speaks. A function's name is that of its call.
-    if (message.name !== undefined && message.role !== 'function') place.notes.drop(`${place.path}.name`);
-    addMessage(message, turns, calls, place);
+    const context = { ...tools, path: `messages[${at}]` };
+    // The API has no names of speakers. A function's name is that of its call.
+    if (message.name !== undefined && message.role !== 'function') context.notes.drop(`${context.path}.name`);
+    addMessage(message, turns, calls, context);
   }
   const { unanswered, ...conversation } = turns.end();
   if (unanswered !== null) tools.notes.refuse(unanswered, 'makes a call of a tool that no message after it answers');
@@ -35,41 +35,41 @@ export function conversationOf(
   return { ...conversation, called: calls.names };
 }
 
-function addMessage(message: ChatMessage, turns: Turns, calls: Calls, place: Place): void {
+function addMessage(message: ChatMessage, turns: MessagesBuilder, calls: ToolUses, context: MessageContext): void {
   const { role, content } = message;
-  if (role === 'assistant') turns.answer(assistantBlocks(message, calls, place), place.path);
-  else if (role === 'user') turns.say(withMark(blocksOf(content, place), message, place));
+  if (role === 'assistant') turns.answer(assistantBlocks(message, calls, context), context.path);
+  else if (role === 'user') turns.say(withMark(blocksOf(content, context), message, context));
   else if (role === 'system' || role === 'developer') {
-    turns.instruct(withMark(textBlocksOf(content, place), message, place));
+    turns.instruct(withMark(textBlocksOf(content, context), message, context));
   } else {
     const id = calls.answeredBy(message);
-    const blocks = blocksOf(content, place);
+    const blocks = blocksOf(content, context);
     const result = { type: 'tool_result', tool_use_id: id, ...(blocks.length > 0 && { content: blocks }) };
-    // What answers no call is said as it is.
-    if (turns.awaits(id)) turns.result(place.marks.keep(result, message, place.path));
-    else turns.say(withMark(blocks, message, place));
+    // A result without a call becomes user content.
+    if (turns.awaits(id)) turns.result(context.marks.keep(result, message, context.path));
+    else turns.say(withMark(blocks, message, context));
   }
 }
 
-/** A mark on a message is one on its last block. Thoughts take none. */
-function withMark(blocks: readonly Block[], owner: Json, { marks, path }: Place): Block[] {
+/** Moves a message's mark to its last block. Thoughts accept none. */
+function withMark(blocks: readonly Block[], owner: Json, { marks, path }: MessageContext): Block[] {
   const last = blocks.length - 1;
   return blocks.map((block, at) => (at === last && !isThought(block) ? marks.keep(block, owner, path) : block));
 }
 
-function assistantBlocks(message: ChatMessage, calls: Calls, place: Place): Block[] {
+function assistantBlocks(message: ChatMessage, calls: ToolUses, context: MessageContext): Block[] {
   const made = calls.madeBy(message);
   const thoughts = thoughtsIn(message);
   const refusal = message.refusal ?? '';
   if (thoughts.length === 0) {
-    return withMark([...textBlocksOf(message.content, place), ...textBlock(refusal), ...made], message, place);
+    return withMark([...textBlocksOf(message.content, context), ...textBlock(refusal), ...made], message, context);
   }
   const parts = typeof message.content === 'string' ? [] : (message.content ?? []);
   const owner = [message, ...parts].find((each: Json) => each.cache_control != null) ?? message;
-  return withMark(inPlace(thoughts, writtenIn(message.content, place) + refusal, made), owner, place);
+  return withMark(inPlace(thoughts, plainTextOf(message.content, context) + refusal, made), owner, context);
 }
 
-/** Thoughts, text and calls in the order in which they came. A thought that was cut off behind them is refused, and left out. */
+/** Restores the order of thoughts, text and calls. Omits a trailing thought, which the API refuses. */
 function inPlace(thoughts: readonly Thought[], text: string, calls: readonly Block[]): Block[] {
   const blocks: Block[] = [];
   let chars = 0;

@@ -1,8 +1,8 @@
 import type { ProviderFailure } from 'signalbox/plugin';
-import { type Kind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
+import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
 import { isObject, type Json, parseJson, textOf } from '../json.ts';
 
-const TYPES: ReadonlyMap<string, Kind> = new Map([
+const TYPES: ReadonlyMap<string, FailureKind> = new Map([
   ['invalid_request_error', 'rejected'],
   ['authentication_error', 'auth'],
   ['billing_error', 'auth'],
@@ -16,7 +16,7 @@ const TYPES: ReadonlyMap<string, Kind> = new Map([
   ['overloaded_error', 'overloaded'],
 ]);
 
-/** Codes of a 400 that is about the account, not about the request. */
+/** Codes of a 400 that concerns the account, not the request. */
 const OF_ACCOUNT: ReadonlySet<string> = new Set([
   'organization_on_hold',
   'organization_type_not_supported',
@@ -25,7 +25,7 @@ const OF_ACCOUNT: ReadonlySet<string> = new Set([
   'cmek_key_disabled',
   'cmek_key_network_blocked',
 ]);
-/** The same by their words, at the beginning only: a refusal may quote a prompt. */
+/** The same by message, at its start only: a refusal may quote a prompt. */
 const ABOUT_ACCOUNT =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
 const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
@@ -38,15 +38,15 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
   return { kind: kindOf(error, status), message: oneLine(words) || `status ${status}`, status };
 }
 
-/** Reads an `error` that came where an answer was due: in a 200 or amid a stream. */
+/** Reads an `error` in place of an answer: in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
   const fields = isObject(error) ? error : {};
   const words = textOf(fields.message) || textOf(fields.type);
   return { kind: kindOf(fields, null), message: oneLine(words) || 'the upstream reported an error' };
 }
 
-/** `status` is null where the answer had begun. */
-function kindOf(error: Json, status: number | null): Kind {
+/** @param status null if the answer had begun */
+function kindOf(error: Json, status: number | null): FailureKind {
   const kind = kindOfStatus(status ?? 500, TYPES.get(textOf(error.type)));
   if (kind !== 'rejected') return kind;
   const words = textOf(error.message).slice(0, READ_MAX);

@@ -11,7 +11,7 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['refusal', 'content_filter'],
 ]);
 
-/** How a message ended, and why it was refused; nothing while it has not. An unknown reason means an ordinary stop. */
+/** The finish of a message and the reason of a refusal; empty before its end. An unknown reason is a normal stop. */
 export function finishOf(message: Json): StreamPart[] {
   const raw = textOf(message.stop_reason);
   if (raw === '') return [];

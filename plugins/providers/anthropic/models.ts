@@ -1,70 +1,70 @@
-/** A line of models, as their names say it. */
-type Line = 'haiku' | 'sonnet' | 'opus' | 'fable' | 'mythos';
+/** A model family, by its name. */
+type ModelLine = 'haiku' | 'sonnet' | 'opus' | 'fable' | 'mythos';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Since which version of each line something is so; 406 stands for 4.6. From Anthropic's pages `thinking-troubleshooting`,
+ * The version of each line from which a rule applies; 406 means 4.6. From Anthropic's pages `thinking-troubleshooting`,
  * `thinking`, `effort`, `mid-conversation-system-messages`, `structured-outputs` and `errors`, as of November 2026.
  */
 const SINCE = {
-  /** Thinks as much as it finds fit, by `effort`; before, it wants a budget of tokens. */
+  /** Adaptive thinking, by `effort`; earlier versions need a token budget. */
   adaptive: { haiku: 505, sonnet: 406, opus: 406, fable: 0, mythos: 0 },
-  /** Thinks unless told not to. */
-  thinksUnasked: { haiku: 505, sonnet: 500, opus: 500, fable: 0, mythos: 0 },
-  /** Cannot be told not to think. */
+  /** Thinks unless disabled. */
+  thinksByDefault: { haiku: 505, sonnet: 500, opus: 500, fable: 0, mythos: 0 },
+  /** Thinking cannot be disabled. */
   alwaysThinks: { haiku: NEVER, sonnet: 505, opus: 505, fable: 0, mythos: 0 },
-  /** Can be told to write but short notes between calls of tools. */
+  /** Can limit thinking to short notes between tool calls. */
   betweenTools: { haiku: NEVER, sonnet: 505, opus: NEVER, fable: NEVER, mythos: NEVER },
-  /** Has the effort `xhigh`. */
+  /** Supports the effort `xhigh`. */
   xhigh: { haiku: 505, sonnet: 500, opus: 407, fable: 0, mythos: 500 },
   /** Refuses temperature, top_p and top_k. */
   fixedSampling: { haiku: 505, sonnet: 500, opus: 407, fable: 0, mythos: 0 },
-  /** Cannot be made to call a tool. */
-  unforced: { haiku: NEVER, sonnet: 505, opus: 505, fable: 501, mythos: 501 },
-  /** Takes system messages amid a conversation. */
+  /** Cannot be forced to call a tool. */
+  noForcedTools: { haiku: NEVER, sonnet: 505, opus: 505, fable: 501, mythos: 501 },
+  /** Accepts system messages within a conversation. */
   inlineSystem: { haiku: 505, sonnet: 505, opus: 408, fable: 0, mythos: 500 },
-  /** Refuses a conversation that ends with an answer of its own. */
+  /** Refuses a conversation that ends with an assistant's turn. */
   endsWithUser: { haiku: 505, sonnet: 406, opus: 406, fable: 0, mythos: 0 },
-  /** Answers in a given JSON schema, and keeps strictly to those of tools. */
+  /** Supports JSON schemas for answers, and strict ones for tools. */
   jsonSchema: { haiku: 405, sonnet: 405, opus: 401, fable: 0, mythos: 0 },
-} as const satisfies Readonly<Record<string, Readonly<Record<Line, number>>>>;
+} as const satisfies Readonly<Record<string, Readonly<Record<ModelLine, number>>>>;
 
-type Rule = keyof typeof SINCE;
-const RULES = Object.keys(SINCE) as Rule[];
-export type Rules = Readonly<Record<Rule, boolean>>;
+type RuleName = keyof typeof SINCE;
+const RULES = Object.keys(SINCE) as RuleName[];
+export type ModelRules = Readonly<Record<RuleName, boolean>>;
 
-/** `claude-opus-4-8`, `claude-opus-4-20250514`, `claude-3-5-sonnet-20241022`, and as other hosts write them. */
+/** `claude-opus-4-8`, `claude-opus-4-20250514`, `claude-3-5-sonnet-20241022`, and other hosts' spellings. */
 const NAME = /claude-(?:(\d{1,2})(?:[-.](\d{1,2}))?-)?([a-z]+)(?:-(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?)?/;
 
-/** By name, of models that were asked: every request asks anew. Only as many as policies name. */
-const known = new Map<string, Rules>();
+/** Caches the rules by model name. Only as many as policies name. */
+const rulesByName = new Map<string, ModelRules>();
 
-/** What the model of this name takes. One that is not Claude is taken for an early one that does what the catalog says. */
-export function rulesOf(upstream: string): Rules {
-  let found = known.get(upstream);
-  if (!found) {
-    found = readRules(upstream);
-    known.set(upstream, found);
+/** The rules of a model by its upstream name. Another vendor's model is treated as an early one. */
+export function rulesOf(upstream: string): ModelRules {
+  let cached = rulesByName.get(upstream);
+  if (!cached) {
+    cached = readRules(upstream);
+    rulesByName.set(upstream, cached);
   }
-  return found;
+  return cached;
 }
 
-function readRules(upstream: string): Rules {
+function readRules(upstream: string): ModelRules {
   const [name, before, minorBefore, word = '', behind, minorBehind] = NAME.exec(upstream.toLowerCase()) ?? [];
   if (name === undefined) return rules((rule) => rule === 'jsonSchema');
-  // A line yet unknown is taken to be as strict as the strictest.
+  // An unknown family gets the strictest rules.
   const line = isLine(word) ? word : 'fable';
   const major = before ?? behind;
   const version = major ? Number(major) * 100 + Number(minorBefore ?? minorBehind ?? 0) : unnumbered(upstream);
   return rules((rule) => version >= SINCE[rule][line]);
 }
 
-/** A preview came before every version; any other name without one means the latest. */
+/** A preview precedes every version; any other name without a version means the latest. */
 const unnumbered = (upstream: string): number => (/preview/i.test(upstream) ? 0 : Number.MAX_SAFE_INTEGER);
 
-const isLine = (word: string): word is Line => Object.hasOwn(SINCE.adaptive, word);
+const isLine = (word: string): word is ModelLine => Object.hasOwn(SINCE.adaptive, word);
 
-function rules(holds: (rule: Rule) => boolean): Rules {
-  return Object.fromEntries(RULES.map((rule) => [rule, holds(rule)])) as Rules;
+function rules(holds: (rule: RuleName) => boolean): ModelRules {
+  return Object.fromEntries(RULES.map((rule) => [rule, holds(rule)])) as ModelRules;
 }

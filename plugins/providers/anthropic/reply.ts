@@ -6,7 +6,7 @@ import { failureOfError } from './failure.ts';
 import { finishOf } from './finish.ts';
 import { readUsage } from './usage.ts';
 
-/** Reads an answer that came in one piece, into the parts that a stream of it would give. */
+/** Reads an unstreamed answer into the parts that a stream of it would give. */
 export function readReply(body: string): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];

@@ -1,14 +1,14 @@
 import type { ChatRequest, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
 import { answerSchema } from '../answer-schema.ts';
 import { Notes } from '../notes.ts';
-import { type Block, CacheMarks, lastMarked, marked } from './cache.ts';
-import { type Conversation, conversationOf } from './conversation.ts';
-import { type Rules, rulesOf } from './models.ts';
-import { structured } from './schema.ts';
+import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
+import { type AnthropicPrompt, conversationOf } from './conversation.ts';
+import type { MessageTurn } from './messages-builder.ts';
+import { type ModelRules, rulesOf } from './models.ts';
+import { structuredSchema } from './schema.ts';
 import { isThought } from './state.ts';
-import { type Thinking, thinkingFor } from './thinking.ts';
-import { declared, toolChoiceOf, toolsOf } from './tools.ts';
-import type { Turn } from './turns.ts';
+import { type ThinkingConfig, thinkingFor } from './thinking.ts';
+import { declarationsOf, toolChoiceOf, toolsOf } from './tools.ts';
 
 export interface RequestSettings {
   readonly prompt_cache: 'auto' | 'by_caller';
@@ -16,7 +16,7 @@ export interface RequestSettings {
 
 const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
 
-/** The least top_p that the API takes from who lets a model think. */
+/** The lowest top_p that the API accepts with thinking. */
 const THOUGHTFUL_TOP_P = 0.95;
 
 /** Builds `POST /messages`. */
@@ -29,11 +29,11 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
   const whole = marks.keep({}, call.extras, '');
   const tools = toolsOf(request, rules.jsonSchema, notes, marks);
   const conversation = conversationOf(request.messages, rules.inlineSystem, { notes, marks });
-  const turns = ending(conversation.turns, rules, notes);
+  const turns = withoutTrailingBlanks(conversation.turns, rules, notes);
   const choice = toolChoiceOf(request);
   const isForced = choice?.type === 'any' || choice?.type === 'tool';
-  const thinking = thinkingFor(call, rules, !isForced && beginsOrGoesOn(turns));
-  if (!thinking.heeded) notes.drop('reasoning_effort');
+  const thinking = thinkingFor(call, rules, !isForced && canStartThinking(turns));
+  if (!thinking.honored) notes.drop('reasoning_effort');
   const hasTools = tools.length > 0;
   const output = outputOf(request, thinking, notes);
   const body = {
@@ -41,8 +41,8 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
     ...whole,
     model: call.upstream,
     max_tokens: call.outputCap,
-    ...cached(settings, marks.byCaller, { tools, system: conversation.system, turns }, request),
-    ...(hasTools ? choice && { tool_choice: choice } : undeclared(conversation)),
+    ...promptFields(settings, marks.setByCaller, { tools, system: conversation.system, turns }, request),
+    ...(hasTools ? choice && { tool_choice: choice } : historyTools(conversation)),
     ...samplingOf(call, rules, thinking, notes),
     ...stopOf(request.stop, notes),
     thinking: thinking.config,
@@ -50,45 +50,49 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
     ...(request.user && { metadata: { user_id: request.user } }),
     ...(call.stream && { stream: true }),
   };
-  if (notes.refused !== '') return { kind: 'rejected', message: notes.refused };
+  if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
   return { path: '/messages', headers: HEADERS, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
 interface Prompt {
   readonly tools: readonly Block[];
   readonly system: readonly Block[];
-  readonly turns: readonly Turn[];
+  readonly turns: readonly MessageTurn[];
 }
 
 /**
- * The prompt with the breakpoints of its cache. What is written there costs a quarter more than plain input, so unasked
- * only what is likely to come back is written: the whole, which the next turn reads, and what comes before the turns,
- * which other conversations read.
+ * The prompt with its cache breakpoints. A cache write costs a quarter more than plain input, so by default only
+ * prompts that are likely to return are written: the whole, for the next turn, and tools and system, for others.
  */
-function cached({ prompt_cache }: RequestSettings, byCaller: boolean, prompt: Prompt, request: ChatRequest): Block {
+function promptFields(
+  { prompt_cache }: RequestSettings,
+  setByCaller: boolean,
+  prompt: Prompt,
+  request: ChatRequest,
+): Block {
   const { tools, system, turns } = prompt;
   const returns = tools.length > 0 || request.messages.some(({ role }) => role === 'assistant');
-  const unasked = prompt_cache === 'auto' && !byCaller && returns;
+  const automatic = prompt_cache === 'auto' && !setByCaller && returns;
   const inSystem = system.length > 0;
   return {
-    ...(tools.length > 0 && { tools: unasked && !inSystem ? lastMarked(tools) : tools }),
-    ...(inSystem && { system: unasked ? lastMarked(system) : system }),
+    ...(tools.length > 0 && { tools: automatic && !inSystem ? markLast(tools) : tools }),
+    ...(inSystem && { system: automatic ? markLast(system) : system }),
     messages: turns.map(({ role, content }) => ({ role, content })),
-    ...(unasked && marked({})),
+    ...(automatic && addMark({})),
   };
 }
 
-/** Tools that the conversation calls although the request has none. */
-function undeclared({ called }: Conversation): Block {
-  return called.length > 0 ? { tools: declared(called), tool_choice: { type: 'none' } } : {};
+/** Declares tools that the history calls although the request has none. */
+function historyTools({ called }: AnthropicPrompt): Block {
+  return called.length > 0 ? { tools: declarationsOf(called), tool_choice: { type: 'none' } } : {};
 }
 
-/** The turns, fit for an answer to follow: the models that go on from a beginning of theirs want no blanks behind it. */
-function ending(turns: readonly Turn[], rules: Rules, notes: Notes): readonly Turn[] {
+/** Trims the turns' end: models that continue an answer refuse trailing blanks. */
+function withoutTrailingBlanks(turns: readonly MessageTurn[], rules: ModelRules, notes: Notes): readonly MessageTurn[] {
   const last = turns.at(-1);
   if (last?.content.length === 0) notes.refuse('messages', 'say nothing');
   if (last?.role !== 'assistant') return turns;
-  // What came behind it was blank.
+  // Any later message was blank.
   if (rules.endsWithUser) notes.refuse('messages', 'end with an answer, which this model does not go on from');
   const content = last.content.map((block, at) =>
     at === last.content.length - 1 && typeof block.text === 'string' ? { ...block, text: block.text.trimEnd() } : block,
@@ -96,8 +100,8 @@ function ending(turns: readonly Turn[], rules: Rules, notes: Notes): readonly Tu
   return [...turns.slice(0, -1), { ...last, content }];
 }
 
-/** False where thoughts cannot begin: behind a beginning of the answer, or amid calls of tools made without them. */
-function beginsOrGoesOn(turns: readonly Turn[]): boolean {
+/** False where thinking cannot start: after the start of an answer, or within tool calls made without thinking. */
+function canStartThinking(turns: readonly MessageTurn[]): boolean {
   const last = turns.at(-1);
   const before = turns.at(-2);
   if (last?.role === 'assistant') return false;
@@ -105,21 +109,26 @@ function beginsOrGoesOn(turns: readonly Turn[]): boolean {
   return !isAmid || before?.role !== 'assistant' || before.content.slice(0, 1).some(isThought);
 }
 
-/** Temperature, top_p and top_k where they are taken: the first two not together, and hardly by a model that thinks. */
-function samplingOf({ request, extras, model }: ProviderCall, rules: Rules, thinking: Thinking, notes: Notes): Block {
+/** Temperature, top_p and top_k where the API accepts them: the first two not together, and few with thinking. */
+function samplingOf(
+  { request, extras, model }: ProviderCall,
+  rules: ModelRules,
+  thinking: ThinkingConfig,
+  notes: Notes,
+): Block {
   const isFixed = !model.acceptsTemperature || rules.fixedSampling;
   const { temperature, top_p: topP } = request;
   const { top_k: topK } = extras;
   const takesTopP = !isFixed && (thinking.on ? (topP ?? 0) >= THOUGHTFUL_TOP_P : temperature == null);
-  const asked: readonly (readonly [string, unknown, boolean])[] = [
+  const controls: readonly (readonly [string, unknown, boolean])[] = [
     ['temperature', temperature, !isFixed && !thinking.on],
     ['top_p', topP, takesTopP],
     ['top_k', topK, !isFixed && !thinking.on],
   ];
   const sent: Record<string, unknown> = {};
-  for (const [name, value, isTaken] of asked) {
+  for (const [name, value, isAccepted] of controls) {
     if (value == null) continue;
-    if (isTaken) sent[name] = value;
+    if (isAccepted) sent[name] = value;
     else notes.drop(name);
   }
   return sent;
@@ -132,10 +141,14 @@ function stopOf(stop: ChatRequest['stop'], notes: Notes): Block {
   return sequences.length > 0 ? { stop_sequences: sequences } : {};
 }
 
-function outputOf({ response_format: format }: ChatRequest, { effort }: Thinking, notes: Notes): Block | undefined {
+function outputOf(
+  { response_format: format }: ChatRequest,
+  { effort }: ThinkingConfig,
+  notes: Notes,
+): Block | undefined {
   if (format?.type !== 'json_schema') return effort === undefined ? undefined : { effort };
   const schema = answerSchema(format.json_schema, notes);
-  const result = schema === undefined ? { why: 'is left out' } : structured(schema);
+  const result = schema === undefined ? { why: 'is left out' } : structuredSchema(schema);
   if ('schema' in result) return { effort, format: { type: 'json_schema', schema: result.schema } };
   notes.refuse('response_format.json_schema.schema', `${result.why}, which the API cannot hold an answer to`);
   return undefined;

@@ -1,6 +1,6 @@
 import { isObject, type Json, listOf, referenced, textOf } from '../json.ts';
 
-/** Keywords that structured outputs take as they are. */
+/** Keywords that structured outputs accept unchanged. */
 const PLAIN: ReadonlySet<string> = new Set(['title', 'description', 'default', 'type', 'required']);
 const FORMATS: ReadonlySet<unknown> = new Set([
   'date-time',
@@ -14,28 +14,28 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   'ipv6',
   'uuid',
 ]);
-/** Keywords that say nothing about values. */
+/** Keywords that do not constrain values. */
 const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties', 'examples']);
 
-/** Schemas within or behind each other, by references too, at most: a long chain of them would exhaust the stack. */
+/** The deepest nesting of schemas, including references: more would exhaust the stack. */
 const OPEN_MAX = 512;
 
-/** A schema as the API's structured outputs take it, or why it cannot be said in them. */
-export type Structured = { readonly schema: Json } | { readonly why: string };
+/** A schema for the API's structured outputs, or why there is none. */
+export type StructuredSchema = { readonly schema: Json } | { readonly why: string };
 
 /**
- * Objects are closed, as the API wants them; limits that it does not know go into the description, as its own SDKs do.
- * What would then let the model say nothing, or be refused, cannot be said: keys of any name, and recursion.
+ * Translates a schema. Closes objects, as the API requires, and moves unsupported limits into the description, as its
+ * SDKs do. Objects with arbitrary keys and recursion cannot be translated.
  */
-export function structured(schema: Json): Structured {
-  const translation = new Translation(schema);
+export function structuredSchema(schema: Json): StructuredSchema {
+  const translation = new SchemaTranslation(schema);
   const translated = translation.of(schema);
   return translation.why === '' ? { schema: translated } : { why: translation.why };
 }
 
-class Translation {
+class SchemaTranslation {
   readonly #root: Json;
-  /** Schemas that are being translated, one within or behind the other, and those that are done: each is walked once. */
+  /** Schemas in progress and finished ones: each is translated once. */
   readonly #open = new Set<Json>();
   readonly #done = new Map<Json, Json>();
   why = '';
@@ -72,7 +72,7 @@ class Translation {
     return out;
   }
 
-  /** False for a keyword that the API does not know. */
+  /** Returns false for an unsupported keyword. */
   #keyword(out: Record<string, unknown>, keyword: string, value: unknown): boolean {
     if (SILENT.has(keyword)) return true;
     if (PLAIN.has(keyword)) out[keyword] = value;
@@ -102,7 +102,7 @@ class Translation {
     out.additionalProperties = false;
   }
 
-  /** Refuses a reference that leads out of the schema, nowhere, or back to itself. */
+  /** Refuses a reference without a target in the schema, or to itself. */
   #reference(ref: string): string {
     const target = referenced(this.#root, ref);
     if (target === undefined) this.why ||= 'has a $ref to something outside of it';

@@ -6,7 +6,7 @@ import { failureOfError } from './failure.ts';
 import { finishOf } from './finish.ts';
 import { readUsage } from './usage.ts';
 
-/** What of a usage is read. All that an upstream may write there, kept and copied with each event, would hold up everybody. */
+/** The usage members that are kept. Copying arbitrary members for every event would be too slow. */
 const FIGURES = [
   'input_tokens',
   'cache_read_input_tokens',
@@ -15,10 +15,10 @@ const FIGURES = [
   'output_tokens_details',
 ] as const;
 
-/** Reads the events of one stream. Events yet unknown are none of ours: the API may add some. */
+/** Reads the events of one stream. Ignores unknown events: the API may add some. */
 export class EventReader implements StreamReader {
   readonly #blocks = new BlockReader();
-  /** What was told so far: each event tells the sum of some figures. */
+  /** Usage so far: each event reports the running sum of some members. */
   readonly #usage: Record<string, unknown> = {};
   #isOver = false;
 
@@ -27,7 +27,7 @@ export class EventReader implements StreamReader {
     const event = parseJson(frame.data);
     if (!isObject(event)) return [malformed('an event is not a JSON object')];
     const parts: StreamPart[] = [];
-    // Who stands between may send an error by its member alone.
+    // Intermediaries may send an error without a type.
     const type = textOf(event.type) || frame.event || (event.error ? 'error' : '');
     this.#event(type, event, parts);
     return parts;

@@ -1,11 +1,11 @@
 import type { ProviderCall } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
-import type { Rules } from './models.ts';
+import type { ModelRules } from './models.ts';
 
-/** The least budget that the API takes, tokens. */
+/** The API's minimum budget, tokens. */
 const BUDGET_MIN = 1_024;
 
-/** Parts of the output cap that thoughts may take: OpenRouter's, which many callers know. */
+/** The share of the output cap for thinking, by effort: OpenRouter's, which many callers know. */
 const SHARES: ReadonlyMap<string, number> = new Map([
   ['minimal', 0.1],
   ['low', 0.2],
@@ -15,7 +15,7 @@ const SHARES: ReadonlyMap<string, number> = new Map([
   ['max', 0.95],
 ]);
 
-/** OpenAI's efforts in Anthropic's words. */
+/** Anthropic's effort for each of OpenAI's. */
 const EFFORTS: ReadonlyMap<string, string> = new Map([
   ['minimal', 'low'],
   ['low', 'low'],
@@ -25,57 +25,57 @@ const EFFORTS: ReadonlyMap<string, string> = new Map([
   ['max', 'max'],
 ]);
 
-/** Thoughts are hidden by most models unless one asks to read them. */
+/** Most models hide their thinking by default. */
 const ADAPTIVE = { type: 'adaptive', display: 'summarized' } as const;
 
-export interface Thinking {
-  /** The request's `thinking`; left to the model where undefined. */
+export interface ThinkingConfig {
+  /** The request's `thinking`; undefined leaves it to the model. */
   readonly config?: unknown;
   /** The request's `output_config.effort`. */
   readonly effort?: string;
-  /** The model may think, so that sampling cannot be steered. */
+  /** The model may think, which excludes sampling controls. */
   readonly on: boolean;
-  /** False where `reasoning_effort` asks for what cannot be had. */
-  readonly heeded: boolean;
+  /** False where the requested `reasoning_effort` is not possible. */
+  readonly honored: boolean;
 }
 
-/** How much to think. `fits` is false for a request with which thoughts of a set budget cannot go together. */
+/** Translates the effort. @param fits false for a request that excludes thinking with a budget */
 export function thinkingFor(
   { request, extras, model, outputCap }: ProviderCall,
-  rules: Rules,
+  rules: ModelRules,
   fits: boolean,
-): Thinking {
-  const asked = request.reasoning_effort ?? null;
+): ThinkingConfig {
+  const requested = request.reasoning_effort ?? null;
   if (isObject(extras.thinking)) {
-    return { config: extras.thinking, on: extras.thinking.type !== 'disabled', heeded: asked === null };
+    return { config: extras.thinking, on: extras.thinking.type !== 'disabled', honored: requested === null };
   }
-  if (!model.capabilities.includes('reasoning')) return { on: false, heeded: asked === null };
-  return rules.adaptive ? adaptive(asked, rules) : budgeted(asked, outputCap, fits);
+  if (!model.capabilities.includes('reasoning')) return { on: false, honored: requested === null };
+  return rules.adaptive ? adaptiveThinking(requested, rules) : budgetedThinking(requested, outputCap, fits);
 }
 
-function adaptive(asked: string | null, rules: Rules): Thinking {
-  if (asked === 'none') return without(rules);
-  const effort = EFFORTS.get(asked ?? '');
-  const on = rules.thinksUnasked || effort !== undefined;
+function adaptiveThinking(requested: string | null, rules: ModelRules): ThinkingConfig {
+  if (requested === 'none') return disabledThinking(rules);
+  const effort = EFFORTS.get(requested ?? '');
+  const on = rules.thinksByDefault || effort !== undefined;
   return {
     config: on ? ADAPTIVE : undefined,
     effort: effort === 'xhigh' && !rules.xhigh ? 'high' : effort,
     on,
-    heeded: asked === null || effort !== undefined,
+    honored: requested === null || effort !== undefined,
   };
 }
 
-function without(rules: Rules): Thinking {
-  if (rules.betweenTools) return { config: { type: 'between_tools' }, on: true, heeded: true };
-  if (rules.alwaysThinks) return { config: ADAPTIVE, effort: 'low', on: true, heeded: false };
-  return { config: rules.thinksUnasked ? { type: 'disabled' } : undefined, on: false, heeded: true };
+function disabledThinking(rules: ModelRules): ThinkingConfig {
+  if (rules.betweenTools) return { config: { type: 'between_tools' }, on: true, honored: true };
+  if (rules.alwaysThinks) return { config: ADAPTIVE, effort: 'low', on: true, honored: false };
+  return { config: rules.thinksByDefault ? { type: 'disabled' } : undefined, on: false, honored: true };
 }
 
-/** Thoughts count towards the output cap: it must leave as much for the answer as they need at least. */
-function budgeted(asked: string | null, outputCap: number, fits: boolean): Thinking {
-  if (asked === null || asked === 'none') return { on: false, heeded: true };
-  const share = SHARES.get(asked);
-  if (share === undefined || !fits || outputCap < 2 * BUDGET_MIN) return { on: false, heeded: false };
+/** Thinking counts towards the output cap, which must leave at least the minimum budget for the answer. */
+function budgetedThinking(requested: string | null, outputCap: number, fits: boolean): ThinkingConfig {
+  if (requested === null || requested === 'none') return { on: false, honored: true };
+  const share = SHARES.get(requested);
+  if (share === undefined || !fits || outputCap < 2 * BUDGET_MIN) return { on: false, honored: false };
   const budget = Math.max(BUDGET_MIN, Math.floor(outputCap * share));
-  return { config: { type: 'enabled', budget_tokens: budget }, on: true, heeded: true };
+  return { config: { type: 'enabled', budget_tokens: budget }, on: true, honored: true };
 }

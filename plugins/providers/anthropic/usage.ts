@@ -1,7 +1,7 @@
 import { canonicalUsage, type Usage } from 'signalbox/plugin';
 import { isObject, type Json, numberOf } from '../json.ts';
 
-/** Reads a `usage` object; null where it holds no token counts. Whether they can be true is the host's to judge. */
+/** Reads a `usage` object; null without token counts. The host checks their plausibility. */
 export function readUsage(usage: Json): Usage | null {
   const input = numberOf(usage.input_tokens);
   const output = numberOf(usage.output_tokens);

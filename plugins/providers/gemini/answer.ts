@@ -6,21 +6,21 @@ import { failureOfFinish, finishReason } from './finish.ts';
 import { signatureMembers } from './signature.ts';
 import { readUsage } from './usage.ts';
 
-/** Calls of one choice at most, as in OpenAI's dialect. */
+/** The most calls of one choice, as in OpenAI's dialect. */
 const CALLS_MAX = 512;
 
-/** Reads an answer that came in one piece: one response, or the list of those that a stream without `alt=sse` gives. */
+/** Reads an unstreamed answer: one response, or the list from a stream without `alt=sse`. */
 export function readReply(body: string): readonly StreamPart[] {
   const reply = parseJson(body);
-  const reader = new AnswerReader();
+  const reader = new GeminiReader();
   const parts = (Array.isArray(reply) ? reply : [reply]).flatMap((response) => reader.response(response));
   if (parts.every(({ type }) => type === 'usage')) parts.push(malformed('the answer has no candidates'));
   return parts;
 }
 
-/** Reads the responses of one answer: a whole one is read like one large piece of a stream. */
-export class AnswerReader implements StreamReader {
-  /** How many calls each choice has made. */
+/** Reads the responses of one answer. An unstreamed answer is one large piece of a stream. */
+export class GeminiReader implements StreamReader {
+  /** The number of calls of each choice. */
   readonly #calls = new Map<number, number>();
   #responseId = '';
 
@@ -36,7 +36,7 @@ export class AnswerReader implements StreamReader {
     const parts: StreamPart[] = [];
     let failure = blocked(response.promptFeedback);
     for (const candidate of listOf(response.candidates)) failure ??= this.#candidate(candidate, parts);
-    // Behind the finish usage tells the host that the answer is whole; before a failure, that it is billed.
+    // Usage after the finish completes the answer; before a failure it is still billed.
     const usage = readUsage(response.usageMetadata);
     if (usage) parts.push({ type: 'usage', usage });
     if (failure) parts.push({ type: 'failure', failure });
@@ -70,7 +70,7 @@ export class AnswerReader implements StreamReader {
     return null;
   }
 
-  /** Every call comes whole. Models before Gemini 3 give it no ID: the response's keeps it apart from those of other turns. */
+  /** Calls arrive complete. Before Gemini 3 they have no ID: the response's ID distinguishes them across turns. */
   #call(choice: number, call: Json, extra: Json | undefined, parts: StreamPart[]): ProviderFailure | null {
     const name = textOf(call.name);
     if (name === '') return { kind: 'malformed', message: 'a function call has no name' };
@@ -85,7 +85,7 @@ export class AnswerReader implements StreamReader {
   }
 }
 
-/** A prompt that was blocked has no answer: OpenAI's models refuse such requests with a 400, and so does this. */
+/** A blocked prompt has no answer. It becomes a refusal, because OpenAI's models answer it with a 400. */
 function blocked(feedback: unknown): ProviderFailure | null {
   const reason = isObject(feedback) ? textOf(feedback.blockReason) : '';
   if (reason === '' || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(reason)) return null;
@@ -102,7 +102,7 @@ function logprobs(choice: number, result: unknown, parts: StreamPart[]): void {
   if (content.length > 0) parts.push({ type: 'logprobs', choice, content, refusal: [] });
 }
 
-/** A token in OpenAI's shape. Its bytes are not told, and half a character's text would give others. */
+/** A token in OpenAI's shape. Its bytes are unknown: the text of half a character would give others. */
 function tokenOf(candidate: unknown): Json {
   const { token, logProbability } = isObject(candidate) ? candidate : {};
   return { token: textOf(token), logprob: typeof logProbability === 'number' ? logProbability : 0, bytes: null };

@@ -1,15 +1,15 @@
 import type { ProviderFailure } from 'signalbox/plugin';
-import { type Kind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
+import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
 import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
 
 /** By the name of a `google.rpc.Code`. */
-const KINDS: ReadonlyMap<string, Kind> = new Map([
+const KINDS: ReadonlyMap<string, FailureKind> = new Map([
   ['INVALID_ARGUMENT', 'rejected'],
   ['OUT_OF_RANGE', 'rejected'],
   ['UNIMPLEMENTED', 'rejected'],
   ['UNAUTHENTICATED', 'auth'],
   ['PERMISSION_DENIED', 'auth'],
-  // No billing, or a country that is not served: nothing that a caller could mend.
+  // No billing, or an unsupported country: the operator's concern.
   ['FAILED_PRECONDITION', 'auth'],
   ['NOT_FOUND', 'not_found'],
   ['RESOURCE_EXHAUSTED', 'rate_limited'],
@@ -19,15 +19,15 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['ABORTED', 'server'],
 ]);
 
-/** Google calls all of these an invalid argument. */
+/** Google reports all of these as an invalid argument. */
 const CONTEXT = /exceeds the maximum number of tokens|input token count|payload size exceeds/i;
-/** At the beginning only: a refusal may quote a prompt that is about keys. */
+/** At the start only: a refusal may quote a prompt about keys. */
 const KEY = /^\W*API key (?:not valid|not found|expired)/i;
 
-/** ms; the day's quota is not back after the seconds that come with such a refusal. */
+/** Wait for an exhausted daily quota, ms: the seconds in the response are too short. */
 const DAY_WAIT = 3_600_000;
 
-/** Reads an answer outside 2xx: a `google.rpc.Status`, in a list where a stream was asked for without `alt=sse`. */
+/** Reads an answer outside 2xx: a `google.rpc.Status`, in a list for a stream without `alt=sse`. */
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
   const parsed = parseJson(body);
   const whole: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
@@ -35,7 +35,7 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
   return failureOf(error, status, textOf(error.message) || plainText(body) || `status ${status}`);
 }
 
-/** Reads an `error` that came where an answer was due: in a 200 or amid a stream. */
+/** Reads an `error` in place of an answer: in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
   const fields = isObject(error) ? error : {};
   const code = typeof fields.code === 'number' && fields.code >= 400 && fields.code <= 599 ? fields.code : undefined;
@@ -53,14 +53,14 @@ function failureOf(error: Json, status: number | undefined, words: string): Prov
   };
 }
 
-function kindOf(error: Json, status: number | undefined, details: readonly Json[], words: string): Kind {
+function kindOf(error: Json, status: number | undefined, details: readonly Json[], words: string): FailureKind {
   const kind = KINDS.get(textOf(error.status)) ?? kindOfStatus(status ?? 500);
   if (kind !== 'rejected') return kind;
   if (KEY.test(words) || details.some(({ reason }) => textOf(reason).startsWith('API_KEY_'))) return 'auth';
   return CONTEXT.test(words) ? 'context' : 'rejected';
 }
 
-/** How long to stay away, ms, as `RetryInfo` says; longer where `QuotaFailure` tells that a day's quota is used up. */
+/** The wait of `RetryInfo`, ms; longer if `QuotaFailure` reports an exhausted daily quota. */
 function retryAfter(details: readonly Json[]): number | undefined {
   let wait: number | undefined;
   for (const { retryDelay, violations } of details) {

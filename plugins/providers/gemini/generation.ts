@@ -1,9 +1,7 @@
-/** What differs from one generation of models to the next, by the provider's own name of the model. */
-
-/** The name without the prefix that may stand before it. */
+/** The model's name without an optional prefix. */
 export const bareName = (upstream: string): string => upstream.replace(/^models\//, '');
 
-/** True from this version on. `gemini-flash-latest` and its like have no number and mean the newest; other families are none. */
+/** Whether the model has at least this version. `gemini-flash-latest` and the like mean the newest. */
 export function isFrom(upstream: string, major: number, minor = 0): boolean {
   const version = /^gemini-(?:(\d+)(?:\.(\d+))?)?/.exec(bareName(upstream));
   if (!version) return false;
@@ -12,18 +10,18 @@ export function isFrom(upstream: string, major: number, minor = 0): boolean {
 }
 
 /**
- * True for models that ignore temperature and top_p (Google says that later ones will refuse them), and that refuse to go
- * on from an answer of their own.
+ * Whether the model ignores temperature and top_p (Google says that later models will refuse them). Such a model also
+ * refuses to continue an answer.
  */
-export const isFixed = (upstream: string): boolean =>
+export const hasFixedSampling = (upstream: string): boolean =>
   isFrom(upstream, 3, 6) || bareName(upstream).startsWith('gemini-3.5-flash-lite');
 
-/** From least to most; what stands beyond the last column of the table below means that column. */
+/** Ascending. Efforts beyond the last column of the table below use that column. */
 const EFFORTS: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 /**
- * How `none`, `minimal`, `low`, `medium` and `high` are said: a level by its name, or a budget in tokens. The budgets are
- * those of Google's own OpenAI endpoint. What a model cannot do is rounded to what it can: most cannot stop thinking.
+ * The level, or the budget in tokens, for `none`, `minimal`, `low`, `medium` and `high`. The budgets are those of
+ * Google's OpenAI endpoint. An unsupported effort is rounded: most models cannot stop thinking.
  */
 const THINKING: readonly (readonly [RegExp, readonly (string | number)[]])[] = [
   [/^gemini-2\.5-pro/, [128, 1_024, 1_024, 8_192, 24_576]],
@@ -33,7 +31,7 @@ const THINKING: readonly (readonly [RegExp, readonly (string | number)[]])[] = [
   [/(?:)/, ['LOW', 'LOW', 'LOW', 'MEDIUM', 'HIGH']],
 ];
 
-/** `thinkingConfig` for an effort, or for none asked for; null for an effort that nobody knows. Thoughts come with it. */
+/** `thinkingConfig` for an effort, if any; null for an unknown one. Requests the thoughts. */
 export function thinkingConfig(upstream: string, effort: string | null | undefined): object | null {
   if (effort == null) return { includeThoughts: true };
   const at = Math.min(EFFORTS.indexOf(effort), 4);

@@ -5,7 +5,7 @@ import type { Notes } from '../notes.ts';
 
 type Content = ChatMessage['content'];
 
-/** The parts of a message's content; empty texts, which Gemini refuses, are left out. */
+/** The parts of a message's content, without empty texts, which Gemini refuses. */
 export function partsOf(content: Content, path: string, notes: Notes): Json[] {
   if (typeof content === 'string') return textPart(content);
   return (content ?? []).flatMap((part, at) => {
@@ -14,7 +14,7 @@ export function partsOf(content: Content, path: string, notes: Notes): Json[] {
   });
 }
 
-/** The same for who may only write. */
+/** The parts of text-only content. */
 export function textsOf(content: Content, path: string, notes: Notes): Json[] {
   for (const [at, { type }] of (typeof content === 'string' ? [] : (content ?? [])).entries()) {
     if (type === 'text' || type === 'refusal') continue;
@@ -23,7 +23,7 @@ export function textsOf(content: Content, path: string, notes: Notes): Json[] {
   return partsOf(content, path, notes);
 }
 
-/** Gemini caches unasked: hints of what to cache have no place. */
+/** Drops a cache hint: Gemini caches implicitly. */
 export function dropHint(owner: Json, path: string, notes: Notes): void {
   if (owner.cache_control != null) notes.drop(`${path}.cache_control`);
 }
@@ -41,16 +41,16 @@ function partOf(part: ContentPart, path: string, notes: Notes): Json[] {
     case 'input_audio':
       return audioPart(part.input_audio, `${path}.input_audio`, notes);
     case 'file': {
-      const made = dataPart(part.file.file_data ?? '', '');
-      if (!made) notes.refuse(`${path}.file.file_data`, 'is no base64 data: URL of a PDF, a text, an image or a sound');
-      return made ?? [];
+      const data = dataPart(part.file.file_data ?? '', '');
+      if (!data) notes.refuse(`${path}.file.file_data`, 'is no base64 data: URL of a PDF, a text, an image or a sound');
+      return data ?? [];
     }
   }
 }
 
 /**
- * What Google does not fetch, but knows: files that anybody uploaded with our key, whose absence is a 403 besides, and
- * videos, which are billed by the second and by no bound for images.
+ * Addresses that Google resolves itself: files uploaded with our key by anybody, whose absence is a 403, and videos,
+ * which are billed by the second and escape the bounds for images.
  */
 const GOOGLES = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|youtube-nocookie\.com|youtu\.be)\.?$/;
 
@@ -61,42 +61,42 @@ function imagePart({ url, detail }: { url: string; detail?: string }, path: stri
     return [];
   }
   if (/^https:/i.test(url)) return [{ fileData: { fileUri: url, mimeType: imageType(url) } }];
-  const made = dataPart(url, 'image/');
-  if (!made) {
+  const part = dataPart(url, 'image/');
+  if (!part) {
     notes.refuse(
       `${path}.url`,
       'is neither an https address nor a base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image',
     );
   }
-  return made ?? [];
+  return part ?? [];
 }
 
 function audioPart({ data, format }: { data: string; format: string }, path: string, notes: Notes): Json[] {
-  const made = dataPart(`data:audio/${format};base64,${data}`, 'audio/');
-  if (!made) notes.refuse(path, 'is no base64 data of a format that this model hears, such as wav or mp3');
-  return made ?? [];
+  const part = dataPart(`data:audio/${format};base64,${data}`, 'audio/');
+  if (!part) notes.refuse(path, 'is no base64 data of a format that this model hears, such as wav or mp3');
+  return part ?? [];
 }
 
-/** The data of a `data:` URL; null for what is none, or not of this kind, or not read by Gemini. */
+/** The data of a `data:` URL; null if invalid, of another kind, or unsupported by Gemini. */
 function dataPart(url: string, kind: string): Json[] | null {
   const data = inlineData(url);
   const mimeType = data && mimeTypeOf(data.mediaType);
   return mimeType?.startsWith(kind) ? [{ inlineData: { mimeType, data: data?.base64 } }] : null;
 }
 
-/** What it reads: the pages image-, video-, audio- and document-processing of ai.google.dev/gemini-api/docs. */
+/** Supported types: the pages image-, video-, audio- and document-processing of ai.google.dev/gemini-api/docs. */
 const READ =
   /^(?:image\/(?:png|jpeg|webp|heic|heif)|audio\/(?:wav|mp3|mpeg|m4a|aiff|aac|ogg|opus|flac|webm)|(?:video|text)\/.+|application\/pdf)$/;
 const TEXTS = /^application\/(?:json|xml|yaml|x-yaml|javascript)$/;
 
-/** Google's name of a type; null for what it does not read. */
+/** Google's name of a media type; null if unsupported. */
 function mimeTypeOf(mediaType: string): string | null {
   if (mediaType === 'image/jpg') return 'image/jpeg';
   if (TEXTS.test(mediaType)) return 'text/plain';
   return READ.test(mediaType) ? mediaType : null;
 }
 
-/** Gemini wants the type of what it fetches: by the ending of the address, and most images are JPEG. */
+/** The type that Gemini requires for a URL, by its extension; JPEG by default. */
 function imageType(url: string): string {
   const ending = /\.([a-z]+)$/i.exec(url.replace(/[?#].*$/s, ''))?.[1]?.toLowerCase() ?? '';
   return mimeTypeOf(`image/${ending}`) ?? 'image/jpeg';

@@ -3,7 +3,7 @@ import { answerSchema } from '../answer-schema.ts';
 import type { Json } from '../json.ts';
 import { Notes } from '../notes.ts';
 import { conversationOf } from './contents.ts';
-import { bareName, isFixed, thinkingConfig } from './generation.ts';
+import { bareName, hasFixedSampling, thinkingConfig } from './generation.ts';
 import { geminiSchema } from './schema.ts';
 import { toolsOf } from './tools.ts';
 
@@ -21,7 +21,7 @@ export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
     ...tools,
     generationConfig: { ...samplingOf(call, notes), ...formatOf(request, notes), ...thinkingOf(call, notes) },
   };
-  if (notes.refused !== '') return { kind: 'rejected', message: notes.refused };
+  if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
   return { path: pathOf(call), headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
@@ -34,14 +34,14 @@ function pathOf({ upstream, stream }: ProviderCall): string {
 
 function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes: Notes): Json {
   const { temperature, top_p: topP, seed, stop, n, logprobs, top_logprobs: top } = request;
-  // The cap holds for thoughts too.
+  // The cap includes thoughts.
   const config: Record<string, unknown> = { maxOutputTokens: outputCap };
-  const samples = model.acceptsTemperature && !isFixed(upstream);
+  const samples = model.acceptsTemperature && !hasFixedSampling(upstream);
   if (temperature != null && samples) config.temperature = temperature;
   else if (temperature != null) notes.drop('temperature');
   if (topP != null && samples) config.topP = topP;
   else if (topP != null) notes.drop('top_p');
-  // A seed here has 32 bits; the same one stays the same.
+  // Gemini's seeds have 32 bits.
   if (seed != null) config.seed = seed | 0;
   if (stop?.length) config.stopSequences = typeof stop === 'string' ? [stop] : stop;
   if (n != null && n > 1) config.candidateCount = n;

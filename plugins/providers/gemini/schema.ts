@@ -1,11 +1,11 @@
 import { isObject, type Json } from '../json.ts';
 
 /**
- * A JSON schema as Gemini takes it: nearly as it is, since what it does not know it ignores. Only a `$ref` with other
- * keywords beside it is refused: the reference goes into an `anyOf` of one, which means the same.
+ * A JSON schema for Gemini, which ignores unknown keywords but refuses a `$ref` beside other keywords: the reference
+ * moves into an `anyOf` of one, which means the same.
  */
 export function geminiSchema(schema: unknown): unknown {
-  // Every request brings its schemas again, and few have such a reference.
+  // Avoids a copy: few schemas have such a reference.
   return hasCrowdedReference(schema) ? rewritten(schema) : schema;
 }
 
@@ -26,6 +26,6 @@ function hasCrowdedReference(schema: unknown): boolean {
   return false;
 }
 
-/** Whether a reference stands beside other keywords. */
+/** Whether a reference has other keywords beside it. */
 const isCrowded = (schema: Json): boolean =>
   typeof schema.$ref === 'string' && !('anyOf' in schema) && Object.keys(schema).some((name) => !name.startsWith('$'));

@@ -6,7 +6,7 @@ import { geminiSchema } from './schema.ts';
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/;
 
-/** The request's tools, and how they are to be used. */
+/** The request's tools and tool choice. */
 export function toolsOf({ tools, tool_choice: choice }: ChatRequest, notes: Notes): Json {
   if (!tools?.length) return {};
   const names = new Set<string>();
@@ -31,7 +31,7 @@ export function toolsOf({ tools, tool_choice: choice }: ChatRequest, notes: Note
   };
 }
 
-/** Undefined for a tool without parameters. They are members of an object, also where their schema allows for more. */
+/** The parameters' schema, restricted to an object; undefined without parameters. */
 function schemaOf(parameters: Tool['function']['parameters'], path: string, notes: Notes): unknown {
   if (parameters == null || Object.keys(parameters).length === 0) return undefined;
   const { type = 'object' }: Json = parameters;
@@ -44,6 +44,6 @@ function callingOf(tools: readonly Tool[], choice: NonNullable<ChatRequest['tool
   if (typeof choice === 'object') return { mode: 'ANY', allowedFunctionNames: [choice.function.name] };
   if (choice === 'none') return { mode: 'NONE' };
   if (choice === 'required') return { mode: 'ANY' };
-  // Holds the arguments to their schema, as `strict` asks for.
+  // `VALIDATED` enforces the schema, as `strict` requires.
   return { mode: tools.some((tool) => tool.function.strict) ? 'VALIDATED' : 'AUTO' };
 }

@@ -2,7 +2,7 @@ const NINE = /^[a-zA-Z0-9]{9}$/;
 const FIRST_PRIME = 0x01000193;
 const SECOND_PRIME = 0x5bd1e995;
 
-/** An ID of nine letters and digits; another one always becomes the same nine, for a call and its answer must agree. */
+/** Maps any ID to nine letters and digits. Deterministic, because a call and its result must agree. */
 export function nineLetters(id: string): string {
   if (NINE.test(id)) return id;
   let first = 0x811c9dc5;
@@ -12,7 +12,7 @@ export function nineLetters(id: string): string {
     first = Math.imul(first ^ unit, FIRST_PRIME);
     second = Math.imul(second ^ unit ^ (second >>> 13), SECOND_PRIME);
   }
-  // 53 bits, the most that a number holds, folded into nine digits of base 36.
+  // 53 bits, the most of a safe integer, in nine base-36 digits.
   const mixed = (first >>> 0) * 2 ** 21 + (second >>> 11);
   return (mixed % 36 ** 9).toString(36).padStart(9, '0');
 }

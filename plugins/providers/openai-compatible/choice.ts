@@ -5,10 +5,10 @@ import { failureOfFinish, finishReason } from './finish.ts';
 import { detailsText } from './messages.ts';
 import { ToolCalls } from './tool-calls.ts';
 
-/** Choices of one answer at most, as in the request. */
+/** The most choices of one answer, as in the request. */
 const CHOICES_MAX = 128;
 
-/** Reads the choices of a whole answer or of its chunks: a message is read like one large delta. */
+/** Reads the choices of an answer or of its chunks. A message is one large delta. */
 export class ChoiceReader {
   readonly #calls = new Map<number, ToolCalls>();
 
@@ -20,7 +20,7 @@ export class ChoiceReader {
     if (message) this.#message(index, message, parts);
     logprobs(index, choice.logprobs, parts);
     const raw = textOf(choice.finish_reason);
-    // In a whole answer xAI leaves the reason empty where it calls tools.
+    // xAI leaves the reason of unstreamed tool calls empty.
     const isCall = choice.finish_reason === '' && message === choice.message && this.#calls.has(index);
     if (raw !== '' || isCall) parts.push(this.#finish(index, raw));
   }
@@ -36,7 +36,7 @@ export class ChoiceReader {
     if (isObject(message.extra_content)) parts.push({ type: 'state', choice, extra: message.extra_content });
     for (const call of listOf(message.tool_calls)) {
       add(this.#callsOf(choice).read(call), parts);
-      // Too many: nobody reads behind a failure.
+      // Too many calls: a failure ends reading.
       if (parts.at(-1)?.type === 'failure') return;
     }
     if (message.function_call) add(this.#callsOf(choice).readFunctionCall(message.function_call), parts);
@@ -54,7 +54,7 @@ export class ChoiceReader {
     let calls = this.#calls.get(choice);
     if (!calls) {
       calls = new ToolCalls(choice);
-      // The host refuses choices beyond those asked for; this only bounds what is kept until then.
+      // Only bounds memory: the host refuses choices beyond the requested number.
       if (this.#calls.size < CHOICES_MAX) this.#calls.set(choice, calls);
     }
     return calls;
@@ -65,7 +65,7 @@ function add(part: StreamPart | null, parts: StreamPart[]): void {
   if (part) parts.push(part);
 }
 
-/** Content is a text, or with some providers a list of text and thinking parts. */
+/** Content is a string, or with some providers a list of text and thinking parts. */
 function content(choice: number, value: unknown, parts: StreamPart[]): void {
   if (typeof value === 'string') {
     if (value !== '') parts.push({ type: 'text', choice, text: value });

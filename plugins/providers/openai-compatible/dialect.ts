@@ -5,7 +5,7 @@ import { buildRequest, lacksOf } from './request.ts';
 import type { DialectSettings } from './settings.ts';
 import { ChunkReader } from './stream.ts';
 
-/** OpenAI's chat completions as one server speaks them. */
+/** The adapter for one server's variant of OpenAI's chat completions. */
 export function chatCompletions(settings: DialectSettings): WireAdapter & Required<Pick<PreparedProvider, 'lacks'>> {
   return {
     kind: 'wire',

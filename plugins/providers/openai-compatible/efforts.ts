@@ -1,22 +1,22 @@
-/** From least to most, as callers know them. */
+/** The values of `reasoning_effort`, ascending. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
-/** OpenAI’s open models always reason, at one of these, whoever serves them. */
+/** Efforts of OpenAI’s open models, which always reason, on any server. */
 const OF_GPT_OSS: readonly Effort[] = ['low', 'medium', 'high'];
 
-/** What a model takes of those that its server takes; an empty list takes all. */
+/** The efforts that a model supports on its server. @param ofServer empty for all */
 export function effortsOf(upstream: string, ofServer: readonly Effort[]): readonly Effort[] {
   if (!/gpt-oss/i.test(upstream)) return ofServer;
   const both = OF_GPT_OSS.filter((effort) => ofServer.length === 0 || ofServer.includes(effort));
   return both.length > 0 ? both : ofServer;
 }
 
-/** The effort asked for, or the next that there is: of `taken`, which ascend. What nobody knows stays as it is. */
-export function rounded(asked: string, taken: readonly Effort[]): string {
-  const at = placeOf(asked);
-  if (at < 0 || taken.length === 0) return asked;
-  return taken.find((effort) => placeOf(effort) >= at) ?? taken.at(-1) ?? asked;
+/** The requested effort, or the nearest supported one. An unknown one stays. @param supported ascending */
+export function nearestEffort(requested: string, supported: readonly Effort[]): string {
+  const at = rankOf(requested);
+  if (at < 0 || supported.length === 0) return requested;
+  return supported.find((effort) => rankOf(effort) >= at) ?? supported.at(-1) ?? requested;
 }
 
-const placeOf = (effort: string): number => (EFFORTS as readonly string[]).indexOf(effort);
+const rankOf = (effort: string): number => (EFFORTS as readonly string[]).indexOf(effort);

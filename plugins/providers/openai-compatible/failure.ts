@@ -1,9 +1,9 @@
 import type { ProviderFailure } from 'signalbox/plugin';
-import { type Kind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
+import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
 import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
 
-/** Codes and types that mean one thing wherever they stand, by whoever has them. */
-const NAMES: ReadonlyMap<string, Kind> = new Map([
+/** Codes and types with the same meaning on all servers. */
+const NAMES: ReadonlyMap<string, FailureKind> = new Map([
   ['context_length_exceeded', 'context'],
   ['exceed_context_size_error', 'context'],
   ['model_not_found', 'not_found'],
@@ -18,7 +18,7 @@ const NAMES: ReadonlyMap<string, Kind> = new Map([
   ['overloaded_error', 'overloaded'],
   ['engine_overloaded_error', 'overloaded'],
   ['unavailable_error', 'overloaded'],
-  // Groq: what the model wrote is no call of a tool, or not the JSON that was asked for.
+  // Groq: the model's text is not a valid tool call, or not the requested JSON.
   ['tool_use_failed', 'malformed'],
   ['json_validate_failed', 'malformed'],
   ['content_filter', 'rejected'],
@@ -27,17 +27,17 @@ const NAMES: ReadonlyMap<string, Kind> = new Map([
 
 const CONTEXT =
   /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length|tokens.{0,40} must be <=/i;
-/** OpenAI's and Groq's. */
+/** By OpenAI and Groq. */
 const TOO_LARGE = /^\W*request too large for /i;
-/** At the beginning only: a refusal may quote a prompt that is about keys. */
+/** At the start only: a refusal may quote a prompt about keys. */
 const KEY =
   /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid|your organization must be verified)/i;
 const MODEL = /^\W*(?:model not exist|invalid model:)/i;
-/** A 403 that is about what was said, by xAI and OpenRouter: the key is not refused. */
+/** A 403 of xAI or OpenRouter about the content, not the key. */
 const MODERATED = /violates usage guidelines|requires moderation|input was flagged/i;
 
-/** What a 400 may turn out to be, beside a refusal of the content. */
-const BEHIND_400: ReadonlySet<Kind> = new Set(['context', 'auth', 'not_found', 'malformed']);
+/** The other meanings of a 400, besides refused content. */
+const BEHIND_400: ReadonlySet<FailureKind> = new Set(['context', 'auth', 'not_found', 'malformed']);
 
 /** Reads an answer outside 2xx. */
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
@@ -47,14 +47,14 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
   return { kind, message: oneLine(words) || `status ${status}`, status, ...blameOf(kind) };
 }
 
-/** The error where an answer was due: in its place, in Groq's own member, or itself by its `object`. Null for none. */
+/** The error in an answer: in `error`, in Groq's member, or the answer itself, by its `object`. Null for none. */
 export function errorIn(answer: Json): unknown {
   if (answer.error) return answer.error;
   if (isObject(answer.x_groq) && answer.x_groq.error) return answer.x_groq.error;
   return answer.object === 'error' ? answer : null;
 }
 
-/** Reads an `error` that came where an answer was due: in a 200 or amid a stream. */
+/** Reads an `error` in place of an answer: in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
   const fields = isObject(error) ? error : {};
   const words = messageOf({ error });
@@ -68,21 +68,21 @@ export function failureOfError(error: unknown): ProviderFailure {
   };
 }
 
-/** Where an error says so, it is what the model wrote that was malformed. */
-const blameOf = (kind: Kind | undefined) => (kind === 'malformed' ? ({ ofModel: true } as const) : {});
+/** Malformed output is the model's fault. */
+const blameOf = (kind: FailureKind | undefined) => (kind === 'malformed' ? ({ ofModel: true } as const) : {});
 
-function kindOf(status: number, error: Json, words: string): Kind {
+function kindOf(status: number, error: Json, words: string): FailureKind {
   const named = kindByName(error, words);
   if (status === 400 || status === 422) return named && BEHIND_400.has(named) ? named : 'rejected';
   if (status === 403 && (isFlagged(error) || MODERATED.test(words.slice(0, READ_MAX)))) return 'rejected';
-  // More than an account may send in a minute, by itself: no pause helps it, and nobody else's has to wait for it.
+  // A single request above the account's limit per minute: waiting does not help, and other requests need not wait.
   if ((status === 413 || status === 429) && TOO_LARGE.test(words)) return 'context';
   // Fireworks: the account is suspended.
   return status === 412 ? 'auth' : kindOfStatus(status);
 }
 
-/** The kind by codes and types, or by the usual wordings; undefined where neither tells. */
-function kindByName(error: Json, words: string): Kind | undefined {
+/** The kind by code, type or the usual wordings; undefined without a match. */
+function kindByName(error: Json, words: string): FailureKind | undefined {
   const searched = words.slice(0, READ_MAX);
   const kind = NAMES.get(textOf(error.code)) ?? NAMES.get(textOf(error.type));
   if (kind !== undefined && kind !== 'rejected') return kind;
@@ -92,17 +92,17 @@ function kindByName(error: Json, words: string): Kind | undefined {
   return kind;
 }
 
-/** OpenRouter tells in `metadata` what its moderation saw. */
+/** OpenRouter reports moderation in `metadata`. */
 const isFlagged = ({ metadata }: Json): boolean =>
   isObject(metadata) && (Array.isArray(metadata.reasons) || 'flagged_input' in metadata);
 
-/** Where code and type stand: in `error`, or beside the message. */
+/** The object with code and type: `error`, or the body itself. */
 function fieldsOf(body: unknown): Json {
   if (!isObject(body)) return {};
   return isObject(body.error) ? body.error : body;
 }
 
-/** The message wherever the dialect's speakers put it. */
+/** The message, from any place that servers use. */
 function messageOf(body: unknown): string {
   if (!isObject(body)) return '';
   const { error, message } = body;
@@ -110,7 +110,7 @@ function messageOf(body: unknown): string {
   return textOf(error) || textOf(message) || detailOf(body) || detailOf(message);
 }
 
-/** The `detail` of servers that check requests against a schema: a text, or a list of places and what is wrong there. */
+/** The `detail` of servers that validate requests: a text, or a list of locations and errors. */
 function detailOf(body: unknown): string {
   if (!isObject(body)) return '';
   const [first] = listOf(body.detail);

@@ -1,13 +1,13 @@
 import type { ChatMessage, ContentPart, Members, Tool } from 'signalbox/plugin';
-import { inTodaysForm } from '../calls.ts';
+import { withToolCalls } from '../calls.ts';
 import { isObject, listOf, textOf } from '../json.ts';
 import { nineLetters } from './call-ids.ts';
 import type { DialectSettings } from './settings.ts';
 
-/** Where an answer has its thoughts, by the server that gave it. */
+/** Servers' members for the reasoning of an answer. */
 const REASONING: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_details']);
 
-/** What every server of the dialect knows of a message. */
+/** Members of a message that every server supports. */
 const KNOWN: ReadonlySet<string> = new Set([
   'role',
   'content',
@@ -15,25 +15,25 @@ const KNOWN: ReadonlySet<string> = new Set([
   'tool_calls',
   'tool_call_id',
   'function_call',
-  // These become something else, or are told of by another setting.
+  // Translated, or controlled by another setting.
   ...REASONING,
   'refusal',
   'cache_control',
 ]);
 
-/** The conversation as a server takes it. Paths of what it could not take are added to `dropped`. */
+/** Translates the messages for a server. Adds the paths of dropped members to `dropped`. */
 export function messagesFor(
   messages: readonly ChatMessage[],
   settings: DialectSettings,
   reasons: boolean,
   dropped: string[],
 ): readonly Members[] {
-  return messages.map(inTodaysForm).map((message, index) => {
+  return messages.map(withToolCalls).map((message, index) => {
     const at = `messages[${index}]`;
     const sent: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(message)) {
-      if (leavesOut(name, value, settings)) {
-        if (value !== null && isTold(name)) dropped.push(`${at}.${name}`);
+      if (isOmitted(name, value, settings)) {
+        if (value !== null && isReported(name)) dropped.push(`${at}.${name}`);
       } else sent[name] = memberFor(name, value, `${at}.${name}`, settings, dropped);
     }
     if (message.role === 'developer') sent.role = settings.developer_role;
@@ -45,8 +45,8 @@ export function messagesFor(
   });
 }
 
-/** Callers give answers back as they got them: members that say nothing (`refusal: null`) are refused by some servers. */
-function leavesOut(name: string, value: unknown, settings: DialectSettings): boolean {
+/** Whether to omit a member. Answers come back unchanged, and some servers refuse members such as `refusal: null`. */
+function isOmitted(name: string, value: unknown, settings: DialectSettings): boolean {
   if (name === 'content') return false;
   if (value === null || REASONING.has(name)) return true;
   if (name === 'cache_control') return settings.cache_hints === 'left_out';
@@ -54,8 +54,8 @@ function leavesOut(name: string, value: unknown, settings: DialectSettings): boo
   return settings.unknown_members === 'left_out' && (name === 'refusal' || !KNOWN.has(name));
 }
 
-/** Whether a caller is told that a member was left out: not of what answers bear and what is said in another way. */
-const isTold = (name: string): boolean => name === 'cache_control' || name === 'name' || !KNOWN.has(name);
+/** Whether dropping a member is reported: not for members of answers or ones that are translated. */
+const isReported = (name: string): boolean => name === 'cache_control' || name === 'name' || !KNOWN.has(name);
 
 function memberFor(name: string, value: unknown, at: string, settings: DialectSettings, dropped: string[]): unknown {
   if (name === 'content' && Array.isArray(value)) {
@@ -80,12 +80,12 @@ function callFor(call: Members, settings: DialectSettings): Members {
 const callIdFor = (id: string, settings: DialectSettings): string =>
   settings.tool_call_ids === 'nine_letters' ? nineLetters(id) : id;
 
-/** The tools, without cache hints where the server knows none. */
+/** The tools, without cache hints for servers that do not support them. */
 export function toolsFor(tools: readonly Tool[], settings: DialectSettings, dropped: string[]): readonly Members[] {
   return tools.map((tool, index) => {
     const at = `tools[${index}]`;
     const own = withoutHint(tool, at, settings, dropped);
-    // Some clients put it one step further in.
+    // Some clients put the hint inside `function`.
     const fn = withoutHint(tool.function, `${at}.function`, settings, dropped);
     return fn === tool.function ? own : { ...own, function: fn };
   });
@@ -98,7 +98,7 @@ function withoutHint(owner: Members, at: string, { cache_hints }: DialectSetting
   return rest;
 }
 
-/** The thoughts of an answer under the name that its server wants them back by. */
+/** The reasoning of an answer, under the member that its server expects. */
 function reasoningFor(message: Members, { reasoning_history: form }: DialectSettings): Members {
   if (form === 'left_out') return {};
   const { reasoning_details: details } = message;
@@ -106,7 +106,7 @@ function reasoningFor(message: Members, { reasoning_history: form }: DialectSett
     return { reasoning_details: details };
   }
   const text = textOf(message.reasoning_content) || textOf(message.reasoning) || detailsText(details);
-  // An empty text counts as none for some.
+  // Some servers treat an empty text as missing.
   if (form === 'demanded') return { reasoning_content: text || ' ' };
   if (text === '') return {};
   return form === 'reasoning_content' ? { reasoning_content: text } : { reasoning: text };

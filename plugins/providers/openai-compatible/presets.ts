@@ -6,26 +6,26 @@ interface Preset extends ProviderPreset {
   readonly settings: Partial<DialectSettings>;
 }
 
-/** Where only text and images go in: no sound, no file, and nothing that was uploaded before. */
+/** Lacks of servers that accept only text and images. */
 const NO_FILES: readonly Capability[] = ['audio_input', 'file_input', 'file_ids'];
 
-/** Who takes neither a bias nor an answer kept to one call. */
+/** Lacks of servers without logit bias and single tool calls. */
 const NEITHER: readonly Capability[] = ['logit_bias', 'single_tool_calls'];
 
-/** What models take whose makers know three depths of thought and no way around it. */
+/** Efforts of models that always think, at three levels. */
 const DEPTHS: readonly Effort[] = ['low', 'high', 'max'];
 
-/** What most servers take that can also be told not to think. */
+/** Usual efforts of servers that can disable thinking. */
 const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 
 /**
- * Services that speak the dialect. Each entry names what its settings were read from; `lacks` has what the service’s
- * own types and pages leave out or refuse.
+ * Services that speak the dialect. Each entry names the sources of its settings; `lacks` lists what the service’s own
+ * types and pages omit or refuse.
  */
 export const presets: Readonly<Record<string, Preset>> = {
-  // Types of @mistralai/mistralai 2.7.0. What they do not have is answered with 422 `extra_forbidden`
-  // (mistralai/platform-docs-public#7, BerriAI/litellm#30835). Its streams end with the usage unasked; an answer goes on
-  // from its beginning only where a `prefix` says so. Efforts: withceleste/celeste-python#311.
+  // Types of @mistralai/mistralai 2.7.0. A field outside them is a 422 `extra_forbidden`
+  // (mistralai/platform-docs-public#7, BerriAI/litellm#30835). Its streams always end with usage; an answer is
+  // continued only with `prefix`. Efforts: withceleste/celeste-python#311.
   mistral: {
     baseUrl: 'https://api.mistral.ai/v1',
     apiKeyEnv: 'MISTRAL_API_KEY',
@@ -86,7 +86,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of @openrouter/sdk 1.3.19, which have no `n`: one choice comes, whatever is asked
+  // Types of @openrouter/sdk 1.3.19, which have no `n`: it always gives one choice
   // (OpenRouterArchived/openrouter-runner#99); openrouter.ai/docs/use-cases/reasoning-tokens.
   openrouter: {
     baseUrl: 'https://openrouter.ai/api/v1',
@@ -95,7 +95,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     settings: { reasoning_history: 'reasoning_details', cache_hints: 'sent', lacks: ['choices', 'file_ids'] },
   },
 
-  // Types of together-ai 0.52.0: log probabilities are asked for, and told, in a form of its own.
+  // Types of together-ai 0.52.0: log probabilities have a form of their own.
   together: {
     baseUrl: 'https://api.together.xyz/v1',
     apiKeyEnv: 'TOGETHER_API_KEY',
@@ -122,7 +122,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of @cerebras/cerebras_cloud_sdk 1.91.0; what they do not have is refused (QwenLM/qwen-code#11045).
+  // Types of @cerebras/cerebras_cloud_sdk 1.91.0; other fields are refused (QwenLM/qwen-code#11045).
   cerebras: {
     baseUrl: 'https://api.cerebras.ai/v1',
     apiKeyEnv: 'CEREBRAS_API_KEY',
@@ -138,8 +138,8 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 
   // platform.kimi.ai/docs/api/chat by way of mnfst/modelparams.dev#168, promptfoo/promptfoo#10132 (usage),
-  // UKGovernmentBEIS/inspect_ai#5152 (named tools), huggingface/tau#560 (efforts). The platform fixes how its models are
-  // sampled.
+  // UKGovernmentBEIS/inspect_ai#5152 (named tools), huggingface/tau#560 (efforts). The platform fixes the
+  // sampling.
   moonshotai: {
     baseUrl: 'https://api.moonshot.ai/v1',
     apiKeyEnv: 'MOONSHOT_API_KEY',
@@ -155,7 +155,7 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 
   // docs.z.ai/guides/capabilities/thinking-mode, docs.bigmodel.cn (chat completions), java.agentscope.io (GLM). Efforts of
-  // GLM-5.3, which refuses all others: charmbracelet/catwalk#603.
+  // GLM-5.3, which refuses others: charmbracelet/catwalk#603.
   zai: {
     baseUrl: 'https://api.z.ai/api/paas/v4',
     apiKeyEnv: 'ZAI_API_KEY',
@@ -179,7 +179,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // ollama/ollama docs/api/openai-compatibility.mdx and openai/openai.go. Prompts beyond its context are cut unsaid:
+  // ollama/ollama docs/api/openai-compatibility.mdx and openai/openai.go. It truncates prompts silently:
   // set `num_ctx` in the model.
   ollama: {
     baseUrlEnv: 'OLLAMA_BASE_URL',
@@ -210,7 +210,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // docs.vllm.ai (OpenAI-compatible server); vllm-project/vllm#27755 (the name of reasoning).
+  // docs.vllm.ai (OpenAI-compatible server); vllm-project/vllm#27755 (the member for reasoning).
   vllm: {
     baseUrlEnv: 'VLLM_BASE_URL',
     basePath: '/v1',

@@ -5,7 +5,7 @@ import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
 import { readUsage } from './usage.ts';
 
-/** Reads an answer that came in one piece, into the parts that a stream of it would give. */
+/** Reads an unstreamed answer into the parts that a stream of it would give. */
 export function readReply(body: string): readonly StreamPart[] {
   return readCompletion(parseJson(body));
 }

@@ -1,11 +1,11 @@
 import type { Capability, ChatRequest, HttpCall, ModelTraits, ProviderCall } from 'signalbox/plugin';
-import { effortsOf, rounded } from './efforts.ts';
+import { effortsOf, nearestEffort } from './efforts.ts';
 import { messagesFor, toolsFor } from './messages.ts';
 import type { DialectSettings } from './settings.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Sent as they came. Left out are Signalbox's own fields, `metadata` (the operator's rules read it) and those set below. */
+/** Fields sent unchanged: not Signalbox's own, `metadata` (for the operator's rules) and those set below. */
 const PASSED = [
   'temperature',
   'top_p',
@@ -20,10 +20,10 @@ const PASSED = [
   'user',
 ] as const satisfies readonly (keyof ChatRequest)[];
 
-/** Hints that a model without sampling controls does without. */
+/** Fields dropped for models without sampling controls. */
 const SAMPLING: ReadonlySet<string> = new Set(['temperature', 'top_p']);
 
-/** Values that say what leaving the field out says: servers that lack the field refuse even these. */
+/** Default values, which are omitted: servers that lack the field refuse even these. */
 const NEUTRAL: Readonly<Record<string, unknown>> = {
   frequency_penalty: 0,
   presence_penalty: 0,
@@ -31,10 +31,10 @@ const NEUTRAL: Readonly<Record<string, unknown>> = {
   logprobs: false,
 };
 
-/** What cannot be asked of a model of this server. */
+/** The capabilities that a model of this server lacks. */
 export function lacksOf(settings: DialectSettings, model: ModelTraits): readonly Capability[] {
   const lacks: Capability[] = [...settings.lacks, ...model.lacks];
-  // Models that refuse a temperature refuse the other sampling controls with it.
+  // Models that refuse a temperature also refuse the other sampling controls.
   if (!model.acceptsTemperature) lacks.push('penalties');
   if (model.capabilities.includes('reasoning')) lacks.push(...settings.reasoning_lacks);
   return lacks;
@@ -52,12 +52,12 @@ export function buildRequest(call: ProviderCall, settings: DialectSettings): Htt
   };
   for (const field of PASSED) {
     const value = request[field];
-    if (value === undefined || saysNothing(field, value)) continue;
+    if (value === undefined || isNeutral(field, value)) continue;
     const refused = SAMPLING.has(field) ? !model.acceptsTemperature : field === 'user' && leavesUser(settings);
     if (refused) dropped.push(field);
     else body[field] = value;
   }
-  // Some servers take a list alone.
+  // Some servers accept only a list.
   if (typeof body.stop === 'string') body.stop = [body.stop];
   if (request.seed != null) body[settings.seed_field] = request.seed;
   Object.assign(body, toolFields(call, settings, dropped));
@@ -66,8 +66,8 @@ export function buildRequest(call: ProviderCall, settings: DialectSettings): Htt
   if (call.stream) {
     body.stream = true;
     if (!settings.leave_out.includes('stream_options')) {
-      const asked = settings.unknown_members === 'sent' ? request.stream_options : {};
-      body.stream_options = { ...asked, include_usage: true };
+      const requested = settings.unknown_members === 'sent' ? request.stream_options : {};
+      body.stream_options = { ...requested, include_usage: true };
     }
   }
   return { path: '/chat/completions', headers: {}, body: JSON.stringify(body), dropped };
@@ -75,19 +75,19 @@ export function buildRequest(call: ProviderCall, settings: DialectSettings): Htt
 
 const leavesUser = ({ leave_out }: DialectSettings): boolean => leave_out.includes('user');
 
-/** An empty list (`stop: []`), map or default says what leaving it out says, and is refused by some servers. */
-export function saysNothing(field: string, value: unknown): boolean {
+/** Whether a value means the same as omitting it: an empty list (`stop: []`), an empty map or a default. */
+export function isNeutral(field: string, value: unknown): boolean {
   if (value === null || (field in NEUTRAL && value === NEUTRAL[field])) return true;
   if (typeof value !== 'object') return false;
   return 'type' in value ? value.type === 'text' : Object.keys(value).length === 0;
 }
 
-/** What is said of tools, which is nothing where there are none. */
+/** The tool fields; empty without tools. */
 function toolFields({ request, model }: ProviderCall, settings: DialectSettings, dropped: string[]): Fields {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
   if (!request.tools?.length) return {};
   const lacks = lacksOf(settings, model);
-  // Who cannot be made to call has no `tool_choice`: `auto` needs no saying, and for `none` the tools stay away.
+  // Servers without forced calls have no `tool_choice`: `auto` is the default, and `none` omits the tools.
   const isChoosable = !lacks.includes('forced_tools');
   if (choice === 'none' && !isChoosable) return {};
   const fields: Fields = {};
@@ -104,11 +104,11 @@ function effortField(
   { efforts }: DialectSettings,
   dropped: string[],
 ): Fields {
-  const asked = request.reasoning_effort ?? undefined;
-  if (asked === undefined) return {};
+  const requested = request.reasoning_effort ?? undefined;
+  if (requested === undefined) return {};
   const reasons = model.capabilities.includes('reasoning');
-  const effort = rounded(asked, effortsOf(upstream, efforts));
-  // Told where it is left out, and where a model reasons that was not to, or the other way round.
-  if (!reasons || (effort === 'none') !== (asked === 'none')) dropped.push('reasoning_effort');
+  const effort = nearestEffort(requested, effortsOf(upstream, efforts));
+  // Reported when omitted, or when rounding turned reasoning on or off.
+  if (!reasons || (effort === 'none') !== (requested === 'none')) dropped.push('reasoning_effort');
   return reasons ? { reasoning_effort: effort } : {};
 }

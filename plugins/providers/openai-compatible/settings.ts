@@ -1,7 +1,7 @@
 import { CAPABILITY_NAMES, Type } from 'signalbox/plugin';
 import { EFFORTS } from './efforts.ts';
 
-/** One of a few words; the first is the default. */
+/** An enumeration whose first value is the default. */
 function oneOf<const Words extends readonly [string, ...string[]]>(words: Words, description: string) {
   const literals = words.map((word) => Type.Literal(word));
   return Type.Unsafe<Words[number]>(Type.Union(literals, { default: words[0], description }));
@@ -12,7 +12,7 @@ function someOf<const Words extends readonly string[]>(words: Words, description
   return Type.Array(Type.Unsafe<Words[number]>(Type.Union(literals)), { default: [], description });
 }
 
-/** What servers of the dialect differ in. Presets state it; a policy may. */
+/** The differences between servers of the dialect. Set by presets and policies. */
 export const DialectSettings = Type.Object(
   {
     auth: oneOf(['authorization', 'api-key'], 'The header that carries the key.'),
@@ -66,7 +66,7 @@ export const DialectSettings = Type.Object(
 );
 export type DialectSettings = typeof DialectSettings.static;
 
-/** The settings of a server that takes what OpenAI's first models took. */
+/** The settings of a server compatible with OpenAI's first models. */
 export const PLAIN: DialectSettings = {
   auth: 'authorization',
   max_tokens_field: 'max_tokens',

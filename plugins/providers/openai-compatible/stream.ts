@@ -25,14 +25,14 @@ export class ChunkReader implements StreamReader {
     const parts: StreamPart[] = [];
     const choices = listOf(chunk.choices);
     for (const choice of choices) this.#choices.read(choice, parts);
-    // Usage last: behind the finish it tells the host that the answer is whole.
+    // Usage last: after the finish it completes the answer.
     const usage = usageOf(chunk, choices);
     if (usage) parts.push({ type: 'usage', usage });
     return parts;
   }
 }
 
-/** Groq has told of usage in a member of its own, Moonshot in the choice. */
+/** Groq has reported usage in its own member, Moonshot in the choice. */
 function usageOf(chunk: Json, choices: readonly unknown[]) {
   const ofGroq = isObject(chunk.x_groq) ? chunk.x_groq.usage : null;
   const [choice] = choices;

@@ -2,22 +2,22 @@ import type { Members, StreamPart } from 'signalbox/plugin';
 import { isObject, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 
-/** Calls of one choice at most. */
+/** The most calls of one choice. */
 const CALLS_MAX = 512;
 
-interface Call {
-  /** The upstream's own index; null where it gave none. */
+interface CallState {
+  /** The upstream's index, or null. */
   readonly upstreamIndex: unknown;
   readonly id: string;
-  /** Empty until the upstream has said it. */
+  /** Empty until the upstream sends it. */
   name: string;
-  /** Arguments that came before the name. */
+  /** Arguments received before the name. */
   early: string;
-  /** State that came before the name. */
+  /** State received before the name. */
   extra?: Members;
 }
 
-interface Delta {
+interface CallDelta {
   readonly upstreamIndex: unknown;
   readonly id: string;
   readonly name: string;
@@ -27,18 +27,18 @@ interface Delta {
 }
 
 /**
- * The tool calls of one choice. Servers of the dialect leave out the index, repeat id and name, or
- * give every call the index 0; this gives each call one index, and its id and name once.
+ * The tool calls of one choice. Servers omit the index, repeat ID and name, or give every call the index 0; this class
+ * gives each call one index, and its ID and name once.
  */
 export class ToolCalls {
   readonly #choice: number;
-  readonly #calls: Call[] = [];
+  readonly #calls: CallState[] = [];
 
   constructor(choice: number) {
     this.#choice = choice;
   }
 
-  /** Reads one element of `tool_calls`. Null for nothing to say yet. */
+  /** Reads one element of `tool_calls`. Returns null without a new part. */
   read(delta: unknown): StreamPart | null {
     if (!isObject(delta)) return null;
     const fn = isObject(delta.function) ? delta.function : {};
@@ -57,12 +57,12 @@ export class ToolCalls {
     return this.#add({ upstreamIndex: 0, id: '', name: textOf(fn.name), text: argumentsOf(fn.arguments) });
   }
 
-  /** True where a call never got its name: nobody could answer it. */
+  /** True if a call never got a name. */
   get nameless(): boolean {
     return this.#calls.some((call) => call.name === '');
   }
 
-  #add({ upstreamIndex, id, name, text, extra }: Delta): StreamPart | null {
+  #add({ upstreamIndex, id, name, text, extra }: CallDelta): StreamPart | null {
     const { choice, index } = { choice: this.#choice, index: this.#indexOf(upstreamIndex, id, name) };
     const known = this.#calls[index];
     if (known && known.name !== '') {
@@ -71,7 +71,7 @@ export class ToolCalls {
         : { type: 'tool-call', choice, index, arguments: text, ...(extra && { extra }) };
     }
     if (!known && index >= CALLS_MAX) return malformed('the answer has too many tool calls');
-    const call: Call = known ?? { upstreamIndex, id: id || `call_${choice}_${index}`, name: '', early: '' };
+    const call: CallState = known ?? { upstreamIndex, id: id || `call_${choice}_${index}`, name: '', early: '' };
     this.#calls[index] = call;
     call.name = name;
     call.early += text;
@@ -81,7 +81,7 @@ export class ToolCalls {
     return { type: 'tool-call', choice, index, id: call.id, name, arguments: call.early, ...state };
   }
 
-  /** Which call a delta belongs to; the number of calls for a new one. */
+  /** The index of a delta's call; the number of calls for a new one. */
   #indexOf(upstreamIndex: unknown, id: string, name: string): number {
     const calls = this.#calls;
     const last = calls.length - 1;
@@ -91,13 +91,13 @@ export class ToolCalls {
     }
     const placed = upstreamIndex === null ? last : calls.findLastIndex((call) => call.upstreamIndex === upstreamIndex);
     if (placed < 0) return calls.length;
-    // A known place with another id and a name is another call; the same with no name is a continuation.
+    // With a name and another ID, a known index is a new call; without a name it is a continuation.
     const isNew = name !== '' && calls[placed]?.name !== '' && (id !== '' || upstreamIndex === null);
     return isNew ? calls.length : placed;
   }
 }
 
-/** Arguments are a JSON text; some servers send the object itself. */
+/** Arguments are JSON text; some servers send an object. */
 function argumentsOf(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : textOf(value);
 }

@@ -1,7 +1,7 @@
 import { canonicalUsage, type Usage } from 'signalbox/plugin';
 import { isObject, numberOf } from '../json.ts';
 
-/** Reads a `usage` object; null where it holds no token counts. Whether they can be true is the host's to judge. */
+/** Reads a `usage` object; null without token counts. The host checks their plausibility. */
 export function readUsage(usage: unknown): Usage | null {
   if (!isObject(usage)) return null;
   const input = numberOf(usage.prompt_tokens);
@@ -11,7 +11,7 @@ export function readUsage(usage: unknown): Usage | null {
   const completion = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
   const cachedInput =
     numberOf(prompt.cached_tokens) ??
-    // DeepSeek, Moonshot and Mistral have names of their own for what their caches gave.
+    // DeepSeek, Moonshot and Mistral use other names for cached tokens.
     numberOf(usage.prompt_cache_hit_tokens) ??
     numberOf(usage.cached_tokens) ??
     numberOf(usage.num_cached_tokens);
@@ -19,7 +19,7 @@ export function readUsage(usage: unknown): Usage | null {
   const reasoning = numberOf(completion.reasoning_tokens) ?? 0;
   return canonicalUsage(
     { input, cachedInput, cacheWrite, output, reasoning },
-    // OpenAI counts all of these within. xAI counts reasoning beside: the total shows it.
+    // OpenAI's counts include all of these. xAI's output excludes reasoning, as the total shows.
     { cached: true, cacheWrite: true, reasoning: reasoning === 0 || usage.total_tokens !== input + output + reasoning },
   );
 }

@@ -5,10 +5,10 @@ import { ChunkReader } from '../openai-compatible/stream.ts';
 import { addUsage } from '../parts.ts';
 import { failureOf, readEnding, readUsage } from './ending.ts';
 import { ItemReader } from './items.ts';
-import type { Format } from './reasoning.ts';
+import type { ReasoningFormat } from './reasoning.ts';
 
-/** Reads an answer that came in one piece, from either endpoint. */
-export function readReply(body: string, format: Format): readonly StreamPart[] {
+/** Reads an unstreamed answer of either endpoint. */
+export function readReply(body: string, format: ReasoningFormat): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
   const parts: StreamPart[] = [];
@@ -19,15 +19,15 @@ export function readReply(body: string, format: Format): readonly StreamPart[] {
   return parts;
 }
 
-/** Tells events of a response, and errors, from chunks where the event's name is gone. */
+/** Recognizes Responses events and errors without an event name. */
 const OF_RESPONSE = /"type"\s*:\s*"(?:response\.|error")/;
 
-/** Reads one stream, from either endpoint. */
-export class AnswerReader implements StreamReader {
+/** Reads one stream of either endpoint. */
+export class OpenAiReader implements StreamReader {
   readonly #chunks = new ChunkReader();
   readonly #items: ItemReader;
 
-  constructor(format: Format) {
+  constructor(format: ReasoningFormat) {
     this.#items = new ItemReader(format);
   }
 
@@ -36,14 +36,14 @@ export class AnswerReader implements StreamReader {
     const isEvent = name === '' ? OF_RESPONSE.test(data) : name === 'error' || name.startsWith('response.');
     const event = isEvent ? parseJson(data) : null;
     const type = isObject(event) ? textOf(event.type) || name : '';
-    // What is neither is a chunk that nobody can read.
+    // Anything else is a chunk, possibly invalid.
     if (!isObject(event) || type === '') return this.#chunks.read(frame);
     const parts: StreamPart[] = [];
     this.#event(type, event, parts);
     return parts;
   }
 
-  /** Events yet unknown are none of ours: the API may add some. */
+  /** Ignores unknown events: the API may add some. */
   #event(type: string, event: Json, parts: StreamPart[]): void {
     const items = this.#items;
     const at = typeof event.output_index === 'number' ? event.output_index : 0;

@@ -3,28 +3,28 @@ import { isObject, type Json, numberOf, textOf } from '../json.ts';
 import { failureOfError } from '../openai-compatible/failure.ts';
 import type { ItemReader } from './items.ts';
 
-/** Why an answer is incomplete, in OpenAI's older words. */
+/** Reasons of an incomplete answer, as finish reasons. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['max_output_tokens', 'length'],
   ['content_filter', 'content_filter'],
 ]);
 
-/** Codes of errors that are about what was sent. */
+/** Codes of errors about the request's content. */
 const OF_CONTENT = /^invalid_prompt$|policy|image/;
 
-/** Reads how an answer ended and what it used. `status`: `completed`, `incomplete`, or anything else for a failure. */
+/** Reads the end and usage of an answer. @param status `completed`, `incomplete`, or anything else for a failure */
 export function readEnding(status: string, response: Json, items: ItemReader, parts: StreamPart[]): void {
   const usage = readUsage(response.usage);
   const used: readonly StreamPart[] = usage ? [{ type: 'usage', usage }] : [];
   const finish = finishOf(status, response, items.hasCalls);
-  // What was used is billed, whether or not anything came of it: nobody reads on behind a failure.
+  // Usage goes before the failure, which ends reading, because it is billed anyway.
   if (!finish) {
     const { error } = response;
     const cut: ProviderFailure = { kind: 'cut', message: `the answer ended as ${status || 'nothing'}` };
     parts.push(...used, { type: 'failure', failure: isObject(error) ? failureOf(error) : cut });
     return;
   }
-  // In one piece: clients there are that keep the last one alone.
+  // In one part: some clients keep only the last.
   if (items.details.length > 0) parts.push({ type: 'state', choice: 0, details: items.details });
   parts.push(finish, ...used);
 }
@@ -36,7 +36,7 @@ function finishOf(status: string, response: Json, hasCalls: boolean): StreamPart
   return status === 'completed' || status === 'incomplete' ? { type: 'finish', choice: 0, reason, raw } : null;
 }
 
-/** The failure that an error tells of, of a response or amid its stream. */
+/** The failure of an error in a response or its stream. */
 export function failureOf(error: Json): ProviderFailure {
   const failure = failureOfError(error);
   return failure.kind === 'server' && OF_CONTENT.test(textOf(error.code)) ? { ...failure, kind: 'rejected' } : failure;

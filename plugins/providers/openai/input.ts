@@ -1,21 +1,21 @@
 import type { ChatMessage, ContentPart, Members } from 'signalbox/plugin';
 import type { Notes } from '../notes.ts';
-import { Calls } from './calls.ts';
-import { type Format, withReasoning } from './reasoning.ts';
+import { FunctionCalls } from './calls.ts';
+import { type ReasoningFormat, withReasoning } from './reasoning.ts';
 
 type Content = ChatMessage['content'];
 
 /** The conversation as `input` items. */
-export function inputOf(messages: readonly ChatMessage[], format: Format, notes: Notes): readonly Members[] {
-  const calls = new Calls(notes);
+export function inputOf(messages: readonly ChatMessage[], format: ReasoningFormat, notes: Notes): readonly Members[] {
+  const calls = new FunctionCalls(notes);
   const items = messages.flatMap((message, at) => {
     const { role, content } = message;
     const path = `messages[${at}]`;
-    tellOf(message, path, notes);
+    dropUnsupported(message, path, notes);
     if (role === 'assistant') return withReasoning(message, answerItems(message, path, calls, notes), format);
     if (role !== 'tool' && role !== 'function') return [{ type: 'message', role, content: contentOf(content) }];
     const call_id = calls.answeredBy(message);
-    // What answers no call is said as it is.
+    // A result without a call becomes a user's message.
     if (call_id === undefined) return [{ type: 'message', role: 'user', content: contentOf(content) }];
     return [{ type: 'function_call_output', call_id, output: contentOf(content) }];
   });
@@ -23,8 +23,8 @@ export function inputOf(messages: readonly ChatMessage[], format: Format, notes:
   return items;
 }
 
-/** A hint for a cache, and who of several speaks. A function's name is that of its call. */
-function tellOf(message: ChatMessage, path: string, notes: Notes): void {
+/** Drops speakers' names and cache hints. A function's name is that of its call. */
+function dropUnsupported(message: ChatMessage, path: string, notes: Notes): void {
   if (message.name !== undefined && message.role !== 'function') notes.drop(`${path}.name`);
   const parts: readonly Members[] = Array.isArray(message.content) ? message.content : [];
   const owners = [[path, message] as const, ...parts.map((part, at) => [`${path}.content[${at}]`, part] as const)];
@@ -46,23 +46,23 @@ function partOf(part: ContentPart): Members {
     case 'image_url':
       return { type: 'input_image', image_url: part.image_url.url, detail: part.image_url.detail ?? 'auto' };
     case 'file':
-      // Last: a caller's own type would make of it what nobody has looked at.
+      // `type` goes last, so that the caller cannot override it.
       return { ...part.file, type: 'input_file' };
     case 'input_audio':
       return part;
   }
 }
 
-function answerItems(message: ChatMessage, path: string, ids: Calls, notes: Notes): readonly Members[] {
+function answerItems(message: ChatMessage, path: string, ids: FunctionCalls, notes: Notes): readonly Members[] {
   const calls = ids.madeBy(message, path);
-  const content = saidIn(message, path, notes);
-  // What stands before calls is no last word: models that tell the two apart would take it for one.
+  const content = outputParts(message, path, notes);
+  // Text before calls is not the final answer, which some models distinguish.
   const phase = calls.length > 0 && { phase: 'commentary' };
   return content.length > 0 ? [{ type: 'message', role: 'assistant', content, ...phase }, ...calls] : calls;
 }
 
-function saidIn({ content, refusal }: ChatMessage, path: string, notes: Notes): readonly Members[] {
-  const parts = typeof content === 'string' ? [outputText(content)] : (content ?? []).map(saidPart);
+function outputParts({ content, refusal }: ChatMessage, path: string, notes: Notes): readonly Members[] {
+  const parts = typeof content === 'string' ? [outputText(content)] : (content ?? []).map(outputPart);
   const odd = parts.findIndex(({ type }) => type !== 'output_text' && type !== 'refusal');
   if (odd >= 0) {
     notes.refuse(`${path}.content[${odd}]`, 'is no text: the API takes other things from users and tools alone');
@@ -73,7 +73,7 @@ function saidIn({ content, refusal }: ChatMessage, path: string, notes: Notes): 
 
 const outputText = (text: string): Members => ({ type: 'output_text', text });
 
-const saidPart = (part: ContentPart): Members =>
+const outputPart = (part: ContentPart): Members =>
   part.type === 'refusal'
     ? { type: 'refusal', refusal: part.refusal }
     : part.type === 'text'

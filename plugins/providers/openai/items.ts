@@ -1,35 +1,35 @@
 import type { Members, StreamPart } from 'signalbox/plugin';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
-import { detailsOf, type Format, summariesOf } from './reasoning.ts';
+import { detailsOf, type ReasoningFormat, summariesOf } from './reasoning.ts';
 
-/** Items of one answer at most. */
+/** The most items of one answer. */
 const ITEMS_MAX = 512;
-/** Of what an answer has its caller keep, entries and their characters at most: all of it waits here for the answer's end. */
+/** The most entries and characters of `reasoning_details`, which are kept until the answer's end. */
 const DETAILS_MAX = 524_288;
 const DETAIL_CHARS_MAX = 8_388_608;
 
-type Words = 'text' | 'refusal' | 'reasoning';
+type TextKind = 'text' | 'refusal' | 'reasoning';
 
-interface Item {
-  /** Which call of the answer it is; undefined for none. */
+interface ItemProgress {
+  /** The index of the call; undefined for other items. */
   readonly call?: number;
-  /** Something of it was told. */
-  isTold: boolean;
+  /** Pieces of it were streamed. */
+  isStreamed: boolean;
   hasEnded?: true;
 }
 
-/** Reads the output of one answer, item by item: a whole item is read like one that begins and ends. */
+/** Reads the output items of one answer. An unstreamed item is a begin followed by an end. */
 export class ItemReader {
-  readonly #format: Format;
-  readonly #items = new Map<number, Item>();
-  /** Where the last words of each kind stood. */
-  readonly #places = new Map<Words, string>();
+  readonly #format: ReasoningFormat;
+  readonly #items = new Map<number, ItemProgress>();
+  /** The position of the last text of each kind. */
+  readonly #places = new Map<TextKind, string>();
   readonly #details: Members[] = [];
   #detailChars = 0;
   #calls = 0;
 
-  constructor(format: Format) {
+  constructor(format: ReasoningFormat) {
     this.#format = format;
   }
 
@@ -37,24 +37,24 @@ export class ItemReader {
     return this.#calls > 0;
   }
 
-  /** For the caller to keep. */
+  /** `reasoning_details` for the caller to keep. */
   get details(): readonly Members[] {
     return this.#details;
   }
 
-  /** `at` is the item's place in the answer. */
+  /** @param at the item's index in the answer */
   begin(at: number, item: unknown, parts: StreamPart[]): void {
     if (!isObject(item) || this.#items.has(at)) return;
     if (this.#items.size >= ITEMS_MAX) parts.push(malformed('the answer has too many items'));
     else if (item.type === 'function_call') this.#call(at, item, parts);
-    else this.#items.set(at, { isTold: false });
+    else this.#items.set(at, { isStreamed: false });
   }
 
-  /** Adds a piece of what is said. `section`: what is said in one go; a new one is a new paragraph. */
-  say(type: Words, at: number, section: unknown, piece: unknown, parts: StreamPart[]): void {
+  /** Adds a piece of text. @param section a new one starts a new paragraph */
+  say(type: TextKind, at: number, section: unknown, piece: unknown, parts: StreamPart[]): void {
     const text = textOf(piece);
     if (text === '') return;
-    this.#told(at);
+    this.#markStreamed(at);
     const place = `${at}.${String(section)}`;
     const last = this.#places.get(type) ?? place;
     this.#places.set(type, place);
@@ -66,18 +66,18 @@ export class ItemReader {
     const index = this.#items.get(at)?.call;
     const text = textOf(piece);
     if (index === undefined || text === '') return;
-    this.#told(at);
+    this.#markStreamed(at);
     parts.push({ type: 'tool-call', choice: 0, index, arguments: text });
   }
 
   end(at: number, item: unknown, parts: StreamPart[]): void {
     if (!isObject(item)) return;
     this.begin(at, item, parts);
-    const known = this.#items.get(at);
-    // Who ends it again would have it said, or kept, again.
-    if (!known || known.hasEnded) return;
-    known.hasEnded = true;
-    if (!known.isTold) this.#whole(at, item, parts);
+    const progress = this.#items.get(at);
+    // A repeated end must not repeat its content.
+    if (!progress || progress.hasEnded) return;
+    progress.hasEnded = true;
+    if (!progress.isStreamed) this.#whole(at, item, parts);
     if (item.type === 'reasoning') this.#keep(at, item, parts);
   }
 
@@ -91,15 +91,15 @@ export class ItemReader {
     for (const detail of detailsOf(item, at, this.#format)) this.#details.push(detail);
   }
 
-  #told(at: number): void {
+  #markStreamed(at: number): void {
     const item = this.#items.get(at);
-    if (item) item.isTold = true;
+    if (item) item.isStreamed = true;
   }
 
   #call(at: number, item: Json, parts: StreamPart[]): void {
     const name = textOf(item.name);
     const index = this.#calls++;
-    this.#items.set(at, { call: index, isTold: false });
+    this.#items.set(at, { call: index, isStreamed: false });
     if (name === '') parts.push(malformed('a tool call has no name'));
     else {
       const id = textOf(item.call_id) || `call_0_${index}`;
@@ -107,7 +107,7 @@ export class ItemReader {
     }
   }
 
-  /** What no piece has told of. */
+  /** Reads an item that was not streamed. */
   #whole(at: number, item: Json, parts: StreamPart[]): void {
     this.feed(at, item.arguments, parts);
     for (const [section, text] of summariesOf(item).entries()) this.say('reasoning', at, section, text, parts);

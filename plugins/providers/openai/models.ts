@@ -1,12 +1,13 @@
 import type { Capability } from 'signalbox/plugin';
-import { type Effort, rounded } from '../openai-compatible/efforts.ts';
+import { type Effort, nearestEffort } from '../openai-compatible/efforts.ts';
 
-/** How a model is asked. */
-export type Endpoint = 'chat' | 'responses';
+/** OpenAI's endpoints. */
+export type OpenAiEndpoint = 'chat' | 'responses';
 
 /**
- * What OpenAI's reasoning models take, by their names, the most particular first. Efforts ascend; chat completions know
- * no `max`. Beside tools some take there no effort but `none`, and say so; one, which has no `none`, takes no tools there.
+ * A family of OpenAI's reasoning models, by name, the most specific first. Efforts ascend; chat completions lack `max`.
+ * With tools, chat completions of some families accept only the effort `none`; one family, without `none`, accepts no
+ * tools there.
  */
 interface Family {
   readonly name: RegExp;
@@ -31,25 +32,29 @@ const FAMILIES: readonly Family[] = [
 
 const familyOf = (upstream: string): Family | undefined => FAMILIES.find(({ name }) => name.test(upstream));
 
-/** What a reasoning model of OpenAI's cannot be asked. */
+/** Capabilities that OpenAI's reasoning models lack. */
 export function reasoningModelLacks(upstream: string): readonly Capability[] {
   const lacks: Capability[] = ['stop', 'penalties', 'logit_bias', 'logprobs'];
-  // The o-series refuses `parallel_tool_calls`, whatever it says.
+  // The o-series refuses `parallel_tool_calls` with any value.
   if (/^o\d/.test(upstream)) lacks.push('single_tool_calls');
   return lacks;
 }
 
-/** Whether chat completions let a reasoning model have tools, and reason beside them. */
+/** Whether a reasoning model accepts tools in chat completions, with or without an effort. */
 export function toolsInChat(upstream: string): Family['toolsInChat'] {
   return familyOf(upstream)?.toolsInChat ?? 'with_effort';
 }
 
-/** The effort to ask of a reasoning model: the one asked for, or the next that it has there. */
-export function effortFor(upstream: string, asked: string | undefined, endpoint: Endpoint): string | undefined {
+/** The requested effort, or the nearest that the model supports at the endpoint. */
+export function effortFor(
+  upstream: string,
+  requested: string | undefined,
+  endpoint: OpenAiEndpoint,
+): string | undefined {
   const family = familyOf(upstream);
-  if (!family || asked === undefined) return asked;
-  return rounded(
-    asked,
+  if (!family || requested === undefined) return requested;
+  return nearestEffort(
+    requested,
     family.efforts.filter((effort) => effort !== 'max' || endpoint === 'responses'),
   );
 }

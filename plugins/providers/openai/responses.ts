@@ -1,16 +1,16 @@
 import type { ChatRequest, HttpCall, Members, ProviderCall, ProviderFailure } from 'signalbox/plugin';
 import { Notes } from '../notes.ts';
-import { saysNothing } from '../openai-compatible/request.ts';
+import { isNeutral } from '../openai-compatible/request.ts';
 import { inputOf } from './input.ts';
 import { formatOf } from './reasoning.ts';
 import type { OpenAiSettings } from './settings.ts';
 import { toolsOf } from './tools.ts';
 
-/** The least cap that the API takes, tokens. */
+/** The API's minimum output cap, tokens. */
 const OUTPUT_MIN = 16;
 
-/** What it has no words for. */
-const UNSAYABLE = [
+/** Fields that the Responses API lacks. */
+const UNSUPPORTED = [
   'seed',
   'n',
   'stop',
@@ -20,9 +20,9 @@ const UNSAYABLE = [
   'logprobs',
 ] as const satisfies readonly (keyof ChatRequest)[];
 
-/** The field of a request that the Responses API cannot be asked for; null if it can be asked for all. */
-export function beyondResponses({ request, outputCap }: ProviderCall): string | null {
-  const field = UNSAYABLE.find((name) => request[name] !== undefined && !saysNothing(name, request[name]));
+/** The first field of a request that the Responses API does not support, or null. */
+export function unsupportedField({ request, outputCap }: ProviderCall): string | null {
+  const field = UNSUPPORTED.find((name) => request[name] !== undefined && !isNeutral(name, request[name]));
   if (field !== undefined) return field;
   if (outputCap < OUTPUT_MIN) return `max_completion_tokens (below ${OUTPUT_MIN})`;
   for (const [at, { content }] of request.messages.entries()) {
@@ -32,7 +32,7 @@ export function beyondResponses({ request, outputCap }: ProviderCall): string | 
   return null;
 }
 
-/** Builds `POST /responses`. Nothing is stored there: what a model needs of its reasoning comes back with the messages. */
+/** Builds `POST /responses`. Stores nothing there: reasoning comes back with the messages. */
 export function buildResponses(
   call: ProviderCall,
   effort: string | undefined,
@@ -56,7 +56,7 @@ export function buildResponses(
     include: ['reasoning.encrypted_content'],
     ...(call.stream && streamFields(request)),
   };
-  if (notes.refused !== '') return { kind: 'rejected', message: notes.refused };
+  if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
   return { path: '/responses', headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
@@ -71,9 +71,9 @@ function toolFields({ tools, tool_choice: choice, parallel_tool_calls: parallel 
 }
 
 function textField({ response_format: format }: ChatRequest, verbosity: unknown, notes: Notes): Members {
-  const asked = format != null && format.type !== 'text';
-  if (!asked && verbosity === undefined) return {};
-  return { text: { ...(asked && { format: formatField(format, notes) }), verbosity } };
+  const requested = format != null && format.type !== 'text';
+  if (!requested && verbosity === undefined) return {};
+  return { text: { ...(requested && { format: formatField(format, notes) }), verbosity } };
 }
 
 function formatField(format: NonNullable<ChatRequest['response_format']>, notes: Notes): Members {
@@ -83,17 +83,17 @@ function formatField(format: NonNullable<ChatRequest['response_format']>, notes:
   return { ...schema, type: 'json_schema', strict: strict ?? false };
 }
 
-/** Hints that a model without sampling controls does without. */
+/** Sampling controls, which are dropped for models without them. */
 function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
-  const asked = Object.entries({ temperature: request.temperature, top_p: request.top_p });
-  const given = asked.filter(([, value]) => value != null);
-  if (model.acceptsTemperature) return Object.fromEntries(given);
-  for (const [name] of given) notes.drop(name);
+  const values = Object.entries({ temperature: request.temperature, top_p: request.top_p });
+  const present = values.filter(([, value]) => value != null);
+  if (model.acceptsTemperature) return Object.fromEntries(present);
+  for (const [name] of present) notes.drop(name);
   return {};
 }
 
-/** Its usage it tells unasked. */
-function streamFields({ stream_options: asked }: ChatRequest): Members {
-  const { include_usage: _, ...options } = asked ?? {};
+/** Omits `include_usage`: Responses always report usage. */
+function streamFields({ stream_options: requested }: ChatRequest): Members {
+  const { include_usage: _, ...options } = requested ?? {};
   return { stream: true, ...(Object.keys(options).length > 0 && { stream_options: options }) };
 }

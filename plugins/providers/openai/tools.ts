@@ -2,7 +2,7 @@ import type { Members, Tool } from 'signalbox/plugin';
 import type { Notes } from '../notes.ts';
 import { isToolName } from './calls.ts';
 
-/** The request's tools as Responses have them. */
+/** The request's tools for Responses. */
 export function toolsOf(tools: readonly Tool[], notes: Notes): readonly Members[] {
   return tools.map((tool, at) => {
     const path = `tools[${at}].function`;
@@ -12,13 +12,13 @@ export function toolsOf(tools: readonly Tool[], notes: Notes): readonly Members[
     if (!isToolName(fn.name)) {
       notes.refuse(`${path}.name`, 'is not made of letters, digits, underscores and hyphens alone');
     }
-    // What chat completions leave unsaid must be said here: left out, `strict` is true.
+    // Unlike in chat completions, the default of `strict` is true.
     const isStrict = strict ?? false;
     return { ...fn, type: 'function', parameters: schemaOf(parameters, isStrict, path, notes), strict: isStrict };
   });
 }
 
-/** Parameters are members of an object, also where their schema does not say so or allows for more. */
+/** The parameters' schema, restricted to an object. */
 function schemaOf(parameters: Tool['function']['parameters'], isStrict: boolean, path: string, notes: Notes): Members {
   const schema: Members = parameters ?? {};
   if (Object.keys(schema).length === 0) {

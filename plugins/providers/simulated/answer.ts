@@ -2,24 +2,24 @@ import type { ChatMessage, ChatRequest, ProviderCall } from 'signalbox/plugin';
 import { instanceOf } from './instance.ts';
 import { textOfMessage } from './tokens.ts';
 
-/** Characters repeated of what was asked. */
+/** The most characters of the prompt that are echoed. */
 const ECHO_MAX = 160;
 
 const HOW_TO =
   'For real answers, give the gateway a provider: set OPENAI_API_KEY (or the key of another provider in the policy, or the address of a local server) in its environment and start it again.';
 
-/** What one choice will say: a text, or the arguments of a tool call. */
-export interface Answer {
+/** The answer of one choice: a text, or the arguments of a tool call. */
+export interface SimulatedAnswer {
   readonly text: string;
   readonly tool: { readonly id: string; readonly name: string } | null;
 }
 
-/** Makes up the answer; the same call and choice always give the same one. */
-export function answerOf(call: ProviderCall, choice: number): Answer {
+/** Generates the answer of a choice. Deterministic. */
+export function answerOf(call: ProviderCall, choice: number): SimulatedAnswer {
   const { request } = call;
   const tool = toolToCall(request);
   if (tool) {
-    // A position in the conversation, so that no two calls of one conversation share an ID.
+    // The message count makes IDs unique within a conversation.
     const id = `call_simulated_${request.messages.length}_${choice}`;
     return { text: JSON.stringify(instanceOf(tool.parameters)), tool: { id, name: tool.name } };
   }
@@ -49,7 +49,7 @@ interface CalledTool {
   readonly parameters: unknown;
 }
 
-/** The tool to call, by `tool_choice`; null for an answer in words. */
+/** The tool to call, by `tool_choice`; null for a text answer. */
 function toolToCall(request: ChatRequest): CalledTool | null {
   const tools = request.tools ?? [];
   const choice = request.tool_choice ?? 'auto';
@@ -58,7 +58,7 @@ function toolToCall(request: ChatRequest): CalledTool | null {
     const { name } = choice.function;
     return { name, parameters: tools.find((tool) => tool.function.name === name)?.function.parameters };
   }
-  // With the result of a tool in hand, a model would speak: only `required` still wants a call.
+  // After a tool's result a model answers with text: only `required` forces another call.
   if (choice === 'auto' && isToolResult(request.messages.at(-1))) return null;
   const words = wordsOf(lastOfUser(request));
   const fits = (name: string, description: string) => !wordsOf(`${name} ${description}`).isDisjointFrom(words);
@@ -75,7 +75,7 @@ function lastOfUser(request: ChatRequest): string {
   return message ? textOfMessage(message) : '';
 }
 
-/** Words long enough to mean something. */
+/** The distinctive words of a text. */
 function wordsOf(text: string): Set<string> {
   return new Set(
     text

@@ -1,7 +1,7 @@
 import { isObject, type Json, referenced } from '../json.ts';
 
 const DEPTH_MAX = 12;
-/** Values made for one schema at most: a schema can ask for exponentially many. */
+/** The most values generated for a schema, which can require exponentially many. */
 const VALUES_MAX = 1_000;
 
 const FORMATS: ReadonlyMap<unknown, string> = new Map([
@@ -14,8 +14,8 @@ const FORMATS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * A value that plausibly fits a JSON schema: required properties only, the first alternative, the
- * least of each. The schema is the caller's: whatever is odd in it is passed over.
+ * Generates a value that plausibly fits a JSON schema: required properties only, the first alternative, the least of
+ * each. Ignores invalid parts of the schema, which is the caller's.
  */
 export function instanceOf(schema: unknown): unknown {
   const root = isObject(schema) ? schema : { type: 'object' };
@@ -78,7 +78,7 @@ function scalar(type: unknown, schema: Json): unknown {
   return text.padEnd(min, '.').slice(0, Math.max(max, min));
 }
 
-/** The least number allowed, or the one nearest to 1. */
+/** The least allowed number, or the one nearest to 1. */
 function number(schema: Json, step: number): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
   if (typeof minimum === 'number') return minimum;

@@ -1,9 +1,9 @@
 import { type ChatMessage, estimateTokens, type ProviderCall, plainUsage, type Usage } from 'signalbox/plugin';
 
-/** Tokens that a message costs besides its text. */
+/** Tokens of a message besides its text. */
 const MESSAGE_OVERHEAD = 4;
 
-/** The longest start of a text that counts as at most `tokensMax`. */
+/** The longest prefix of a text that counts as at most `tokensMax`. */
 export function fitTokens(text: string, tokensMax: number): string {
   let fitting = text;
   let tokens = estimateTokens(fitting);
@@ -16,7 +16,7 @@ export function fitTokens(text: string, tokensMax: number): string {
   return fitting;
 }
 
-/** Usage by estimate: nothing here is a model's own count. */
+/** Estimates the usage. */
 export function estimateUsage(call: ProviderCall, answers: readonly string[]): Usage {
   let input = 0;
   for (const message of call.request.messages) input += MESSAGE_OVERHEAD + estimateTokens(textOfMessage(message));
@@ -27,7 +27,7 @@ export function estimateUsage(call: ProviderCall, answers: readonly string[]): U
   return plainUsage(input, output);
 }
 
-/** What a message says in words. */
+/** The text of a message. */
 export function textOfMessage(message: ChatMessage): string {
   const { content } = message;
   if (typeof content === 'string') return content;

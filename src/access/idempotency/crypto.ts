@@ -8,7 +8,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 
-/** Names what the keys are for. Another form of sealing gets another number, and cannot open these. */
+/** Separates these keys from others. Another form of sealing needs another number. */
 const PURPOSE = 'signalbox idempotency 1';
 const SALT_BYTES = 32;
 const KEY_BYTES = 32;
@@ -16,8 +16,8 @@ const VERIFIER_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Under which name a request is kept: nobody else's key leads to it, and it does not tell what the key was. */
-export function nameOf(keyId: string, idempotencyKey: string): Uint8Array {
+/** The name that a request is stored under. It reveals no key, and no other API key leads to it. */
+export function requestNameOf(keyId: string, idempotencyKey: string): Uint8Array {
   // IDs of keys have no zero byte, so no two pairs are written alike.
   return createHash('sha256').update(`${PURPOSE}\0${keyId}\0${idempotencyKey}`).digest();
 }
@@ -25,13 +25,12 @@ export function nameOf(keyId: string, idempotencyKey: string): Uint8Array {
 export const newSalt = (): Uint8Array => randomBytes(SALT_BYTES);
 
 /**
- * What can be done with the secret of an API key, for one request: HKDF makes three keys of it and of the
- * request's own salt. The body's hash is keyed too, for a hash that anybody can compute would confirm whoever
- * guesses a prompt.
+ * Seals answers with keys derived by HKDF from the API key's secret and the request's own salt. The body's hash is
+ * keyed too: a plain hash would confirm a guessed prompt.
  */
-export class Seal {
+export class AnswerSeal {
   readonly salt: Uint8Array;
-  /** Tells whether another seal was made with the same secret. */
+  /** Equal for two seals with the same secret and salt. */
   readonly verifier: Uint8Array;
   readonly #cipherKey: Uint8Array;
   readonly #bodyKey: Uint8Array;
@@ -44,19 +43,19 @@ export class Seal {
     this.verifier = bytes.slice(2 * KEY_BYTES);
   }
 
-  /** What is stored of a body, given its SHA-256. */
+  /** Returns the keyed form of a body's SHA-256. */
   bodyMark(hash: Uint8Array): Uint8Array {
     return createHmac('sha256', this.#bodyKey).update(hash).digest();
   }
 
-  /** AES-256-GCM: nonce, ciphertext, tag. `bound` must be the same when it is opened: no row stands in for another. */
+  /** AES-256-GCM: nonce, ciphertext, tag. `bound` must be the same for opening: no row can replace another. */
   seal(text: string, bound: string): Uint8Array {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#cipherKey, nonce).setAAD(Buffer.from(bound));
     return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   }
 
-  /** Null for what this secret has not sealed, or not for this. */
+  /** Returns null for a text sealed with another secret, or for another `bound`. */
   open(sealed: Uint8Array, bound: string): string | null {
     if (sealed.length < NONCE_BYTES + TAG_BYTES) return null;
     const nonce = sealed.subarray(0, NONCE_BYTES);

@@ -1,9 +1,9 @@
 import type { Migrations, Statement, Write } from '../../store/store.ts';
 
 /**
- * One row a request that carries an `Idempotency-Key`. `name` is a SHA-256 over the API key's ID and the
- * idempotency key; `body` and `answer` can be made and read only with the API key's secret, see `crypto.ts`.
- * What is large stands last, so that whoever looks for a row reads little.
+ * One row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key.
+ * `body` and `answer` need the API key's secret, see `crypto.ts`. Large columns stand last, so that lookups read
+ * little.
  */
 export const idempotencyMigrations: Migrations = {
   room: 'idempotency',
@@ -25,27 +25,24 @@ export const idempotencyMigrations: Migrations = {
   ],
 };
 
-/**
- * `running`: being carried out; of a process that is gone, lost with it. `kept`: the answer can be given again.
- * `lost`: it was made and charged, and cannot.
- */
-export type State = 'running' | 'kept' | 'lost';
+/** `running`: in progress, or lost with its process. `kept`: can be repeated. `lost`: charged, cannot be repeated. */
+export type AnswerState = 'running' | 'kept' | 'lost';
 
-export interface Row {
+export interface AnswerRow {
   readonly name: Uint8Array;
-  readonly state: State;
+  readonly state: AnswerState;
   /** The decision whose reservation paid for it. */
   readonly decision: number;
-  /** An earlier one, whose charge is to be given back too if this run is lost; null for none. */
+  /** An earlier decision whose charge is given back too if this run is lost; null for none. */
   readonly earlier: number | null;
-  /** How often its answer was lost otherwise than by a crash. */
+  /** Losses of its answer, crashes not counted. */
   readonly losses: number;
   /** When it got this state, ms since 1970. */
   readonly time: number;
   readonly salt: Uint8Array;
   readonly verifier: Uint8Array;
   readonly body: Uint8Array;
-  /** Sealed; null unless it is kept. */
+  /** Sealed; null unless the state is `kept`. */
   readonly answer: Uint8Array | null;
 }
 
@@ -67,8 +64,7 @@ const DELETE_OLD: Statement = {
   sql: 'DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE time <= ? ORDER BY time LIMIT ?)',
 };
 
-/** Writes a row whole, whatever stood there: what was pruned or never written comes into being. */
-export function putRow(row: Row): Write {
+export function putRow(row: AnswerRow): Write {
   const { name, state, decision, earlier, losses, time, salt, verifier, body, answer } = row;
   return { statement: PUT, params: [name, state, decision, earlier, losses, time, salt, verifier, body, answer] };
 }

@@ -1,30 +1,28 @@
 import { type Bucket, fullAfterMs, fullBucket, refill } from './bucket.ts';
 
-/** What one subject has left of one limit. */
-export interface Account {
-  /** Null until something is asked of it. */
+/** The state of one limit for one subject. */
+export interface LimitAccount {
+  /** Null until first needed. */
   requests: Bucket | null;
   tokens: Bucket | null;
-  /** Streams that are open. */
   streams: number;
-  /** Requests that have come in under it and have not ended. While there are any it is kept. */
+  /** Requests admitted and not ended. Meanwhile the account is kept. */
   open: number;
 }
 
-/** The accounts of one limit, by subject. */
-export type Table = Map<string, Account>;
+export type AccountTable = Map<string, LimitAccount>;
 
-/** About 200 bytes each, so 7 MB; and a look at all of them takes some 5 ms, once in thousands of new ones. */
+/** About 200 bytes each, so 7 MB. A sweep takes some 5 ms, once in thousands of new accounts. */
 const ACCOUNTS_MAX = 32_768;
 
 /**
- * All accounts. However many subjects there are, no more than `most` are kept beside those in use: then those that
- * are full again go, for they say nothing, and in any case the fullest quarter, which loses least.
+ * All accounts: at most `most`, and those in use. A sweep drops the full ones, which hold no information, and at least
+ * the fullest quarter, which loses least.
  */
-export class Accounts {
-  readonly #tables = new Map<string, Table>();
+export class LimitAccounts {
+  readonly #tables = new Map<string, AccountTable>();
   readonly #most: number;
-  /** How many there may be before the next look. */
+  /** The number of accounts before the next sweep. */
   #lookAt: number;
   #count = 0;
 
@@ -37,21 +35,21 @@ export class Accounts {
     return this.#count;
   }
 
-  /** The accounts of a limit by its name. They stay when the policy changes. */
-  table(limit: string): Table {
-    const known = this.#tables.get(limit);
-    if (known) return known;
-    const table: Table = new Map();
+  /** The accounts of a limit by its name. They survive a change of policy. */
+  table(limit: string): AccountTable {
+    const existing = this.#tables.get(limit);
+    if (existing) return existing;
+    const table: AccountTable = new Map();
     this.#tables.set(limit, table);
     return table;
   }
 
   /** The account of a subject; a new one is full. */
-  of(table: Table, subject: string, now: number): Account {
-    const known = table.get(subject);
-    if (known) return known;
+  of(table: AccountTable, subject: string, now: number): LimitAccount {
+    const existing = table.get(subject);
+    if (existing) return existing;
     if (this.#count >= this.#lookAt) this.#forget(now);
-    const account: Account = { requests: null, tokens: null, streams: 0, open: 0 };
+    const account: LimitAccount = { requests: null, tokens: null, streams: 0, open: 0 };
     table.set(subject, account);
     this.#count++;
     return account;
@@ -63,7 +61,7 @@ export class Accounts {
     for (const table of this.#tables.values()) {
       for (const account of table.values()) if (account.open === 0) after[idle++] = fullAfter(account, now);
     }
-    // Those that are full, and in any case a quarter: the next look is then a while off.
+    // The full ones, and at least a quarter, so that the next sweep is a while off.
     const until = after.subarray(0, idle).sort()[Math.floor(idle / 4)] ?? 0;
     for (const table of this.#tables.values()) {
       for (const [subject, account] of table) {
@@ -72,23 +70,23 @@ export class Accounts {
         this.#count--;
       }
     }
-    // Where most are in use it would come with every new one.
+    // If most are in use, a sweep would otherwise follow every new one.
     this.#lookAt = Math.max(this.#most, Math.ceil(this.#count * 1.25));
   }
 }
 
-/** Milliseconds until all of an account is full, as it stands; 0 or less once it is. */
-function fullAfter({ requests, tokens }: Account, now: number): number {
+/** Milliseconds until the whole account is full; 0 or less if it is. */
+function fullAfter({ requests, tokens }: LimitAccount, now: number): number {
   const after = (bucket: Bucket | null) => (bucket ? Math.max(0, bucket.at + fullAfterMs(bucket) - now) : 0);
   return Math.max(after(requests), after(tokens));
 }
 
-/** One of an account's buckets as it is now, under this limit. */
-export function bucketOf(account: Account, kind: 'requests' | 'tokens', perMinute: number, now: number): Bucket {
-  const known = account[kind];
-  if (known) {
-    refill(known, perMinute, now);
-    return known;
+/** Returns a bucket of the account, refilled under this limit. */
+export function bucketOf(account: LimitAccount, kind: 'requests' | 'tokens', perMinute: number, now: number): Bucket {
+  const existing = account[kind];
+  if (existing) {
+    refill(existing, perMinute, now);
+    return existing;
   }
   const bucket = fullBucket(perMinute, now);
   account[kind] = bucket;

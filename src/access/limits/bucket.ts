@@ -1,31 +1,29 @@
 /**
- * A token bucket in whole numbers. What is left is counted in grains of 1/60,000 of a unit, so that each
- * millisecond brings exactly `perMinute` grains, and nothing is ever rounded: with limits up to 10^9 all
- * figures stay below 2^53, where doubles are exact.
- *
- * The law: whatever is asked, and when, in any `w` milliseconds no more than `perMinute` + `perMinute` × w / 60,000
- * units are let through, apart from what a single request takes beyond a full bucket.
- *
- * Knows no clock. Times are whole milliseconds; one that lies before the last counts as the last.
+ * A token bucket in integers. Its level is counted in grains of 1/60,000 of a unit, so that each millisecond adds
+ * exactly `perMinute` grains and nothing is rounded: with limits up to 10^9 all figures stay below 2^53, where doubles
+ * are exact.
+ * The law: in any `w` milliseconds at most `perMinute` + `perMinute` × w / 60,000 units pass, apart from what a single
+ * request takes beyond a full bucket.
+ * Has no clock. Times are whole milliseconds; a time before the last counts as the last.
  */
 export interface Bucket {
-  /** Grains. Below zero when more was used than expected. */
+  /** Grains. Negative when more was used than expected. */
   left: number;
-  /** When that was so. */
+  /** The time of `left`. */
   at: number;
-  /** What it was counted by. */
+  /** The limit of `left`. */
   perMinute: number;
 }
 
 export const MINUTE_MS = 60_000;
-/** What a debt is cut at, so that sums stay exact. No request can owe so much. */
+/** The largest debt, so that sums stay exact. No request can owe so much. */
 const DEBT_MAX = 2 ** 52;
 
 export function fullBucket(perMinute: number, now: number): Bucket {
   return { left: perMinute * MINUTE_MS, at: now, perMinute };
 }
 
-/** Brings a bucket up to now. Under another limit it keeps its level: one that was half full is half full. */
+/** Refills a bucket up to `now`. Under another limit it keeps its relative level. */
 export function refill(bucket: Bucket, perMinute: number, now: number): void {
   bringUp(bucket, now);
   if (bucket.perMinute === perMinute) return;
@@ -51,22 +49,18 @@ function scaled(left: number, to: number, from: number): number {
   return Number(product < 0n && whole * BigInt(from) !== product ? whole - 1n : whole);
 }
 
-/**
- * Milliseconds until so many units may be taken; 0 for now. More than the bucket holds may be taken once it is
- * full: otherwise it never could.
- */
+/** Milliseconds until the units may be taken; 0 for now. A full bucket gives more than it holds. */
 export function waitMs({ left, perMinute }: Bucket, units: number): number {
   const needed = Math.min(units, perMinute) * MINUTE_MS;
   return left >= needed ? 0 : Math.ceil((needed - left) / perMinute);
 }
 
-/** Takes units whether they are there or not. Negative ones are given back, up to a full bucket. */
+/** Takes units even if they are missing. Gives negative units back, up to a full bucket. */
 export function take(bucket: Bucket, units: number): void {
   const most = bucket.perMinute * MINUTE_MS;
   bucket.left = Math.max(-DEBT_MAX, Math.min(most, bucket.left - units * MINUTE_MS));
 }
 
-/** Whole units that are left. */
 export function unitsLeft({ left }: Bucket): number {
   return Math.max(0, Math.floor(left / MINUTE_MS));
 }

@@ -1,69 +1,70 @@
 import type { Caller, KeyLimits } from '../../core/caller.ts';
 import { holds, subjectIn } from '../../core/condition.ts';
 import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
-import { Accounts, bucketOf, type Table } from './accounts.ts';
+import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
 import { Quota } from './quota.ts';
-import { limitError, type Share, type Shortage } from './refusal.ts';
+import { type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
 
-/** A limit that holds for a caller. */
-interface Applied {
+/** A limit that applies to a caller. */
+interface CallerLimit {
   /** Null for the key's own. */
   readonly name: string | null;
   readonly figures: KeyLimits;
-  readonly table: Table;
+  readonly table: AccountTable;
   /** Null: the caller's address. */
   readonly subject: string | null;
 }
 
-/** What is counted by address alone. */
+/** Events counted by address alone. */
 export type Offence = 'failed-auth' | 'keyless';
 
-/**
- * Counts what callers do against the limits that apply to them. In memory: a restart begins anew. A new policy does
- * not: accounts are known by the name of their limit and the subject.
- */
+/** Enforces rate limits, in memory. Accounts survive a new policy, by the name of their limit and the subject. */
 export class Limiter {
   readonly #now: () => number;
-  readonly #accounts: Accounts;
-  /** Which limits hold for a caller depends on the key and the policy alone. */
-  readonly #known = new WeakMap<Caller, { readonly limits: readonly RateLimit[]; readonly applied: Applied[] }>();
+  readonly #accounts: LimitAccounts;
+  /** The limits of a caller depend only on the key and the policy. */
+  readonly #byCaller = new WeakMap<
+    Caller,
+    { readonly limits: readonly RateLimit[]; readonly applied: CallerLimit[] }
+  >();
 
-  /** `clock` gives milliseconds and never goes back. */
-  constructor(clock: () => number, accounts = new Accounts()) {
+  /** @param clock milliseconds that never decrease. */
+  constructor(clock: () => number, accounts = new LimitAccounts()) {
     this.#now = () => Math.floor(clock());
     this.#accounts = accounts;
   }
 
   /**
-   * Counts a request: in all limits that apply, or in none. Null when none applies. Throws SignalboxError
-   * `rate_limit_exceeded`. `addressOf` is asked only where a limit needs it.
+   * Counts a request in all limits that apply, or in none. Returns null when none applies.
+   * @param addressOf called only if a limit needs it.
+   * @throws SignalboxError `rate_limit_exceeded`.
    */
   admit(limits: readonly RateLimit[], caller: Caller, addressOf: () => string): Quota | null {
     if (limits.length === 0 && caller.limits === null) return null;
     const applied = this.#appliedTo(limits, caller);
     if (applied.length === 0) return null;
     const now = this.#now();
-    const shares = applied.map(({ name, figures, table, subject }): Share => {
+    const charged = applied.map(({ name, figures, table, subject }): RequestLimit => {
       const account = this.#accounts.of(table, subject ?? addressOf(), now);
       if (figures.requestsPerMinute !== null) bucketOf(account, 'requests', figures.requestsPerMinute, now);
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
-      // Kept from here on: the account of the next limit may need room.
+      // Keeps the account from here on: the next one may cause a sweep.
       account.open++;
       return { name, figures, account };
     });
-    const short = shortageOf(shares);
+    const short = shortageOf(charged);
     if (short) {
-      for (const { account } of shares) account.open--;
-      throw limitError(short, shares);
+      for (const { account } of charged) account.open--;
+      throw limitError(short, charged);
     }
-    for (const { figures, account } of shares) {
+    for (const { figures, account } of charged) {
       if (figures.requestsPerMinute !== null && account.requests) take(account.requests, 1);
     }
-    return new Quota(shares, this.#now);
+    return new Quota(charged, this.#now);
   }
 
-  /** Counts something by address: 0 when there was room for it, else the milliseconds until there is. */
+  /** Counts an event by address. Returns 0 if there was room for it, else the milliseconds until there is. */
   count(offence: Offence, address: string, perMinute: number): number {
     const now = this.#now();
     const account = this.#accounts.of(this.#accounts.table(`door ${offence}`), address, now);
@@ -73,13 +74,13 @@ export class Limiter {
     return wait;
   }
 
-  #appliedTo(limits: readonly RateLimit[], caller: Caller): Applied[] {
-    const known = this.#known.get(caller);
-    if (known?.limits === limits) return known.applied;
+  #appliedTo(limits: readonly RateLimit[], caller: Caller): CallerLimit[] {
+    const cached = this.#byCaller.get(caller);
+    if (cached?.limits === limits) return cached.applied;
     const scope: LimitScope = { key: { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) } };
     const applied = limits
       .filter(({ match }) => holds(match, scope))
-      .map(({ name, figures, each }): Applied => {
+      .map(({ name, figures, each }): CallerLimit => {
         const table = this.#accounts.table(`rule ${name}`);
         return { name, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
@@ -91,17 +92,17 @@ export class Limiter {
         subject: caller.keyId,
       });
     }
-    this.#known.set(caller, { limits, applied });
+    this.#byCaller.set(caller, { limits, applied });
     return applied;
   }
 }
 
-function shortageOf(shares: readonly Share[]): Shortage | null {
-  let worst: Shortage | null = null;
-  for (const share of shares) {
-    const { figures, account } = share;
+function shortageOf(charged: readonly RequestLimit[]): LimitShortage | null {
+  let worst: LimitShortage | null = null;
+  for (const limit of charged) {
+    const { figures, account } = limit;
     const wait = figures.requestsPerMinute !== null && account.requests ? waitMs(account.requests, 1) : 0;
-    if (wait > (worst?.waitMs ?? 0)) worst = { share, kind: 'requests', waitMs: wait, units: 1 };
+    if (wait > (worst?.waitMs ?? 0)) worst = { limit, kind: 'requests', waitMs: wait, units: 1 };
   }
   return worst;
 }

@@ -1,33 +1,34 @@
 import type { KeyLimits } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { Account } from './accounts.ts';
+import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
 
-/** One limit that applies to a request, and the account that it counts on. */
-export interface Share {
+/** One limit that applies to a request, and its account. */
+export interface RequestLimit {
   /** Of the limit; null for the key's own. */
   readonly name: string | null;
   readonly figures: KeyLimits;
-  readonly account: Account;
+  readonly account: LimitAccount;
 }
 
-/** What is in the way of a request. */
-export interface Shortage {
-  readonly share: Share;
+/** The limit that stops a request. */
+export interface LimitShortage {
+  readonly limit: RequestLimit;
   readonly kind: 'requests' | 'tokens' | 'streams';
-  /** Milliseconds until it may be tried again. */
+  /** Milliseconds until a retry makes sense. */
   readonly waitMs: number;
-  /** Units that the request wants. */
+  /** The units that the request needs. */
   readonly units: number;
 }
 
-/** What `details.limit` calls the limits of a key itself. */
+/** The name in `details.limit` of a key's own limits. */
 const OWN = 'api-key';
 
-/** The error of a request that a limit does not let through. */
-export function limitError({ share, kind, waitMs, units }: Shortage, shares: readonly Share[]): SignalboxError {
-  const { name, figures } = share;
-  const whose = name === null ? 'The rate limit of this API key' : `The rate limit \`${name}\``;
+/** The error of a request that a limit stops. */
+export function limitError(shortage: LimitShortage, limits: readonly RequestLimit[]): SignalboxError {
+  const { limit, kind, waitMs, units } = shortage;
+  const { name, figures } = limit;
+  const owner = name === null ? 'The rate limit of this API key' : `The rate limit \`${name}\``;
   const [allows, then] = {
     requests: [`${figures.requestsPerMinute} requests a minute`, ''],
     tokens: [
@@ -36,19 +37,19 @@ export function limitError({ share, kind, waitMs, units }: Shortage, shares: rea
     ],
     streams: [`${figures.concurrentStreams} streams at once`, ', and so many are open'],
   }[kind];
-  const message = `${whose} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
+  const message = `${owner} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
   return new SignalboxError('rate_limit_exceeded', message, {
     details: { limit: name ?? OWN, kind },
     retryAfterMs: waitMs,
-    headers: limitHeaders(shares),
+    headers: limitHeaders(limits),
   });
 }
 
-/** `x-ratelimit-…`, as OpenAI tells them: of each kind the limit with the least left. The buckets are up to date. */
-export function limitHeaders(shares: readonly Share[]): Record<string, string> {
+/** The `x-ratelimit-…` headers as OpenAI has them: for each kind the limit with the least left. Refill first. */
+export function limitHeaders(limits: readonly RequestLimit[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const kind of ['requests', 'tokens'] as const) {
-    const least = leastLeft(shares, kind);
+    const least = leastLeft(limits, kind);
     if (!least) continue;
     headers[`x-ratelimit-limit-${kind}`] = String(least.perMinute);
     headers[`x-ratelimit-remaining-${kind}`] = String(unitsLeft(least));
@@ -57,14 +58,14 @@ export function limitHeaders(shares: readonly Share[]): Record<string, string> {
   return headers;
 }
 
-/** All headers that `limitHeaders` may give. */
+/** All headers that `limitHeaders` can return. */
 export const LIMIT_HEADERS: readonly string[] = ['limit', 'remaining', 'reset'].flatMap((figure) =>
   ['requests', 'tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
 );
 
-function leastLeft(shares: readonly Share[], kind: 'requests' | 'tokens'): Bucket | null {
+function leastLeft(limits: readonly RequestLimit[], kind: 'requests' | 'tokens'): Bucket | null {
   let least: Bucket | null = null;
-  for (const { account, figures } of shares) {
+  for (const { account, figures } of limits) {
     const bucket =
       figures[kind === 'requests' ? 'requestsPerMinute' : 'tokensPerMinute'] === null ? null : account[kind];
     if (bucket && (least === null || bucket.left < least.left)) least = bucket;
@@ -74,7 +75,7 @@ function leastLeft(shares: readonly Share[], kind: 'requests' | 'tokens'): Bucke
 
 const SECOND_MS = 1_000;
 
-/** A time as Go writes it, and OpenAI: `12ms`, `1.5s`, `6m0s`, `1h2m3s`. Whole milliseconds. */
+/** Whole milliseconds as Go and OpenAI write them: `12ms`, `1.5s`, `6m0s`, `1h2m3s`. */
 export function durationText(ms: number): string {
   if (ms < SECOND_MS) return `${ms}ms`;
   const seconds = Math.floor(ms / SECOND_MS);

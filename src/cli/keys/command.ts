@@ -1,6 +1,6 @@
+import { keyStateOf } from '../../access/key-entry.ts';
+import type { KeyInfo } from '../../access/key-table.ts';
 import type { Keys } from '../../access/keys.ts';
-import { stateOf } from '../../access/known.ts';
-import type { KeyInfo } from '../../access/tables.ts';
 import type { Store } from '../../store/store.ts';
 import { UsageError } from '../options.ts';
 import { day } from '../text.ts';
@@ -31,5 +31,5 @@ export function stateText(info: KeyInfo, now: number): string {
   const { revokedAt, expiresAt } = info;
   if (revokedAt !== null) return `revoked ${day(revokedAt)}`;
   if (expiresAt === null) return 'valid';
-  return `${stateOf(info, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
+  return `${keyStateOf(info, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
 }

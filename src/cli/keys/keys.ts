@@ -1,6 +1,6 @@
-import type { MadeKey } from '../../access/keys.ts';
-import { keyBody } from '../../access/shown.ts';
-import { holderOf } from '../../access/tables.ts';
+import { keyBody } from '../../access/key-body.ts';
+import { holderOf } from '../../access/key-table.ts';
+import type { IssuedKey } from '../../access/keys.ts';
 import { KeyTermsError } from '../../access/terms.ts';
 import type { Actor } from '../../access/trail.ts';
 import { toCredits } from '../../core/credits.ts';
@@ -40,9 +40,9 @@ async function create(args: readonly string[], { keys, now }: KeysCommand): Prom
 }
 
 /** As `/admin/keys` answers: the key is shown this once, here too. */
-const asJson = ({ key, info }: MadeKey, now: number): string => jsonText({ key, ...keyBody(info, now) });
+const asJson = ({ key, info }: IssuedKey, now: number): string => jsonText({ key, ...keyBody(info, now) });
 
-const shownOnce = ({ key, info }: MadeKey, more: string): string =>
+const shownOnce = ({ key, info }: IssuedKey, more: string): string =>
   `${key}\n\nShown this once: only its hash is kept. ID ${info.id}, ${more}.\n`;
 
 async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {

@@ -1,5 +1,5 @@
-import { type BalanceUse, balanceShown, keyStatusBody, trailBody } from '../../access/shown.ts';
-import { holderOf, type KeyInfo } from '../../access/tables.ts';
+import { type BalanceUse, keyStatusBody, trailBody, visibleBalance } from '../../access/key-body.ts';
+import { holderOf, type KeyInfo } from '../../access/key-table.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../access/trail.ts';
 import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
 import { walletOf } from '../../core/wallet.ts';
@@ -32,12 +32,12 @@ async function fundsOf(file: string, info: KeyInfo, now: number) {
   const reader = openReader(file, [ledgerMigrations]);
   try {
     if (await hasJournal(reader)) {
-      const balance = balanceShown(info, await keyBalance(reader, holderOf(info)));
+      const balance = visibleBalance(info, await keyBalance(reader, holderOf(info)));
       return { uses: await keyBudgetUses(reader, id, budgets, now), balance };
     }
     const renewal = ({ window, timeZone }: KeyBudget) => windowAt(window, timeZone, now).ends;
     const uses = budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) }));
-    return { uses, balance: balanceShown(info, null) };
+    return { uses, balance: visibleBalance(info, null) };
   } finally {
     reader.close();
   }

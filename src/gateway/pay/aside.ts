@@ -5,7 +5,7 @@ import { isWallet } from '../../core/wallet.ts';
 import type { Hold } from '../../ledger/hold.ts';
 import type { Order } from '../../ledger/ledger.ts';
 import { isShortage, type Shortage } from '../../ledger/standing.ts';
-import type { Offer, Payment } from '../../payments/payment.ts';
+import type { Payment, SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import type { Write } from '../../store/store.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
@@ -67,10 +67,10 @@ async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
 }
 
 /** Has the payment settled, unless it brought its money before; then its request runs on the balance. */
-async function byOffer(gateway: Gateway, offer: Offer, keyId: string | null, order: Order): Promise<Aside> {
+async function byOffer(gateway: Gateway, offer: SignedPayment, keyId: string | null, order: Order): Promise<Aside> {
   const { payments, ledger } = gateway;
   const { bound, credit } = offer.terms;
-  const isPaid = offer.amount === 0n || hasArrived(await written(() => payments.known(offer)));
+  const isPaid = offer.amount === 0n || hasArrived(await written(() => payments.find(offer)));
   const earmark = isPaid ? null : await written(() => ledger.earmark(order, bound - credit));
   if (earmark && isShortage(earmark)) throw balanceError(gateway, earmark, order);
   try {
@@ -135,7 +135,7 @@ function balanceError(gateway: Gateway, shortage: Shortage, { caller }: Order): 
 function allBalance({ payments, ledger }: Gateway, payment: Payment): Promise<void> {
   const { id, payer, fee } = payment;
   const waived = { paid: 0, fee: -fee, note: idText('pay_', id) };
-  return ledger.deposit(payer, waived, payments.settled(payment, 0, 0));
+  return ledger.deposit(payer, waived, payments.settleWrites(payment, 0, 0));
 }
 
 function paying({ payments, ledger }: Gateway, payment: Payment): Paying {
@@ -146,7 +146,7 @@ function paying({ payments, ledger }: Gateway, payment: Payment): Paying {
     payment,
     settled: (charged) => [
       ...(charged > 0 ? [] : ledger.waiveFee(payer, fee, idText('pay_', id))),
-      ...payments.settled(payment, charged, feeFor(charged)),
+      ...payments.settleWrites(payment, charged, feeFor(charged)),
     ],
     shown: (charged) => paymentShown(payment, charged, feeFor(charged)),
   };

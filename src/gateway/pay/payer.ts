@@ -4,7 +4,7 @@ import type { Microcredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isWallet, WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
-import type { Offer } from '../../payments/payment.ts';
+import type { SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
@@ -28,7 +28,7 @@ export type Payer =
   /** Nobody yet, who is to be told the price. `wallet` is named and not proved; `key` has policies that apply. */
   | { readonly kind: 'nobody'; readonly wallet: string | null; readonly key: Caller | null }
   /** A wallet, by its signature. The policies of a key that came with it apply, and its funds are left alone. */
-  | { readonly kind: 'offer'; readonly offer: Offer; readonly key: Caller | null };
+  | { readonly kind: 'offer'; readonly offer: SignedPayment; readonly key: Caller | null };
 
 /** How a request is carried out for whoever pays. */
 export interface Way {
@@ -40,7 +40,7 @@ export interface Way {
   readonly windowsOnly: boolean;
   /** The wallet whose balance pays in place of the caller's own. */
   readonly payer: string | null;
-  readonly offer: Offer | null;
+  readonly offer: SignedPayment | null;
   /** Of the key that came with an offer. */
   readonly keyId: string | null;
 }

@@ -1,30 +1,34 @@
 import { type Address, domainSeparator } from 'viem';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
-import { type AuthorizationTrace, type Chain, FacilitatorUnavailable, type Fate } from './facilitator.ts';
-import { asked, isRevert, type Nodes, unanswered } from './nodes.ts';
-import { hex, TOKEN } from './tokens.ts';
-import { useOf } from './uses.ts';
+import { findUse } from './authorization-use.ts';
+import {
+  type AuthorizationOutcome,
+  type AuthorizationQuery,
+  type Chain,
+  FacilitatorUnavailable,
+} from './facilitator.ts';
+import { isRevert, type Nodes, noAnswerError, orUnavailable } from './nodes.ts';
+import { hex, TOKEN_ABI } from './token-abi.ts';
 
-/** Reads one chain through its nodes. */
 export function openChain(policy: PaymentNetwork, nodes: Nodes): Chain {
-  let looked: Promise<void> | null = null;
-  const look = async () => {
+  let checked: Promise<void> | null = null;
+  const checkAll = async () => {
     await checkNodes(policy, nodes);
     await checkAsset(policy, nodes);
   };
   return {
     check() {
-      looked ??= look().catch((cause) => {
-        looked = null;
+      checked ??= checkAll().catch((cause) => {
+        checked = null;
         throw cause;
       });
-      return looked;
+      return checked;
     },
-    fate: (trace) => fateOf(nodes, trace),
+    outcome: (query) => outcomeOf(nodes, query),
   };
 }
 
-/** Each of them by itself: one of another chain would be asked as soon as the others do not answer. */
+/** Checks each node: one of another chain would be used as soon as the others fail. */
 async function checkNodes({ id, chainId }: PaymentNetwork, { each }: Nodes): Promise<void> {
   const served = await Promise.all(
     each.map((request) =>
@@ -38,19 +42,19 @@ async function checkNodes({ id, chainId }: PaymentNetwork, { each }: Nodes): Pro
     const which = each.length > 1 ? `Node ${i + 1} of ${each.length}` : 'The node';
     throw new Error(`${which} of the network ${id} serves the chain ${one}.`);
   }
-  if (served.every((one) => one === null)) throw unanswered(id);
+  if (served.every((one) => one === null)) throw noAnswerError(id);
 }
 
 async function checkAsset({ id, chainId, asset }: PaymentNetwork, nodes: Nodes): Promise<void> {
   const address = hex(asset.address);
-  const code = await asked(nodes, nodes.client.getCode({ address }));
+  const code = await orUnavailable(nodes, nodes.client.getCode({ address }));
   if (code === undefined) throw new Error(`There is no contract at the address of the network ${id}’s asset.`);
   const decimals = await read(nodes, address, 'decimals');
   if (decimals === null) throw new Error(`The contract at the address of the network ${id}’s asset is no token.`);
   if (decimals !== asset.decimals) {
     throw new Error(`The asset of the network ${id} has ${decimals} decimals, and not ${asset.decimals}.`);
   }
-  // Not every token tells its domain.
+  // Not every token has this function.
   const separator = await read(nodes, address, 'DOMAIN_SEPARATOR');
   const { name, version } = asset;
   if (
@@ -61,38 +65,38 @@ async function checkAsset({ id, chainId, asset }: PaymentNetwork, nodes: Nodes):
   throw new Error(`The asset of the network ${id} does not sign as "${name}", version "${version}".`);
 }
 
-/** Null where the contract does not know the function. */
+/** Returns null where the contract lacks the function. */
 async function read(nodes: Nodes, address: Address, functionName: 'decimals' | 'DOMAIN_SEPARATOR') {
   try {
-    return await nodes.client.readContract({ address, abi: TOKEN, functionName });
+    return await nodes.client.readContract({ address, abi: TOKEN_ABI, functionName });
   } catch (cause) {
-    if (isRevert(cause) || isNothing(cause)) return null;
-    throw unanswered(nodes.id);
+    if (isRevert(cause) || isEmptyResult(cause)) return null;
+    throw noAnswerError(nodes.id);
   }
 }
 
-/** A contract that answers with nothing at all. */
-const isNothing = (error: unknown): boolean =>
+/** A contract that returned no data. */
+const isEmptyResult = (error: unknown): boolean =>
   error instanceof Error && error.cause instanceof Error && error.cause.name === 'ContractFunctionZeroDataError';
 
-async function fateOf(nodes: Nodes, trace: AuthorizationTrace): Promise<Fate> {
+async function outcomeOf(nodes: Nodes, query: AuthorizationQuery): Promise<AuthorizationOutcome> {
   const { client } = nodes;
-  const block = await asked(nodes, client.getBlock({ includeTransactions: false }));
-  const isUsed = await asked(
+  const block = await orUnavailable(nodes, client.getBlock({ includeTransactions: false }));
+  const isUsed = await orUnavailable(
     nodes,
     client.readContract({
-      address: hex(trace.asset),
-      abi: TOKEN,
+      address: hex(query.asset),
+      abi: TOKEN_ABI,
       functionName: 'authorizationState',
-      args: [hex(trace.payer), hex(trace.nonce)],
-      // Of the very block whose time counts.
+      args: [hex(query.payer), hex(query.nonce)],
+      // The same block as the one whose time is compared.
       blockNumber: block.number,
     }),
   );
-  if (!isUsed) return { state: 'unused', expired: block.timestamp >= BigInt(trace.validBefore) };
-  const use = await asked(nodes, useOf(nodes, trace, block));
+  if (!isUsed) return { state: 'unused', expired: block.timestamp >= BigInt(query.validBefore) };
+  const use = await orUnavailable(nodes, findUse(nodes, query, block));
   if (use === null) {
-    // A node may know less of the past than of the present; what it cannot show is not judged.
+    // A node may know less of the past than of the present.
     throw new FacilitatorUnavailable(`No node of ${nodes.id} shows how an authorization was used.`);
   }
   return use;

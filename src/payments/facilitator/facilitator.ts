@@ -1,9 +1,9 @@
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
 
-/** An authorization as its payer signed it, with the requirements that it was signed for. */
+/** An authorization signed by its payer, and the requirements it was signed for. */
 export interface Authorization {
-  /** As it came: what is handed on. */
+  /** As received, and as sent to facilitators. */
   readonly payload: PaymentPayload;
   readonly requirements: PaymentRequirements;
   /** The signer, in lower case. */
@@ -14,50 +14,46 @@ export interface Authorization {
 
 export type Verification =
   | { readonly valid: true }
-  /** By the payer's fault: too little money, a nonce that was used. `reason` is x402's own word. */
+  /** A fault of the payer, such as too low a balance or a used nonce. `reason` is an x402 code. */
   | { readonly valid: false; readonly reason: string };
 
-export type Settlement =
-  /** By the chain's own word, whoever had it settled. */
+export type SettleResult =
+  /** Confirmed by the chain, whoever sent the transaction. */
   | { readonly state: 'captured'; readonly transaction: string }
-  /** Certainly not, now or later: nothing was sent, or the chain refused it. */
+  /** Final: nothing was sent, or the chain refused it. */
   | { readonly state: 'failed'; readonly reason: string }
-  /** It may have happened, or may yet. `transaction` where one was sent that is known. */
+  /** It may have happened, or may yet. `transaction`: the one that was sent, if known. */
   | { readonly state: 'unknown'; readonly reason: string; readonly transaction: string | null };
 
-/**
- * The chain or the facilitator cannot be asked just now: nothing was sent. The message may be logged, and is for nobody
- * else.
- */
+/** The chain or the facilitator cannot be asked now, and nothing was sent. The message is for logs only. */
 export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable';
 }
 
-/** Has payments on one network verified and settled. */
+/** Verifies and settles payments on one network. */
 export interface Facilitator {
-  /** Whether it could be settled now. Reserves nothing. Rejects with FacilitatorUnavailable. */
+  /** Whether it could be settled now. Reserves nothing. Throws FacilitatorUnavailable. */
   verify(authorization: Authorization): Promise<Verification>;
-  /** Has it settled, and waits for that. Rejects with FacilitatorUnavailable where nothing was sent. */
-  settle(authorization: Authorization): Promise<Settlement>;
-  /** Tells the operator, before anybody pays, what it lacks that it settles with. Never rejects. */
+  /** Settles it, and waits for the result. Throws FacilitatorUnavailable where nothing was sent. */
+  settle(authorization: Authorization): Promise<SettleResult>;
+  /** Alarms the operator early if the gas key is low. Never rejects. */
   watch?(): Promise<void>;
-  /** What it settles with, as last seen: 1 is the least that raises no alarm. Null before, and where there is no alarm. */
+  /** The last seen gas balance as a multiple of the alarm threshold. Null before, and without an alarm. */
   readonly gasRatio?: number | null;
-  /** Ends what runs for it. */
   close(): void;
 }
 
-/** What became of an authorization, by the chain itself: the judge of what is not known. */
-export type Fate =
-  /** Money moved to the payee, in this transaction. */
+/** The outcome of an authorization on the chain, which is final where others are unsure. */
+export type AuthorizationOutcome =
+  /** Money moved to the payee in this transaction. */
   | { readonly state: 'used'; readonly transaction: string }
-  /** The payer cancelled it, or used it up otherwise: it will never pay. */
+  /** The payer cancelled it, or used its nonce otherwise: it will never pay. */
   | { readonly state: 'cancelled' }
-  /** It was not used; `expired` by the chain's own time, so that it never will be. */
+  /** Not used. `expired` by the chain's own time, so that it never will be. */
   | { readonly state: 'unused'; readonly expired: boolean };
 
-/** What is needed to ask for it. */
-export interface AuthorizationTrace {
+/** Identifies an authorization on the chain. */
+export interface AuthorizationQuery {
   readonly asset: string;
   readonly payer: string;
   readonly payTo: string;
@@ -66,48 +62,45 @@ export interface AuthorizationTrace {
   readonly amount: bigint;
   /** Seconds since 1970. */
   readonly validBefore: number;
-  /** When it was seen first, ms since 1970: older blocks need not be searched. */
+  /** When it was first seen, ms since 1970. Older blocks are not searched. */
   readonly since: number;
 }
 
-/** Reads one chain. */
 export interface Chain {
   /**
-   * Looks once whether the chain and the asset are what the policy says, and remembers it. Rejects with
-   * FacilitatorUnavailable while nobody answers, and with an Error of one sentence where something differs.
+   * Checks once that the chain and the asset match the policy.
+   * @throws FacilitatorUnavailable while no node answers, and an Error of one sentence for a mismatch.
    */
   check(): Promise<void>;
-  /** Rejects with FacilitatorUnavailable. */
-  fate(trace: AuthorizationTrace): Promise<Fate>;
+  /** @throws FacilitatorUnavailable. */
+  outcome(query: AuthorizationQuery): Promise<AuthorizationOutcome>;
 }
 
-/** A network that is ready to be paid on. */
-export interface Network {
+export interface NetworkClients {
   readonly facilitator: Facilitator;
   readonly chain: Chain;
 }
 
-/** Which transaction was sent for a settlement that has not ended. It outlives this process; old ones are forgotten. */
+/** The transactions sent for settlements that have not ended. They survive a restart; old ones are deleted. */
 export interface PendingSettlements {
   get(key: string): Promise<string | undefined>;
-  /** Durable when it resolves. Rejects with StoreError. */
+  /** Durable when it resolves. Throws StoreError. */
   set(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
 }
 
-/** What a network is opened with. */
-export interface NetworkMeans {
-  /** A variable of the environment. */
+/** The services that a network needs from its server. */
+export interface NetworkHost {
   env(name: string): string | undefined;
   readonly pending: PendingSettlements;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Something that an operator must see, in one sentence and without secrets. */
+  /** Reports a problem to the operator, in one sentence without secrets. */
   onAlarm(message: string): void;
 }
 
 /**
- * Opens a network, and asks nobody yet. Rejects with an Error of one sentence that an operator can act on: a variable
- * that is not set, a key that is none.
+ * Opens a network without network access.
+ * @throws an Error of one sentence for the operator, such as a variable that is not set or a malformed key.
  */
-export type OpenNetwork = (policy: PaymentNetwork, means: NetworkMeans) => Promise<Network>;
+export type OpenNetwork = (policy: PaymentNetwork, host: NetworkHost) => Promise<NetworkClients>;

@@ -1,30 +1,30 @@
 import { type Hex, keccak256, type PrivateKeyAccount } from 'viem';
-import { FacilitatorUnavailable, type NetworkMeans } from './facilitator.ts';
-import { asked, isRevert, type Nodes, type Refusal, refusalOf, unanswered } from './nodes.ts';
+import { FacilitatorUnavailable, type NetworkHost } from './facilitator.ts';
+import { isRevert, type NodeRefusal, type Nodes, noAnswerError, orUnavailable, refusalOf } from './nodes.ts';
 
-/** How often a transaction is numbered anew, where its number was taken by another. */
+/** Attempts with a new nonce, where another sender took it. */
 const NUMBERINGS_MAX = 3;
-/** How long a node may take to count what it was just sent, and the pause between looks, ms. */
+/** How long a node may take to count a transaction it just received, and the pause between checks, ms. */
 const COUNT_WAIT_MS = 2_000;
 const COUNT_PAUSE_MS = 50;
-/** How often the operator is told of the same, ms. */
+/** The pause between equal alarms, ms. */
 const ALARM_PAUSE_MS = 3_600_000;
 
 export interface GasKeyOptions {
   readonly account: PrivateKeyAccount;
   readonly nodes: Nodes;
-  /** Alarmed below so many wei. */
+  /** The alarm threshold, wei. */
   readonly alarmWei: bigint;
-  readonly now: NetworkMeans['now'];
-  readonly onAlarm: NetworkMeans['onAlarm'];
+  readonly now: NetworkHost['now'];
+  readonly onAlarm: NetworkHost['onAlarm'];
 }
 
 export interface Call {
   readonly to: Hex;
   readonly data: Hex;
-  /** With the hash, when it is signed and before it is sent; a rejection stops it. */
+  /** Called after signing and before sending, with the hash. A rejection prevents sending. */
   onSigned(hash: Hex): Promise<void>;
-  /** When it is certain that what was signed was not sent. */
+  /** Called when the signed transaction was certainly not sent. */
   onRefused(): void;
 }
 
@@ -34,13 +34,10 @@ interface Fees {
   readonly maxPriorityFeePerGas: bigint;
 }
 
-/**
- * Transactions of one key on one chain get their numbers one after the other, whoever sends them: a policy that is
- * loaded anew opens the key a second time while the first still settles.
- */
+/** Orders the nonces of a key on a chain for all its senders: during a reload the key is open twice. */
 interface Queue {
   tail: Promise<unknown>;
-  /** Number of the last that a node took, and when. */
+  /** The last nonce that a node accepted, and when. */
   last: { readonly nonce: number; readonly at: number } | null;
 }
 const queues = new Map<string, Queue>();
@@ -52,10 +49,9 @@ function queueOf(id: string, address: string): Queue {
   return queue;
 }
 
-/** The key that pays for transactions. */
 export class GasKey {
   readonly address: Hex;
-  /** What it had when last looked at, by what it is alarmed below; null before, and where it never is. */
+  /** The last seen balance as a multiple of the alarm threshold. Null before, and without a threshold. */
   ratio: number | null = null;
   readonly #options: GasKeyOptions;
   readonly #queue: Queue;
@@ -68,20 +64,20 @@ export class GasKey {
   }
 
   /**
-   * Sends a transaction, and resolves when a node took it or may have. Rejects with FacilitatorUnavailable where it
-   * certainly was not sent, and with the library's error where the contract refuses the call.
+   * Sends a transaction. Resolves when a node accepted it or may have. Throws FacilitatorUnavailable where it certainly
+   * was not sent, and the library's error where the contract refuses the call.
    */
   async send(call: Call): Promise<void> {
     const fees = await this.#fees(call);
     await this.#inTurn(() => this.#number(call, fees));
   }
 
-  /** Looks how much it has, and raises the alarm where that is little. Never rejects. */
+  /** Checks the balance, and alarms if it is low. Never rejects. */
   async watch(): Promise<void> {
     try {
       this.#watch(await this.#options.nodes.client.getBalance({ address: this.address }));
     } catch {
-      // A node that does not answer is told of elsewhere, and the next settlement looks again.
+      // A node that does not answer is reported elsewhere, and the next settlement checks again.
     }
   }
 
@@ -93,14 +89,14 @@ export class GasKey {
       client.estimateFeesPerGas(),
       client.getBalance({ address: this.address }),
     ]);
-    // What the contract says comes after what the operator must see.
-    if (price.status === 'rejected' || balance.status === 'rejected') throw unanswered(nodes.id);
+    // Errors that the operator must see come before the contract's.
+    if (price.status === 'rejected' || balance.status === 'rejected') throw noAnswerError(nodes.id);
     this.#watch(balance.value);
     if (gas.status === 'rejected') {
       if (isRevert(gas.reason)) throw gas.reason;
-      throw balance.value === 0n ? this.#poor() : unanswered(nodes.id);
+      throw balance.value === 0n ? this.#poor() : noAnswerError(nodes.id);
     }
-    // What it takes may grow until it is mined: a balance that others have emptied must be written anew.
+    // The need may grow before it is mined: an emptied balance slot must be written anew.
     const limit = (gas.value * 6n) / 5n;
     const { maxFeePerGas, maxPriorityFeePerGas } = price.value;
     if (balance.value < limit * maxFeePerGas) throw this.#poor();
@@ -133,7 +129,7 @@ export class GasKey {
     return turn;
   }
 
-  /** Numbers, signs and sends; once more where somebody else took the number. */
+  /** Sets the nonce, signs and sends; repeats if another sender took the nonce. */
   async #number(call: Call, fees: Fees): Promise<void> {
     const { nodes, account } = this.#options;
     for (let times = 1; ; times++) {
@@ -153,12 +149,12 @@ export class GasKey {
     }
   }
 
-  /** As the nodes count it. One that was not told yet of the last transaction is given time. */
+  /** Asks the nodes, and waits for one that does not count the last transaction yet. */
   async #nextNonce(): Promise<number> {
     const { nodes } = this.#options;
     const { last } = this.#queue;
     for (;;) {
-      const nonce = await asked(
+      const nonce = await orUnavailable(
         nodes,
         nodes.client.getTransactionCount({ address: this.address, blockTag: 'pending' }),
       );
@@ -167,9 +163,9 @@ export class GasKey {
     }
   }
 
-  /** To each node until one takes it; else why none did, where that is certain. */
-  async #send(serialized: Hex): Promise<'taken' | 'perhaps' | Refusal> {
-    const refusals = new Set<Refusal | null>();
+  /** Tries each node until one accepts. Returns a refusal only if none can have the transaction. */
+  async #send(serialized: Hex): Promise<'taken' | 'perhaps' | NodeRefusal> {
+    const refusals = new Set<NodeRefusal | null>();
     for (const request of this.#options.nodes.each) {
       try {
         await request({ method: 'eth_sendRawTransaction', params: [serialized] });

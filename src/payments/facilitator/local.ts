@@ -1,45 +1,45 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { sha256, stringToHex } from 'viem';
-import { Attempt } from './attempt.ts';
+import { queryOf, reasonCode } from './authorization.ts';
+import { BalanceGuard } from './balance-guard.ts';
+import { ChainAttempt } from './chain-attempt.ts';
 import {
   type Authorization,
   type Chain,
   type Facilitator,
   FacilitatorUnavailable,
-  type NetworkMeans,
-  type Settlement,
+  type NetworkHost,
+  type SettleResult,
   type Verification,
 } from './facilitator.ts';
 import type { GasKey } from './gas-key.ts';
 import type { Nodes } from './nodes.ts';
-import { Purses } from './purses.ts';
-import { traceOf, wordOf } from './words.ts';
 
 export interface LocalOptions {
   readonly nodes: Nodes;
   readonly chain: Chain;
   readonly gasKey: GasKey;
-  readonly means: NetworkMeans;
+  readonly host: NetworkHost;
   readonly confirmationTimeoutMs: number;
 }
 
-/** Reasons that are not the payer's: the asset is not what the policy says. */
-const OF_THE_ASSET = new Set([
+/** Codes for an asset that does not match the policy. They are not the payer's fault. */
+const ASSET_REASONS = new Set([
   'asset_not_deployed_contract',
   'invalid_exact_evm_eip3009_not_supported',
   'invalid_exact_evm_token_name_mismatch',
   'invalid_exact_evm_token_version_mismatch',
 ]);
 
-/** Settles in this process, with a key of its own that pays for the transactions. */
+/** Settles in this process with its own gas key. */
 export class LocalFacilitator implements Facilitator {
   readonly #options: LocalOptions;
   readonly #closed = new AbortController();
-  readonly #purses: Purses;
+  readonly #balanceGuard: BalanceGuard;
 
   constructor(options: LocalOptions) {
     this.#options = options;
-    this.#purses = new Purses(options.nodes, options.confirmationTimeoutMs);
+    this.#balanceGuard = new BalanceGuard(options.nodes, options.confirmationTimeoutMs);
   }
 
   async verify(authorization: Authorization): Promise<Verification> {
@@ -49,13 +49,13 @@ export class LocalFacilitator implements Facilitator {
     const answer = await new ExactEvmScheme(attempt.signer()).verify(payload, requirements);
     if (attempt.unavailable) throw attempt.unavailable;
     if (answer.isValid) return { valid: true };
-    const reason = wordOf(answer.invalidReason);
-    if (OF_THE_ASSET.has(reason)) throw new FacilitatorUnavailable(`The asset of ${nodes.id} is refused: ${reason}.`);
+    const reason = reasonCode(answer.invalidReason);
+    if (ASSET_REASONS.has(reason)) throw new FacilitatorUnavailable(`The asset of ${nodes.id} is refused: ${reason}.`);
     return { valid: false, reason };
   }
 
-  settle(authorization: Authorization): Promise<Settlement> {
-    return this.#purses.within(authorization, () => this.#settle(authorization));
+  settle(authorization: Authorization): Promise<SettleResult> {
+    return this.#balanceGuard.within(authorization, () => this.#settle(authorization));
   }
 
   watch(): Promise<void> {
@@ -70,46 +70,46 @@ export class LocalFacilitator implements Facilitator {
     this.#closed.abort();
   }
 
-  async #settle(authorization: Authorization): Promise<Settlement> {
+  async #settle(authorization: Authorization): Promise<SettleResult> {
     const attempt = this.#attempt(authorization);
     const { payload, requirements } = authorization;
     const config = { pendingSettlementStore: attempt.notes() };
     const scheme = new ExactEvmScheme(attempt.signer(), config);
     const answer = await scheme.settle(payload, requirements).catch(() => null);
     const { transaction } = attempt;
-    const reason = wordOf(answer?.errorReason);
+    const reason = reasonCode(answer?.errorReason);
     if (transaction === null) {
       await attempt.forget();
       if (attempt.unavailable) throw attempt.unavailable;
       if (answer === null) throw new FacilitatorUnavailable('The library has failed; nothing was sent.');
-      return this.#refused(authorization, reason);
+      return this.#refusalOf(authorization, reason);
     }
     if (attempt.receipt === null) return { state: 'unknown', reason: 'settlement_pending', transaction };
     await attempt.forget();
     if (answer?.success) return { state: 'captured', transaction };
     if (attempt.receipt.status === 'success') return { state: 'unknown', reason, transaction };
-    return this.#refused(authorization, reason).catch(() => ({ state: 'unknown', reason, transaction }));
+    return this.#refusalOf(authorization, reason).catch(() => ({ state: 'unknown', reason, transaction }));
   }
 
   /**
-   * The contract refused it. Anybody who has seen an authorization can have it carried out: where somebody did, the
-   * money came, and the chain's word is booked.
+   * The contract refused it. Anybody who has seen an authorization can send it: if somebody did, the money arrived, and
+   * the chain's outcome is booked.
    */
-  async #refused(authorization: Authorization, reason: string): Promise<Settlement> {
-    const { chain, means } = this.#options;
-    const fate = await chain.fate(traceOf(authorization, means.now()));
-    if (fate.state === 'used') return { state: 'unknown', reason, transaction: fate.transaction };
+  async #refusalOf(authorization: Authorization, reason: string): Promise<SettleResult> {
+    const { chain, host } = this.#options;
+    const outcome = await chain.outcome(queryOf(authorization, host.now()));
+    if (outcome.state === 'used') return { state: 'unknown', reason, transaction: outcome.transaction };
     return { state: 'failed', reason };
   }
 
-  #attempt({ payload, payer, nonce, requirements }: Authorization): Attempt {
-    const { nodes, gasKey, means, confirmationTimeoutMs } = this.#options;
-    // Of the signature too, as another authorization may have the same nonce.
+  #attempt({ payload, payer, nonce, requirements }: Authorization): ChainAttempt {
+    const { nodes, gasKey, host, confirmationTimeoutMs } = this.#options;
+    // With the signature: another authorization may have the same nonce.
     const signed = `${requirements.asset} ${payer} ${nonce} ${payload.payload.signature}`;
-    return new Attempt({
+    return new ChainAttempt({
       nodes,
       gasKey,
-      pending: means.pending,
+      pending: host.pending,
       key: `${nodes.id} ${sha256(stringToHex(signed))}`,
       confirmationTimeoutMs,
       signal: this.#closed.signal,

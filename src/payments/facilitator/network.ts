@@ -1,4 +1,4 @@
 import type { OpenNetwork } from './facilitator.ts';
 
-/** What it takes is loaded only here: a server that takes no payments does without. */
-export const openNetwork: OpenNetwork = async (policy, means) => (await import('./open.ts')).default(policy, means);
+/** Loads the libraries on first use: a server without payments does not need them. */
+export const openNetwork: OpenNetwork = async (policy, host) => (await import('./open.ts')).default(policy, host);

@@ -13,23 +13,23 @@ import {
 } from 'viem';
 import { FacilitatorUnavailable } from './facilitator.ts';
 
-/** How long one node is waited for, ms. */
+/** The timeout of one node, ms. */
 const TIMEOUT_MS = 4_000;
 
-/** Nothing is decompressed: a few bytes could become any number. */
+/** No decompression: a few bytes could become any number. */
 const FETCH = { redirect: 'error', decompress: false, headers: { 'accept-encoding': 'identity' } } as const;
 
-/** The nodes of one chain. A node of another chain is never asked for more than which one it serves. */
+/** The nodes of one chain. Until a node has confirmed its chain, it gets no other call. */
 export interface Nodes {
   /** CAIP-2 of their chain. */
   readonly id: string;
-  /** Asks them in turn, until one answers. */
+  /** Asks them in turn until one answers. */
   readonly client: PublicClient<Transport, Chain>;
-  /** Each of them alone, asked once. */
+  /** Each node alone, without retries. */
   readonly each: readonly EIP1193RequestFn[];
 }
 
-/** A node that was not asked: it serves another chain, or did not say which. */
+/** A node that serves another chain, or did not say which, and was not asked. */
 class NodeNotAsked extends Error {
   override readonly name = 'NodeNotAsked';
 }
@@ -40,13 +40,13 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
     name: `eip155:${chainId}`,
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [] } },
-    // A limit only: what is not used is not paid.
+    // A limit only: unused gas price is not paid.
     fees: { baseFeeMultiplier: 2 },
   });
-  // Without viem's own retries, which wait for as long as a node asks for.
+  // Without viem's own retries, which wait for as long as a node demands.
   const options = { timeout: TIMEOUT_MS, retryCount: 0, fetchOptions: FETCH };
-  const nodes = urls.map((url) => guarded(http(url, options), chainId));
-  // The first has a second chance where no other is behind it.
+  const nodes = urls.map((url) => guardChain(http(url, options), chainId));
+  // A single node gets a second chance.
   const turns = nodes.length > 1 ? nodes : [...nodes, ...nodes];
   return {
     id: `eip155:${chainId}`,
@@ -56,8 +56,8 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
   };
 }
 
-/** Lets nothing through to a node before it has said that it serves this chain. */
-function guarded(transport: Transport, chainId: number): Transport {
+/** Passes no call to a node before it has confirmed its chain. */
+function guardChain(transport: Transport, chainId: number): Transport {
   let looked: Promise<void> | null = null;
   return (options) => {
     const node = transport(options);
@@ -67,14 +67,14 @@ function guarded(transport: Transport, chainId: number): Transport {
       looked = null;
       throw new NodeNotAsked('The node serves another chain, or does not say which.');
     };
-    // What a call answers depends on its method, which is handed on as it is.
+    // The type of the answer depends on the method.
     const request = (async (call, how) => {
       if (call.method !== 'eth_chainId') {
         looked ??= look();
         await looked;
       }
       const result: unknown = await node.request(call, how);
-      // So the library takes an empty answer.
+      // The library would accept an empty answer.
       if (result === undefined) throw new Error('The node has answered nothing.');
       return result;
     }) as EIP1193RequestFn;
@@ -82,28 +82,28 @@ function guarded(transport: Transport, chainId: number): Transport {
   };
 }
 
-/** What nodes say of a call that was carried out and refused by the contract. */
+/** Texts of nodes for a call that the contract reverted. */
 const REVERTED = /revert|vm exception|vm execution error|invalid opcode/i;
 
-/** Whether a contract refused the call. Any other failure is a node's, which tells nothing of the call. */
+/** Whether a contract refused the call. Any other failure is the node's, and says nothing about the call. */
 export function isRevert(error: unknown): boolean {
-  const answer = answerOf(error);
+  const answer = rpcErrorOf(error);
   return answer !== null && (answer.code === 3 || REVERTED.test(answer.details));
 }
 
-/** Whether a node answered, though not with what it was asked for. */
-export const isAnswer = (error: unknown): boolean => answerOf(error) !== null;
+/** Whether a node answered with an error. */
+export const isRpcError = (error: unknown): boolean => rpcErrorOf(error) !== null;
 
-/** Refusals after which a transaction is certainly not with the node. Other words may hide that it was passed on. */
+/** Errors after which a node certainly does not have the transaction. After any other it may have passed it on. */
 const REFUSED =
   /nonce too (?:low|high)|insufficient funds|underpriced|intrinsic gas|exceeds block gas|less than block base fee|gas price|tx fee|fee cap|txpool is full|invalid (?:sender|signature|chain)/i;
 
-export type Refusal = 'nonce' | 'other';
+export type NodeRefusal = 'nonce' | 'other';
 
-/** Why a transaction that was sent is certainly not taken by the node; null where it may be. */
-export function refusalOf(error: unknown): Refusal | null {
+/** Returns why a node certainly did not accept a transaction; null where it may have. */
+export function refusalOf(error: unknown): NodeRefusal | null {
   if (error instanceof NodeNotAsked) return 'other';
-  const answer = answerOf(error);
+  const answer = rpcErrorOf(error);
   if (answer) {
     if (!REFUSED.test(answer.details)) return null;
     return /nonce|underpriced/i.test(answer.details) ? 'nonce' : 'other';
@@ -114,7 +114,7 @@ export function refusalOf(error: unknown): Refusal | null {
   return isUnreached(failure.cause) ? 'other' : null;
 }
 
-/** Whether no connection came about, so that nothing was sent. */
+/** Whether no connection was made, so that nothing was sent. */
 export function isUnreached(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return (
@@ -122,21 +122,21 @@ export function isUnreached(error: unknown): boolean {
   );
 }
 
-function answerOf(error: unknown): RpcRequestError | null {
+function rpcErrorOf(error: unknown): RpcRequestError | null {
   const found = error instanceof BaseError ? error.walk((one) => one instanceof RpcRequestError) : null;
   return found instanceof RpcRequestError ? found : null;
 }
 
-/** Its own words only: those of the library name the node's address, which may hold a key. */
-export const unanswered = (id: string): FacilitatorUnavailable =>
+/** Omits the library's message: it contains the node's address, which may hold a key. */
+export const noAnswerError = (id: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable(`No node of ${id} answers as it should.`);
 
-/** An answer of the nodes. Rejects with FacilitatorUnavailable where none has one. */
-export async function asked<T>(nodes: Nodes, answer: Promise<T>): Promise<T> {
+/** Maps every failure to FacilitatorUnavailable. */
+export async function orUnavailable<T>(nodes: Nodes, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
     if (cause instanceof FacilitatorUnavailable) throw cause;
-    throw unanswered(nodes.id);
+    throw noAnswerError(nodes.id);
   }
 }

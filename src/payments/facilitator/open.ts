@@ -1,53 +1,53 @@
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
 import { openChain } from './chain.ts';
-import type { Chain, Facilitator, Network, NetworkMeans } from './facilitator.ts';
+import type { Chain, Facilitator, NetworkClients, NetworkHost } from './facilitator.ts';
+import { checkAddress, gasAccount, variable } from './gas-account.ts';
 import { GasKey } from './gas-key.ts';
-import { checkAddress, gasAccount, variable } from './keys.ts';
 import { LocalFacilitator } from './local.ts';
 import { type Nodes, openNodes } from './nodes.ts';
 import { RemoteFacilitator } from './remote.ts';
 
-/** As `OpenNetwork`, but that it throws. */
-export default function open(policy: PaymentNetwork, means: NetworkMeans): Network {
+/** As `OpenNetwork`, but synchronous. */
+export default function open(policy: PaymentNetwork, host: NetworkHost): NetworkClients {
   const { id, asset, payTo } = policy;
   checkAddress(asset.address, `the asset of the network ${id}`);
   checkAddress(payTo, `\`pay_to\` of the network ${id}`);
-  const urls = nodeUrls(policy, means);
+  const urls = nodeUrls(policy, host);
   const nodes = openNodes(policy.chainId, urls);
   const chain = openChain(policy, nodes);
-  return { chain, facilitator: openFacilitator(policy, means, { urls, nodes, chain }) };
+  return { chain, facilitator: openFacilitator(policy, host, { urls, nodes, chain }) };
 }
 
-interface Parts {
+interface NetworkParts {
   readonly urls: readonly string[];
   readonly nodes: Nodes;
   readonly chain: Chain;
 }
 
-function openFacilitator(policy: PaymentNetwork, means: NetworkMeans, { urls, nodes, chain }: Parts): Facilitator {
+function openFacilitator(policy: PaymentNetwork, host: NetworkHost, { urls, nodes, chain }: NetworkParts): Facilitator {
   const { id, facilitator } = policy;
   if (facilitator.mode === 'local') {
     const { privateKeyEnv, gasAlarmWei, confirmationTimeoutMs } = facilitator;
-    const account = gasAccount(policy, privateKeyEnv, urls, means);
-    const { now, onAlarm } = means;
+    const account = gasAccount(policy, privateKeyEnv, urls, host);
+    const { now, onAlarm } = host;
     const gasKey = new GasKey({ account, nodes, alarmWei: gasAlarmWei, now, onAlarm });
-    return new LocalFacilitator({ nodes, chain, gasKey, means, confirmationTimeoutMs });
+    return new LocalFacilitator({ nodes, chain, gasKey, host, confirmationTimeoutMs });
   }
   const { url, timeoutMs, bearerEnv } = facilitator;
   const bearer =
-    bearerEnv === null ? null : variable(bearerEnv, `the token for the facilitator of the network ${id}`, means);
+    bearerEnv === null ? null : variable(bearerEnv, `the token for the facilitator of the network ${id}`, host);
   registerSecrets([bearer]);
   if (bearer !== null && /[^\x21-\x7e]/.test(bearer)) {
     throw new Error(`The variable ${bearerEnv} does not hold a token: it has spaces, or letters beyond ASCII.`);
   }
-  return new RemoteFacilitator({ nodes, chain, means, url, timeoutMs, bearer });
+  return new RemoteFacilitator({ nodes, chain, host, url, timeoutMs, bearer });
 }
 
-/** Addresses of nodes; those in a variable may hold keys. */
-function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, means: NetworkMeans): readonly string[] {
+/** The nodes' addresses. Those in a variable may contain keys. */
+function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, host: NetworkHost): readonly string[] {
   if (rpcUrlsEnv === null) return rpcUrls;
-  const text = variable(rpcUrlsEnv, `the nodes of the network ${id}`, means);
+  const text = variable(rpcUrlsEnv, `the nodes of the network ${id}`, host);
   const urls = text
     .split(',')
     .map((url) => url.trim())
@@ -63,6 +63,6 @@ function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, means: NetworkMea
 
 const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
-/** What in an address may be a key. */
+/** The parts of an address that may be keys. */
 const keysIn = ({ username, password, pathname, searchParams }: URL): readonly string[] =>
   [username, password, ...pathname.split('/'), ...searchParams.values()].filter((part) => part.length >= 16);

@@ -2,62 +2,62 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { PaymentRequirements } from '@x402/core/types';
 import { readText } from '../../upstream/read-text.ts';
+import { queryOf, reasonCode } from './authorization.ts';
 import {
   type Authorization,
   type Chain,
   type Facilitator,
   FacilitatorUnavailable,
-  type NetworkMeans,
-  type Settlement,
+  type NetworkHost,
+  type SettleResult,
   type Verification,
 } from './facilitator.ts';
-import { asked, isUnreached, type Nodes } from './nodes.ts';
-import { hex } from './tokens.ts';
-import { traceOf, wordOf } from './words.ts';
+import { isUnreached, type Nodes, orUnavailable } from './nodes.ts';
+import { hex } from './token-abi.ts';
 
 export interface RemoteOptions {
   readonly nodes: Nodes;
   readonly chain: Chain;
-  readonly means: NetworkMeans;
+  readonly host: NetworkHost;
   readonly url: string;
   readonly timeoutMs: number;
   /** Sent with each request; null for none. */
   readonly bearer: string | null;
 }
 
-/** Bytes of an answer that are read. */
+/** The most bytes read of an answer. */
 const ANSWER_MAX = 65_536;
 
-/** Null stands for what is left out. */
-const Word = Type.Optional(Type.Union([Type.String(), Type.Null()]));
-const Verified = Type.Object({ isValid: Type.Boolean(), invalidReason: Word });
-const Settled = Type.Object({
+/** Null means absent. */
+const OptionalText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+const VerifyResponse = Type.Object({ isValid: Type.Boolean(), invalidReason: OptionalText });
+const SettleResponse = Type.Object({
   success: Type.Boolean(),
   transaction: Type.String({ maxLength: 200 }),
   network: Type.String(),
-  payer: Word,
-  errorReason: Word,
+  payer: OptionalText,
+  errorReason: OptionalText,
 });
 
 const TRANSACTION = /^0x[0-9a-f]{64}$/i;
-/** Answers of a service, or of a proxy before it, that did not look at the payment. */
-const NOT_LOOKED_AT = new Set([401, 403, 404, 405, 413, 415, 429]);
-/** Reasons that leave open whether a transaction was sent, or tell that one was. */
-const OPEN = /pending|nonce_already_used|transaction_failed|transaction_state|event_mismatch|^unexpected/;
+/** Statuses of a service, or of a proxy before it, that did not process the payment. */
+const UNPROCESSED = new Set([401, 403, 404, 405, 413, 415, 429]);
+/** Codes after which a transaction may have been sent. */
+const UNCERTAIN = /pending|nonce_already_used|transaction_failed|transaction_state|event_mismatch|^unexpected/;
 
-/** The first and the longest pause between looks at the chain, ms. */
+/** Pauses between looks at the chain, ms. */
 const LOOK_FIRST_MS = 50;
 const LOOK_MAX_MS = 800;
 
-/** An answer by HTTP: its JSON where it has the form, else null. */
-interface Answer<T> {
+/** `content` is null for JSON of another form. */
+interface FacilitatorAnswer<T> {
   readonly status: number;
   readonly content: T | null;
 }
 
 /**
- * Has a service settle, by x402's own interface. Not with the client of @x402/core: it follows redirects, with the
- * token and the signed payment, prints what the service says, and reads answers of any size.
+ * Settles by a remote service, over x402's HTTP interface. The client of @x402/core is not used: it follows redirects
+ * with the token and the signed payment, prints the service's messages, and reads answers of any size.
  */
 export class RemoteFacilitator implements Facilitator {
   readonly #options: RemoteOptions;
@@ -68,80 +68,78 @@ export class RemoteFacilitator implements Facilitator {
   }
 
   async verify(authorization: Authorization): Promise<Verification> {
-    const answer = await this.#post('verify', authorization, Verified).catch(() => null);
+    const answer = await this.#post('verify', authorization, VerifyResponse).catch(() => null);
     if (answer === null) throw this.#unavailable('does not answer');
     const { status, content } = answer;
     if (content === null || status >= 500) throw this.#unavailable(`answers a verification with ${status}`);
     if (content.isValid) return { valid: true };
-    const reason = wordOf(content.invalidReason);
+    const reason = reasonCode(content.invalidReason);
     if (reason.startsWith('unexpected')) throw this.#unavailable('cannot verify');
-    // The signature was found good here. A service whose node is down takes it for a bad one.
+    // The signature was verified here. A service whose node is down reports it as bad.
     if (reason === 'invalid_exact_evm_signature' && !(await this.#isContract(authorization.payer))) {
       throw this.#unavailable('takes a good signature for a bad one');
     }
     return { valid: false, reason };
   }
 
-  async settle(authorization: Authorization): Promise<Settlement> {
-    let answer: Answer<Static<typeof Settled>>;
+  async settle(authorization: Authorization): Promise<SettleResult> {
+    let answer: FacilitatorAnswer<Static<typeof SettleResponse>>;
     try {
-      answer = await this.#post('settle', authorization, Settled);
+      answer = await this.#post('settle', authorization, SettleResponse);
     } catch (cause) {
       if (isUnreached(cause)) throw this.#unavailable('cannot be reached');
       return { state: 'unknown', reason: 'facilitator_unreachable', transaction: null };
     }
     const { status, content } = answer;
     if (content === null) {
-      if (NOT_LOOKED_AT.has(status) || (status >= 300 && status < 400)) {
+      if (UNPROCESSED.has(status) || (status >= 300 && status < 400)) {
         throw this.#unavailable(`answers a settlement with ${status}`);
       }
       return { state: 'unknown', reason: 'facilitator_unclear', transaction: null };
     }
-    return this.#judge(content, authorization);
+    return this.#resultOf(content, authorization);
   }
 
   close(): void {
     this.#closed.abort();
   }
 
-  async #judge(content: Static<typeof Settled>, authorization: Authorization): Promise<Settlement> {
+  async #resultOf(content: Static<typeof SettleResponse>, authorization: Authorization): Promise<SettleResult> {
     const { payer, requirements } = authorization;
     const transaction = TRANSACTION.test(content.transaction) ? content.transaction : null;
     if (content.success) {
       const isOurs = content.network === requirements.network && (content.payer ?? payer).toLowerCase() === payer;
-      if (isOurs && transaction !== null) return this.#shown(authorization, transaction);
+      if (isOurs && transaction !== null) return this.#confirm(authorization, transaction);
       return { state: 'unknown', reason: 'facilitator_unclear', transaction };
     }
-    const reason = wordOf(content.errorReason);
+    const reason = reasonCode(content.errorReason);
     const unknown = { state: 'unknown', reason, transaction } as const;
-    if (transaction !== null || OPEN.test(reason)) return unknown;
-    const { chain, means } = this.#options;
-    const fate = await chain.fate(traceOf(authorization, means.now())).catch(() => null);
-    if (fate === null) return unknown;
-    if (fate.state === 'used') return { ...unknown, transaction: fate.transaction };
+    if (transaction !== null || UNCERTAIN.test(reason)) return unknown;
+    const { chain, host } = this.#options;
+    const outcome = await chain.outcome(queryOf(authorization, host.now())).catch(() => null);
+    if (outcome === null) return unknown;
+    if (outcome.state === 'used') return { ...unknown, transaction: outcome.transaction };
     return { state: 'failed', reason };
   }
 
-  /**
-   * Nobody is credited by the word of a service: the chain must show it. A node may hear of it later than the service.
-   */
-  async #shown(authorization: Authorization, transaction: string): Promise<Settlement> {
-    const { chain, means, timeoutMs } = this.#options;
-    const trace = traceOf(authorization, means.now());
+  /** Waits for the chain to show the transfer: nobody is credited by a service's word. Nodes may lag behind it. */
+  async #confirm(authorization: Authorization, transaction: string): Promise<SettleResult> {
+    const { chain, host, timeoutMs } = this.#options;
+    const query = queryOf(authorization, host.now());
     const end = performance.now() + timeoutMs;
     for (let pause = LOOK_FIRST_MS; ; pause = Math.min(2 * pause, LOOK_MAX_MS)) {
-      const fate = await chain.fate(trace).catch(() => null);
-      if (fate?.state === 'used') return { state: 'captured', transaction: fate.transaction };
-      if (fate?.state === 'cancelled' || this.#closed.signal.aborted || performance.now() + pause > end) break;
+      const outcome = await chain.outcome(query).catch(() => null);
+      if (outcome?.state === 'used') return { state: 'captured', transaction: outcome.transaction };
+      if (outcome?.state === 'cancelled' || this.#closed.signal.aborted || performance.now() + pause > end) break;
       await Bun.sleep(pause);
     }
     return { state: 'unknown', reason: 'not_on_chain_yet', transaction };
   }
 
-  /** Of such a payer the contract is asked, and not the signature alone. */
+  /** Contract wallets verify their own signatures. */
   async #isContract(payer: string): Promise<boolean> {
     const { nodes } = this.#options;
-    return (await asked(nodes, nodes.client.getCode({ address: hex(payer) }))) !== undefined;
+    return (await orUnavailable(nodes, nodes.client.getCode({ address: hex(payer) }))) !== undefined;
   }
 
   #unavailable(what: string): FacilitatorUnavailable {
@@ -152,7 +150,7 @@ export class RemoteFacilitator implements Facilitator {
     path: 'verify' | 'settle',
     { payload, requirements }: Authorization,
     form: T,
-  ): Promise<Answer<Static<T>>> {
+  ): Promise<FacilitatorAnswer<Static<T>>> {
     const { url, timeoutMs, bearer } = this.#options;
     const paymentRequirements = withoutQuote(requirements);
     const paymentPayload = { ...payload, accepted: paymentRequirements };
@@ -169,19 +167,17 @@ export class RemoteFacilitator implements Facilitator {
       signal: AbortSignal.timeout(timeoutMs),
     });
     const { text } = await readText(response, ANSWER_MAX);
-    const content = parsed(text);
+    const content = parseJson(text);
     return { status: response.status, content: Value.Check(form, content) ? content : null };
   }
 }
 
-/**
- * What a settlement needs. With the quote's own members a service could send the payment here as if it were the payer.
- */
+/** Removes the quote's own fields: with them the service could submit the payment here as the payer. */
 function withoutQuote({ extra: { name, version, paymentFlow }, ...rest }: PaymentRequirements): PaymentRequirements {
   return { ...rest, extra: { name, version, paymentFlow } };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,31 +1,31 @@
 import { addressText, parseAddress } from '../../core/address.ts';
 import { addressClass, literalAddress } from '../../core/address-class.ts';
-import { Broken, codeOf } from '../failures.ts';
-import { Lines, type StreamLine } from '../line/lines.ts';
-import { proxyFor, type Variable } from './proxy.ts';
+import { codeOf, UpstreamError } from '../failures.ts';
+import { ConnectionPool, type StreamSender } from '../http1/connection-pool.ts';
+import { proxyFor, type ReadVariable } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 
-/** Addresses of one name that are tried at most. */
+/** The most addresses of one name that are tried. */
 const PEERS_MAX = 8;
-/** An address that has answered within this time, in ms, is known to accept connections. */
+/** An address that answered within this time, in ms, is assumed to accept connections. */
 const WARM_MS = 1_000;
-/** Seconds that an idle connection is kept: less than most servers keep theirs, so that few are found dead when used. */
+/** Seconds that an idle connection is kept: shorter than most servers' limit, so that few are dead when reused. */
 const IDLE_S = 45;
-/** Names that lead to this machine, wherever they are asked for. */
+/** Names that mean this machine everywhere. */
 const LOCALHOST = /^(?:.+\.)?localhost\.?$/;
 
-/** One address of a provider's host: where requests really go. */
+/** One address of a provider's host: the actual destination of requests. */
 export class Peer {
   readonly base: string;
   #path = '';
   #url = '';
-  /** Made with the first stream. */
-  #lines: Lines | null = null;
-  #line: StreamLine | null = null;
+  /** Created with the first stream. */
+  #pool: ConnectionPool | null = null;
+  #sender: StreamSender | null = null;
   /** When an answer last began here, in ms on performance.now's clock. */
   answeredAt = Number.NEGATIVE_INFINITY;
 
-  /** `base`: a URL without a slash at its end. */
+  /** @param base a URL without a trailing slash */
   constructor(base: string) {
     this.base = base;
   }
@@ -35,25 +35,25 @@ export class Peer {
     if (path !== this.#path) {
       this.#path = path;
       this.#url = `${this.base}/${path.replace(/^\/+/, '')}`;
-      this.#line = null;
+      this.#sender = null;
     }
     return this.#url;
   }
 
-  /** The way of a stream to a path below the base. `servername`: whose certificate it must be; null for http. */
-  line(path: string, servername: string | null): StreamLine | null {
+  /** Sends streams to a path below the base. @param servername the name on the certificate; null for http */
+  sender(path: string, servername: string | null): StreamSender | null {
     const text = this.url(path);
-    // What fetch gives up while it connects is given up at once.
-    if (this.#lines?.isStuck) return null;
-    if (this.#line) return this.#line;
+    // fetch, in contrast, can cancel a connection attempt at once.
+    if (this.#pool?.isStuck) return null;
+    if (this.#sender) return this.#sender;
     const { hostname, port, pathname, search, host } = new URL(text);
-    this.#lines ??= new Lines({
+    this.#pool ??= new ConnectionPool({
       hostname: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port) || (servername === null ? 80 : 443),
       servername,
     });
-    this.#line = this.#lines.to(pathname + search, host);
-    return this.#line;
+    this.#sender = this.#pool.sender(pathname + search, host);
+    return this.#sender;
   }
 
   isWarm(now: number): boolean {
@@ -61,43 +61,43 @@ export class Peer {
   }
 }
 
-/** In the order in which they are tried. */
-export type Peers = readonly Peer[];
+/** In the order in which to try them. */
+export type PeerList = readonly Peer[];
 
 export interface DialOptions {
-  /** The provider, as the policy names it. */
+  /** The provider's name in the policy. */
   readonly provider: string;
   readonly baseUrl: string;
-  /** Whether a name may lead to this machine or into a private network. */
+  /** Whether a name may resolve to this machine or a private network. */
   readonly allowPrivate: boolean;
 }
 
 /**
- * How one provider is reached. A name is looked up here and not by fetch, which is given an address that was checked:
- * so no answer of the DNS leads a request, with its key, to where it may not go.
+ * Reaches one provider. The name is looked up here and fetch gets a checked address, so that no DNS answer can send a
+ * request and its key to a forbidden destination.
  */
 export class Dial {
-  /** What the `host` header must say, because fetch is not given the name; null where it is. */
+  /** The `host` header, where fetch gets an address instead of the name; otherwise null. */
   readonly hostHeader: string | null;
   readonly host: string;
   readonly #url: URL;
   readonly #options: DialOptions;
   readonly #resolver: Resolver;
-  /** Keeps the connections of this provider apart from all others. */
+  /** Separates this provider's connections from all others. */
   readonly #session: Bun.FetchSession;
   readonly #hasProxy: boolean;
-  /** Whose certificate a stream's connection must show; null for http. */
+  /** The name that a stream's certificate must be for; null for http. */
   readonly #servername: string | null;
-  /** The answer that `#peers` were made of. */
-  #known: readonly string[] | null = null;
-  #peers: Peers = [];
-  /** Why nothing may be sent, whatever the DNS says. */
+  /** The DNS answer that `#peers` came from. */
+  #resolved: readonly string[] | null = null;
+  #peers: PeerList = [];
+  /** Why nothing may be sent here at all; null where it may. */
   readonly #refusal: string | null = null;
-  /** The one address, where nothing is looked up here. */
-  readonly #fixed: Peers | null = null;
+  /** The only address, where no lookup is needed. */
+  readonly #fixed: PeerList | null = null;
 
-  /** Throws for a base URL that is none of http or https: fetch knows more schemes than we want. */
-  constructor(options: DialOptions, resolver: Resolver, variable: Variable) {
+  /** @throws for a base URL that is not http or https: fetch supports more schemes */
+  constructor(options: DialOptions, resolver: Resolver, variable: ReadVariable) {
     const url = new URL(options.baseUrl);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error('not an http address');
     this.#url = url;
@@ -107,7 +107,7 @@ export class Dial {
     const proxy = proxyFor(url, variable);
     const literal = literalAddress(url.hostname);
     if (literal && addressClass(literal) === 'forbidden') this.#refusal = `no request is sent to ${url.hostname}`;
-    // A proxy looks names up itself.
+    // A proxy does its own lookups.
     if (literal || proxy !== null) this.#fixed = [this.#peerAt(url.hostname)];
     this.hostHeader = this.#fixed ? null : url.host;
     const isNamed = !this.#fixed && url.protocol === 'https:';
@@ -120,43 +120,45 @@ export class Dial {
     });
   }
 
-  /** How a stream goes; null where it has to go by fetch: through a proxy, and to where no connection comes to stand. */
-  line(peer: Peer, path: string): StreamLine | null {
-    return this.#hasProxy ? null : peer.line(path, this.#servername);
+  /** Sends streams; null where fetch must: through a proxy, or to an address where connections hang. */
+  sender(peer: Peer, path: string): StreamSender | null {
+    return this.#hasProxy ? null : peer.sender(path, this.#servername);
   }
 
   /**
-   * Sends a request over this provider's own connections, as fetch does. Redirects are never followed, and nothing is
-   * decompressed: fetch would hold all that a bomb unpacks to before anybody could bound it.
+   * Sends a request over this provider's own connections, as fetch does. Never follows redirects and never
+   * decompresses: fetch would hold a whole decompression bomb in memory.
    */
   post(peer: Peer, path: string, init: RequestInit): Promise<Response> {
     return this.#session.fetch(peer.url(path), { ...init, method: 'POST', redirect: 'manual', decompress: false });
   }
 
   /**
-   * The addresses to try, at once where they are known. `now` is a time on performance.now's clock. Throws or rejects
-   * with `Broken` where there is none, or none that a request may be sent to.
+   * Returns the addresses to try, synchronously where they are cached.
+   *
+   * @param now ms on performance.now's clock
+   * @throws UpstreamError (or rejects) where no address exists or none is allowed
    */
-  peers(now: number): Peers | Promise<Peers> {
-    if (this.#refusal !== null) throw new Broken('connect', this.#refusal);
+  peers(now: number): PeerList | Promise<PeerList> {
+    if (this.#refusal !== null) throw new UpstreamError('connect', this.#refusal);
     if (this.#fixed) return this.#fixed;
-    let known: readonly string[] | Promise<readonly string[]>;
+    let addresses: readonly string[] | Promise<readonly string[]>;
     try {
-      known = this.#resolver.resolve(this.host, now);
+      addresses = this.#resolver.resolve(this.host, now);
     } catch (error) {
-      throw this.#unknown(error);
+      throw this.#lookupFailure(error);
     }
-    if (known === this.#known) return this.#peers;
-    if (!(known instanceof Promise)) return this.#fit(known);
-    return known.then(
-      (addresses) => this.#fit(addresses),
+    if (addresses === this.#resolved) return this.#peers;
+    if (!(addresses instanceof Promise)) return this.#allow(addresses);
+    return addresses.then(
+      (texts) => this.#allow(texts),
       (error: unknown) => {
-        throw this.#unknown(error);
+        throw this.#lookupFailure(error);
       },
     );
   }
 
-  /** An answer has begun: this address is known to work, and is tried first from now on. */
+  /** An answer began: this address works and is tried first from now on. */
   answered(peer: Peer, now: number): void {
     peer.answeredAt = now;
     const peers = this.#peers;
@@ -164,31 +166,31 @@ export class Dial {
     this.#peers = [peer, ...peers.filter((other) => other !== peer)];
   }
 
-  /** Makes peers of those addresses that a request may be sent to. What stays among them keeps its place in front. */
-  #fit(addresses: readonly string[]): Peers {
+  /** Turns the allowed addresses into peers. The peer that is tried first stays first if it is still there. */
+  #allow(addresses: readonly string[]): PeerList {
     const { provider } = this.#options;
     const allowPrivate = this.#options.allowPrivate || LOCALHOST.test(this.host);
-    const fit: string[] = [];
-    let refused = '';
+    const allowed: string[] = [];
+    let refusal = '';
     for (const text of addresses) {
       const address = parseAddress(text);
       const kind = address && addressClass(address);
-      if (kind === 'public' || (kind === 'private' && allowPrivate)) fit.push(addressText(address!));
+      if (kind === 'public' || (kind === 'private' && allowPrivate)) allowed.push(addressText(address!));
       else
-        refused =
+        refusal =
           kind === 'private'
             ? `${text}, a private address: \`providers.${provider}.allow_private_network\` would allow it`
             : `${text}, where no request is sent`;
     }
-    if (fit.length === 0) throw new Broken('connect', `\`${this.host}\` leads to ${refused}`);
+    if (allowed.length === 0) throw new UpstreamError('connect', `\`${this.host}\` leads to ${refusal}`);
     const before = new Map(this.#peers.map((peer) => [peer.base, peer]));
-    const peers = [...new Set(fit)].slice(0, PEERS_MAX).map((text) => {
+    const peers = [...new Set(allowed)].slice(0, PEERS_MAX).map((text) => {
       const fresh = this.#peerAt(text.includes(':') ? `[${text}]` : text);
       return before.get(fresh.base) ?? fresh;
     });
     const first = this.#peers[0];
     this.#peers = first && peers.includes(first) ? [first, ...peers.filter((peer) => peer !== first)] : peers;
-    this.#known = addresses;
+    this.#resolved = addresses;
     return this.#peers;
   }
 
@@ -197,8 +199,8 @@ export class Dial {
     return new Peer(`${protocol}//${hostname}${port && `:${port}`}${pathname.replace(/\/+$/, '')}`);
   }
 
-  #unknown(error: unknown): Broken {
+  #lookupFailure(error: unknown): UpstreamError {
     const code = codeOf(error);
-    return new Broken('connect', `no address for \`${this.host}\`${code && ` (${code})`}`);
+    return new UpstreamError('connect', `no address for \`${this.host}\`${code && ` (${code})`}`);
   }
 }

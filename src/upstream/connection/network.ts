@@ -1,15 +1,15 @@
 import { Dial, type DialOptions } from './dial.ts';
-import type { Variable } from './proxy.ts';
+import type { ReadVariable } from './proxy.ts';
 import { Resolver } from './resolver.ts';
 
-/** Providers remembered at most. */
+/** The most providers that are remembered. */
 const DIALS_MAX = 1_000;
 
 /**
- * The ways to all providers. There is one in a process, so that what names lead to and the connections that are open
- * outlive a reload: a provider that the new policy says the same of is reached over the same connections.
+ * The dials of all providers, one instance per process. DNS answers and open connections outlive a reload: a provider
+ * with unchanged settings keeps its connections.
  */
-export class Network {
+export class UpstreamNetwork {
   readonly #dials = new Map<string, Dial>();
   readonly #resolver: Resolver;
 
@@ -17,12 +17,12 @@ export class Network {
     this.#resolver = resolver;
   }
 
-  /** How a provider is reached; null for one without an http address. `variable` reads the environment, for its proxies. */
-  dial(options: DialOptions, variable: Variable): Dial | null {
+  /** Returns a provider's dial; null without an http address. @param variable reads the environment, for proxies */
+  dial(options: DialOptions, variable: ReadVariable): Dial | null {
     const { provider, baseUrl, allowPrivate } = options;
     const key = JSON.stringify([provider, baseUrl, allowPrivate]);
-    const known = this.#dials.get(key);
-    if (known) return known;
+    const existing = this.#dials.get(key);
+    if (existing) return existing;
     if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl)) return null;
     const dial = new Dial(options, this.#resolver, variable);
     if (this.#dials.size >= DIALS_MAX) this.#dials.delete(this.#dials.keys().next().value!);
@@ -31,5 +31,5 @@ export class Network {
   }
 }
 
-/** The one of this process. */
-export const network = new Network();
+/** The network of this process. */
+export const network = new UpstreamNetwork();

@@ -1,65 +1,68 @@
-import type { Alarm } from '../alarm.ts';
-import { Broken, neverConnected } from '../failures.ts';
-import type { Dial, Peer, Peers } from './dial.ts';
+import type { DeadlineAlarm } from '../alarm.ts';
+import { neverConnected, UpstreamError } from '../failures.ts';
+import type { Dial, Peer, PeerList } from './dial.ts';
 
-export type Opened = { readonly response: Response } | { readonly error: unknown };
+/** The head of an answer, or the error that prevented it. */
+export type OpeningResult = { readonly response: Response } | { readonly error: unknown };
 
-/** What is sent beside the body, and until when: times on performance.now's clock, in ms. */
+/** A request except its body, and its deadlines: ms on performance.now's clock. */
 export interface OpeningOptions {
   readonly dial: Dial;
   readonly path: string;
   readonly headers: Headers;
-  /** Whether the answer is read as it comes. */
+  /** Whether the answer is streamed. */
   readonly stream: boolean;
   readonly startedAt: number;
-  /** A connection has to stand until then, over all addresses. */
+  /** Deadline for a connection, over all addresses. */
   readonly connectBy: number;
-  /** The answer has to begin until then. */
+  /** Deadline for the head of the answer. */
   readonly headBy: number;
 }
 
 const encoder = new TextEncoder();
 
 /**
- * Sends one request: to the addresses of its host in turn, until one has a connection for it.
+ * Sends one request to the addresses of its host in turn, until one accepts the connection.
  *
- * fetch does not tell when it has connected, but it asks a stream for its first bytes only then. That costs more than
- * a string, so it is done only where an address has not answered lately.
+ * fetch does not report when it has connected, but it pulls a streamed body only then. A streamed body costs more than
+ * a string, so it is used only for an address that has not answered lately.
  */
 export class Opening {
-  /** False while it is certain that nothing of the request has left this process. */
+  /** False while it is certain that no byte of the request was sent. */
   sent = false;
   readonly #options: OpeningOptions;
-  readonly #alarm: Alarm;
+  readonly #alarm: DeadlineAlarm;
   #controller = new AbortController();
   /** Ends the wait for an address; null when there is none. */
-  #stopWaiting: ((error: Broken) => void) | null = null;
+  #stopWaiting: ((error: UpstreamError) => void) | null = null;
   #isConnecting = false;
   #isLate = false;
   #over = false;
 
-  constructor(options: OpeningOptions, alarm: Alarm) {
+  constructor(options: OpeningOptions, alarm: DeadlineAlarm) {
     this.#options = options;
     this.#alarm = alarm;
   }
 
-  /** The head of the answer, or why there is none. Never rejects. The body, which may be large, is not kept. */
-  run(body: string): Promise<Opened> {
+  /** Sends the request. Never rejects. Keeps no reference to `body`, which may be large. */
+  run(body: string): Promise<OpeningResult> {
     const { dial, startedAt } = this.#options;
-    let known: Peers | Promise<Peers>;
+    let resolved: PeerList | Promise<PeerList>;
     try {
-      known = dial.peers(startedAt);
+      resolved = dial.peers(startedAt);
     } catch (error) {
       return Promise.resolve({ error });
     }
-    // The usual case waits for nothing but the answer.
-    return known instanceof Promise || known.length > 1 ? this.#tryAll(known, body) : this.#try(known[0]!, 1, body);
+    // The usual case waits only for the answer.
+    return resolved instanceof Promise || resolved.length > 1
+      ? this.#tryAll(resolved, body)
+      : this.#try(resolved[0]!, 1, body);
   }
 
-  async #tryAll(known: Peers | Promise<Peers>, body: string): Promise<Opened> {
-    let peers: Peers;
+  async #tryAll(resolved: PeerList | Promise<PeerList>, body: string): Promise<OpeningResult> {
+    let peers: PeerList;
     try {
-      peers = known instanceof Promise ? await this.#inTime(known) : known;
+      peers = resolved instanceof Promise ? await this.#withinDeadline(resolved) : resolved;
     } catch (error) {
       return { error };
     }
@@ -70,7 +73,7 @@ export class Opening {
     }
   }
 
-  /** Told that the alarm rang. True if it was for a connection, and is dealt with here. */
+  /** Handles the alarm if it was for a lookup or a connection; otherwise returns false. */
   ring(): boolean {
     if (this.#stopWaiting) this.#stopWaiting(this.#lateFailure(`no address for \`${this.#options.dial.host}\``));
     else if (this.#isConnecting) {
@@ -80,66 +83,65 @@ export class Opening {
     return true;
   }
 
-  /** Ends the request and its connection, whatever has become of it. */
+  /** Ends the request and its connection, in any state. */
   abort(): void {
     this.#over = true;
-    this.#stopWaiting?.(new Broken('connect', 'given up'));
+    this.#stopWaiting?.(new UpstreamError('connect', 'given up'));
     this.#controller.abort();
   }
 
-  #inTime(known: Promise<Peers>): Promise<Peers> {
+  #withinDeadline(resolved: Promise<PeerList>): Promise<PeerList> {
     this.#alarm.set(this.#options.connectBy);
-    const late = new Promise<never>((_, reject) => {
+    const deadline = new Promise<never>((_, reject) => {
       this.#stopWaiting = reject;
     });
-    return Promise.race([known, late]).finally(() => {
+    return Promise.race([resolved, deadline]).finally(() => {
       this.#stopWaiting = null;
     });
   }
 
-  /** `left`: how many addresses there are, with this one, to share the time to connect. */
-  async #try(peer: Peer, left: number, body: string): Promise<Opened> {
+  /** @param left the addresses, including this one, that share the time to connect */
+  async #try(peer: Peer, left: number, body: string): Promise<OpeningResult> {
     const { dial, path, headers, headBy } = this.#options;
-    if (this.#over) return { error: new Broken('connect', 'given up') };
+    if (this.#over) return { error: new UpstreamError('connect', 'given up') };
     const now = performance.now();
-    const line = this.#options.stream ? dial.line(peer, path) : null;
-    // A line tells when it has a connection.
-    const isWarm = !line && peer.isWarm(now);
+    const sender = this.#options.stream ? dial.sender(peer, path) : null;
+    // A sender reports when it has a connection.
+    const isWarm = !sender && peer.isWarm(now);
     this.sent = isWarm;
     this.#alarm.set(isWarm ? headBy : now + Math.max(0, this.#options.connectBy - now) / left);
     const { signal } = this.#controller;
     try {
-      const response = await (line
-        ? line.post({ headers, body, signal, onConnected: this.#onConnected() })
-        : dial.post(peer, path, isWarm ? { headers, body, signal } : this.#watched(body, signal)));
+      const response = await (sender
+        ? sender.post({ headers, body, signal, onConnected: this.#onConnected() })
+        : dial.post(peer, path, isWarm ? { headers, body, signal } : this.#tracked(body, signal)));
       dial.answered(peer, performance.now());
       return { response };
     } catch (error) {
-      return { error: this.#failed(error, isWarm) };
+      return { error: this.#errorOf(error, isWarm) };
     } finally {
       this.#isConnecting = false;
     }
   }
 
-  /** A request that tells when it has a connection. */
-  #watched(body: string, signal: AbortSignal): RequestInit {
+  /** A fetch request that reports when it has a connection. */
+  #tracked(body: string, signal: AbortSignal): RequestInit {
     const bytes = encoder.encode(body);
     const headers = new Headers(this.#options.headers);
-    // Else it would go in chunks, which not every server takes.
+    // Without it the body would be chunked, which some servers refuse.
     headers.set('content-length', String(bytes.length));
     const connected = this.#onConnected();
     const pull = (sink: ReadableStreamDirectController) => {
-      // It may have come too late.
       if (signal.aborted) return sink.close();
       connected();
       sink.write(bytes);
       sink.close();
     };
-    // The cheapest of streams: what is written goes on in one piece, with its end.
+    // The cheapest kind of stream: one write carries the whole body and its end.
     return { headers, body: new ReadableStream({ type: 'direct', pull }), signal };
   }
 
-  /** What is to be called once there is a connection: from then on something is sent. */
+  /** Returns the callback for an established connection: from then on the request counts as sent. */
   #onConnected(): () => void {
     this.#isConnecting = true;
     return () => {
@@ -149,8 +151,8 @@ export class Opening {
     };
   }
 
-  #failed(error: unknown, isWarm: boolean): unknown {
-    // A watched request knows better than any code of the error, and what was ended here has none.
+  #errorOf(error: unknown, isWarm: boolean): unknown {
+    // A tracked request knows better than any error code, and a request aborted here has no code.
     if (isWarm && !this.#controller.signal.aborted) this.sent = !neverConnected(error);
     if (!this.#isLate) return error;
     this.#isLate = false;
@@ -158,8 +160,8 @@ export class Opening {
     return this.#lateFailure('no connection');
   }
 
-  #lateFailure(what: string): Broken {
+  #lateFailure(what: string): UpstreamError {
     const { startedAt, connectBy } = this.#options;
-    return new Broken('connect', `${what} within ${Math.max(0, Math.round(connectBy - startedAt))} ms`);
+    return new UpstreamError('connect', `${what} within ${Math.max(0, Math.round(connectBy - startedAt))} ms`);
   }
 }

@@ -1,34 +1,34 @@
 import { lookup } from 'node:dns/promises';
 
-/** An answer is fresh for this long, in ms; then it is looked up again behind the requests that still use it. */
+/** How long an answer is fresh, in ms. Later requests still use it while a new lookup runs in the background. */
 const FRESH_MS = 30_000;
 /** While lookups fail, the last good answer is used for this long, in ms. */
 const USABLE_MS = 600_000;
-/** A name that could not be looked up is not asked for again within this time, in ms. */
+/** The pause after a failed lookup of a name, in ms. */
 const FAILED_MS = 1_000;
-/** Names kept at most. */
+/** The most names that are remembered. */
 const NAMES_MAX = 1_000;
 
-/** Finds the addresses of a name, in the order in which to try them. Rejects when there are none. */
+/** Returns the addresses of a name, in the order in which to try them. Rejects when there are none. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
 interface Entry {
-  /** The last good answer, the same list for as long as it says the same; null before the first. */
+  /** The last good answer, the same array while its content is the same; null before the first. */
   addresses: readonly string[] | null;
   /** When that answer came, and when a lookup last failed, in ms on performance.now's clock. */
   answeredAt: number;
   failedAt: number;
   failure: unknown;
-  /** The one lookup under way. */
+  /** The lookup in progress. */
   pending: Promise<readonly string[]> | null;
 }
 
-/** As the operating system does it: `/etc/hosts` and what else it is told to heed. */
+/** The operating system's lookup, with `/etc/hosts`. */
 const bySystem: Lookup = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * Looks up names and remembers the answers: one lookup at a time for a name, and none that a request waits for while
- * a good answer is at hand. Outlives the runtimes, so that a reload asks for nothing again.
+ * Looks up names and caches the answers. Runs one lookup of a name at a time, and no request waits for it while a
+ * usable answer is cached. Outlives reloads.
  */
 export class Resolver {
   readonly #lookup: Lookup;
@@ -39,8 +39,10 @@ export class Resolver {
   }
 
   /**
-   * The addresses of a name, never none; at once where they are known. `now` is a time on performance.now's clock.
-   * Throws or rejects as the lookup did.
+   * Returns the addresses of a name, at least one; synchronously where they are cached. Throws or rejects as the lookup
+   * did.
+   *
+   * @param now ms on performance.now's clock
    */
   resolve(host: string, now: number): readonly string[] | Promise<readonly string[]> {
     const entry = this.#entries.get(host) ?? this.#add(host);
@@ -48,12 +50,12 @@ export class Resolver {
     if (addresses !== null && now - answeredAt < FRESH_MS) return addresses;
     const hasJustFailed = now - entry.failedAt < FAILED_MS;
     if (addresses !== null && now - answeredAt < USABLE_MS) {
-      // Its failure is told to nobody until the answer is too old to be used.
-      if (!hasJustFailed && entry.pending === null) this.#ask(host, entry).catch(() => {});
+      // A failure is reported only once the answer is too old to use.
+      if (!hasJustFailed && entry.pending === null) this.#start(host, entry).catch(() => {});
       return addresses;
     }
     if (hasJustFailed) throw entry.failure;
-    return this.#ask(host, entry);
+    return this.#start(host, entry);
   }
 
   #add(host: string): Entry {
@@ -64,14 +66,14 @@ export class Resolver {
     return entry;
   }
 
-  #ask(host: string, entry: Entry): Promise<readonly string[]> {
-    entry.pending ??= this.#look(host, entry).finally(() => {
+  #start(host: string, entry: Entry): Promise<readonly string[]> {
+    entry.pending ??= this.#run(host, entry).finally(() => {
       entry.pending = null;
     });
     return entry.pending;
   }
 
-  async #look(host: string, entry: Entry): Promise<readonly string[]> {
+  async #run(host: string, entry: Entry): Promise<readonly string[]> {
     try {
       const found = await this.#lookup(host);
       if (found.length === 0) throw new Error('the name has no address');

@@ -1,37 +1,37 @@
 import { backoffMs } from './backoff.ts';
 
-/** A provider that asks for more is asked again after an hour: one call is not what it fears. */
+/** A longer wait is cut to an hour: one call then does no harm. */
 const COOL_DOWN_MAX_MS = 3_600_000;
 
 /**
- * The pause after a 429: as long as the provider says, otherwise 1 s, doubled with each one in a row up
- * to 30 s. No fault, and nothing to go around: an attempt in between would be refused, and may lengthen it.
+ * The pause after a 429: as long as the provider requests, otherwise 1 s, doubled with each consecutive one up to 30 s.
+ * Not a fault. Never bypassed: an earlier attempt would be refused, and may lengthen the pause.
  */
 export class CoolDown {
-  /** When it is over, ms on the clock. */
+  /** End of the pause, ms on the clock. */
   until = 0;
-  /** Counts pauses: a 429 for what was sent before the last one is old news. */
+  /** Counts pauses: a 429 for an attempt from before the last one is out of date. */
   epoch = 0;
-  #inARow = 0;
+  #consecutive = 0;
 
-  /** An attempt got a 429. How long the pause is from now, in ms; null when it stays as it was. */
+  /** Records a 429. Returns the new pause from now, in ms; null when the pause does not change. */
   limited(epoch: number, now: number, retryAfterMs: number | undefined): number | null {
-    const isNews = epoch === this.epoch;
-    const asked = retryAfterMs !== undefined && retryAfterMs > 0;
-    // Without a word of its own, one burst of 429s is one reason to wait.
-    if (!asked && !isNews) return null;
-    const ms = asked ? Math.min(retryAfterMs, COOL_DOWN_MAX_MS) : backoffMs(this.#inARow);
-    if (isNews) this.#inARow++;
+    const isCurrent = epoch === this.epoch;
+    const isRequested = retryAfterMs !== undefined && retryAfterMs > 0;
+    // Without a requested wait, a burst of 429s counts once.
+    if (!isRequested && !isCurrent) return null;
+    const ms = isRequested ? Math.min(retryAfterMs, COOL_DOWN_MAX_MS) : backoffMs(this.#consecutive);
+    if (isCurrent) this.#consecutive++;
     if (now + ms <= this.until) return null;
     this.until = now + ms;
     this.epoch++;
     return ms;
   }
 
-  /** An attempt got content. */
+  /** Records content. */
   succeeded(epoch: number): void {
-    if (epoch !== this.epoch || this.#inARow === 0) return;
-    this.#inARow = 0;
+    if (epoch !== this.epoch || this.#consecutive === 0) return;
+    this.#consecutive = 0;
     this.until = 0;
   }
 }

@@ -2,56 +2,57 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import { HEALTH, type HealthState } from '../../core/readings.ts';
 import { Breaker } from './breaker.ts';
 import { CoolDown } from './cool-down.ts';
-import { Figures } from './figures.ts';
+import { EndpointAttempt } from './endpoint-attempt.ts';
+import { EndpointSpeed } from './endpoint-speed.ts';
 import { Lockout } from './lockout.ts';
 import { RetryBudget } from './retry-budget.ts';
-import { Attempted } from './trial.ts';
-import type { AttemptOutcome, EndpointHealth, EndpointSample, HealthOptions, Trial } from './types.ts';
+import type { AttemptOutcome, AttemptReporter, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 
-/** A key that was refused is tried again after this time, in ms, by one attempt. */
+/** Time in ms after which one attempt tries a refused key again. */
 const MISCONFIGURED_MS = 60_000;
-/** So many doubtful refusals in a row are believed of an endpoint that has served. */
+/** Consecutive doubtful refusals that lock the key of an endpoint that has worked. */
 const DOUBTFUL_IN_A_ROW = 5;
 
-/** What the endpoints of one process share. */
+/** State that the endpoints of one process share. */
 export interface Hub extends HealthOptions {
-  /** Counts what the readings must show at once. */
+  /** Incremented by changes that readings must show at once. */
   version: number;
-  /** Whether a policy is in force; without one every endpoint counts as named. */
+  /** Whether a policy is in force; without one all endpoints count as named. */
   hasPolicy: boolean;
 }
 
-/** What holds for a whole provider. */
-export class ProviderState {
+/** State of a whole provider. */
+export class TrackedProvider {
   readonly name: string;
   readonly id: string;
-  readonly endpoints = new Set<Endpoint>();
+  readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
   /** Locked while the provider refuses our key. */
   readonly key = new Lockout();
-  /** Whether it has ever taken it. */
+  /** Whether the provider has ever accepted the key. */
   hasWorked = false;
-  /** Why it is locked. */
+  /** Why the key is locked. */
   why = '';
 
-  /** `id`: what the registry knows it by. */
+  /** @param id its key in the registry */
   constructor(name: string, id: string) {
     this.name = name;
     this.id = id;
   }
 }
 
-export class Endpoint implements EndpointHealth {
-  readonly provider: ProviderState;
+/** Health of one model at one provider. */
+export class TrackedEndpoint implements EndpointHealth {
+  readonly provider: TrackedProvider;
   readonly upstream: string;
   readonly model: string;
   readonly hub: Hub;
   readonly breaker: Breaker;
   readonly coolDown = new CoolDown();
-  /** Locked while the provider refuses our key for this endpoint, though it takes it for others. */
+  /** Locked while the provider refuses our key for this endpoint only. */
   readonly key = new Lockout();
-  readonly figures: Figures;
-  /** Whether the policy in force names it; and when one last did, ms. */
+  readonly speed: EndpointSpeed;
+  /** Whether the policy in force names it, and when one last did, in ms. */
   isNamed = false;
   namedAt: number;
   readonly #attempts = new Map<AttemptOutcome, number>();
@@ -60,13 +61,13 @@ export class Endpoint implements EndpointHealth {
   #ejections = 0;
   #hasWorked = false;
   #doubts = 0;
-  /** The state that was told last. */
-  #told: HealthState = 'healthy';
+  /** The last reported state. */
+  #reported: HealthState = 'healthy';
   readonly #why = { ejected: '', cooling: '', misconfigured: '' };
 
-  constructor(provider: ProviderState, upstream: string, model: string, hub: Hub, figures = new Figures()) {
+  constructor(provider: TrackedProvider, upstream: string, model: string, hub: Hub, speed = new EndpointSpeed()) {
     this.provider = provider;
-    this.figures = figures;
+    this.speed = speed;
     this.upstream = upstream;
     this.model = model;
     this.hub = hub;
@@ -75,7 +76,13 @@ export class Endpoint implements EndpointHealth {
     provider.endpoints.add(this);
   }
 
-  begin({ retry, force }: { readonly retry: boolean; readonly force: boolean }): Trial | 'shut' | 'no-budget' {
+  begin({
+    retry,
+    force,
+  }: {
+    readonly retry: boolean;
+    readonly force: boolean;
+  }): AttemptReporter | 'shut' | 'no-budget' {
     const now = this.hub.clock();
     const { provider } = this;
     if (provider.key.shut(now) || this.key.shut(now) || now < this.coolDown.until) return 'shut';
@@ -85,7 +92,7 @@ export class Endpoint implements EndpointHealth {
       return 'no-budget';
     }
     if (retry) this.#retries++;
-    return new Attempted(this, retry, now);
+    return new EndpointAttempt(this, retry, now);
   }
 
   get state(): HealthState {
@@ -96,14 +103,14 @@ export class Endpoint implements EndpointHealth {
     return this.retryAtUnix(this.hub.clock());
   }
 
-  /** A figure of `HEALTH`: what stands in the way at this time. */
+  /** Returns the value of `HEALTH` at `now`. */
   healthAt(now: number): number {
     if (this.provider.key.shut(now) || this.key.shut(now)) return HEALTH.misconfigured;
     if (now < this.coolDown.until) return HEALTH.cooling;
     return this.breaker.lock.shut(now) ? HEALTH.ejected : HEALTH.healthy;
   }
 
-  /** When nothing will stand in the way, Unix ms; 0 when nothing does now. */
+  /** Unix ms from which attempts are allowed; 0 if they are now. */
   retryAtUnix(now: number): number {
     let until = this.coolDown.until;
     if (this.provider.key.locked) until = Math.max(until, this.provider.key.until);
@@ -112,7 +119,7 @@ export class Endpoint implements EndpointHealth {
     return until > now ? Math.ceil(this.hub.now() + until - now) : 0;
   }
 
-  /** When `healthAt` will next differ if nothing happens; infinite for never. */
+  /** When `healthAt` next changes by itself; infinite for never. */
   nextChange(now: number): number {
     let next = Number.POSITIVE_INFINITY;
     if (now < this.coolDown.until) next = this.coolDown.until;
@@ -121,8 +128,8 @@ export class Endpoint implements EndpointHealth {
     return this.breaker.lock.shut(now) ? Math.min(next, this.breaker.lock.until) : next;
   }
 
-  /** The first content of an attempt came: the key is good, the budget full, and the breaker closes if it was open. */
-  works(trial: Attempted, now: number): void {
+  /** Records first content: the key works, the budget refills, and an open breaker closes. */
+  answered(trial: EndpointAttempt, now: number): void {
     const { provider } = this;
     provider.budget.succeeded(trial.isRetry);
     provider.hasWorked = true;
@@ -130,38 +137,38 @@ export class Endpoint implements EndpointHealth {
     this.#doubts = 0;
     this.coolDown.succeeded(trial.coolDownEpoch);
     const closed = this.breaker.answered(trial.breakerEpoch, now);
-    // It is the one attempt from before the closing whose end still counts.
+    // Of the attempts from before the closing, only this one still counts.
     if (closed) trial.breakerEpoch = this.breaker.lock.epoch;
-    // An answer to what was sent before the refusal says nothing of the key that was refused since.
+    // An answer to an attempt from before the refusal says nothing about the key.
     const isWide = provider.key.locked && trial.providerEpoch === provider.key.epoch;
     const isOwn = this.key.locked && trial.keyEpoch === this.key.epoch;
-    // Forgotten by a reload, and good: that is told only now.
-    const isMended = this.#told === 'misconfigured' && !provider.key.locked && !this.key.locked;
-    if (!closed && !isWide && !isOwn && !isMended) return;
+    // A reload unlocked the key; that it works is reported only now.
+    const hasRecovered = this.#reported === 'misconfigured' && !provider.key.locked && !this.key.locked;
+    if (!closed && !isWide && !isOwn && !hasRecovered) return;
     if (isWide) provider.key.unlock();
     if (isOwn) this.key.unlock();
-    this.#changed(now, isWide || isMended);
+    this.#changed(now, isWide || hasRecovered);
   }
 
-  failed(trial: Attempted, failure: ProviderFailure, blame: boolean, now: number): void {
+  failed(trial: EndpointAttempt, failure: ProviderFailure, blame: boolean, now: number): void {
     switch (failure.kind) {
       case 'rate_limited':
-        this.#limited(trial, failure, now);
+        this.#recordLimit(trial, failure, now);
         break;
       case 'auth':
-        this.#refused(trial, failure, now);
+        this.#recordRefusal(trial, failure, now);
         break;
       case 'rejected':
       case 'context':
         break;
       default:
-        if (blame) this.#faulty(trial, failure, now);
+        if (blame) this.#recordFault(trial, failure, now);
     }
     this.ended(trial, failure.kind, now);
   }
 
-  /** An attempt is over; a probe that has decided nothing makes way. */
-  ended(trial: Attempted, outcome: AttemptOutcome, now: number): void {
+  /** Records the end of an attempt. An undecided probe makes room for the next. */
+  ended(trial: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
     this.provider.budget.ended(trial.isRetry && !trial.hasAnswered);
     if (!trial.isProbe) return;
@@ -171,12 +178,12 @@ export class Endpoint implements EndpointHealth {
     this.hub.version++;
   }
 
-  /** Tells of what has ended by time alone. */
-  lookAgain(now: number): void {
-    if (this.#told === 'cooling') this.#tell(now);
+  /** Reports a cool-down that has run out. */
+  reportExpiry(now: number): void {
+    if (this.#reported === 'cooling') this.#report(now);
   }
 
-  /** A new policy: a refused key may be good now. Whether it is, the next answer tells. */
+  /** Unlocks the key after a reload: it may have been replaced. */
   forgetKey(): void {
     this.key.forget();
   }
@@ -186,10 +193,10 @@ export class Endpoint implements EndpointHealth {
       provider: this.provider.name,
       model: this.model,
       upstream: this.upstream,
-      state: this.#told,
-      ttftMs: this.figures.ttft.quantiles(),
-      warmTtftMs: this.figures.warmTtft.quantiles(),
-      tokensPerSecond: this.figures.rate.quantiles(),
+      state: this.#reported,
+      ttftMs: this.speed.ttft.quantiles(),
+      warmTtftMs: this.speed.warmTtft.quantiles(),
+      tokensPerSecond: this.speed.rate.quantiles(),
       attempts: this.#attempts,
       retries: this.#retries,
       retriesDenied: this.#retriesDenied,
@@ -197,7 +204,7 @@ export class Endpoint implements EndpointHealth {
     };
   }
 
-  #faulty(trial: Attempted, failure: ProviderFailure, now: number): void {
+  #recordFault(trial: EndpointAttempt, failure: ProviderFailure, now: number): void {
     const ejection = this.breaker.failed(trial.breakerEpoch, trial.breakerTurn, now);
     if (ejection === null) return;
     this.#ejections++;
@@ -205,30 +212,30 @@ export class Endpoint implements EndpointHealth {
     this.#changed(now, false, 'ejected');
   }
 
-  #limited(trial: Attempted, failure: ProviderFailure, now: number): void {
+  #recordLimit(trial: EndpointAttempt, failure: ProviderFailure, now: number): void {
     if (this.coolDown.limited(trial.coolDownEpoch, now, failure.retryAfterMs) === null) return;
     this.#why.cooling = textOf(failure);
     this.#changed(now, false);
   }
 
   /**
-   * The key was refused. A 401 says so for all of the provider; unless others there have been let in and this endpoint
-   * never was: then the key lacks a right for it alone. Anything else may be about what the caller sent (a 403 of a
-   * moderation, a 402 for an answer too long, a 400 that repeats a prompt about keys). Nobody's request may shut out
-   * those of others.
+   * Records a refused key. A 401 concerns the whole provider, unless other endpoints there have worked and this one
+   * never has: then the key lacks a right for this one. Any other status is doubtful: it may concern the caller's
+   * content (a 403 from moderation, a 402 for a long answer, a 400 that quotes a prompt about keys), and one caller's
+   * request must not lock out others.
    */
-  #refused(trial: Attempted, failure: ProviderFailure, now: number): void {
+  #recordRefusal(trial: EndpointAttempt, failure: ProviderFailure, now: number): void {
     const { provider } = this;
     const isDoubtful = failure.status !== 401;
     const isAlone = provider.hasWorked && !this.#hasWorked && !provider.key.isProbe(trial.providerTurn);
     const isOwn = isDoubtful || isAlone;
     const lock = isOwn ? this.key : provider.key;
-    // What was sent before the last refusal, or under an earlier policy, was sent with what we know to be bad.
+    // Attempts from before the last refusal, or under an earlier policy, used a key that is already known to be bad.
     if ((isOwn ? trial.keyEpoch : trial.providerEpoch) !== lock.epoch) return;
     if (isDoubtful && this.#hasWorked && ++this.#doubts < DOUBTFUL_IN_A_ROW) return;
-    // Doubt does not take back that it has served: the next doubtful refusal alone must not shut it again.
+    // After a doubtful refusal the endpoint still counts as having worked, so that the next one alone does not lock it.
     if (!isDoubtful) this.#hasWorked = false;
-    // A 401 for all: what was let in before was let in with what is refused now.
+    // Past successes used the key that is refused now.
     if (!isOwn) provider.hasWorked = false;
     this.#doubts = 0;
     lock.lock(now, MISCONFIGURED_MS);
@@ -237,19 +244,19 @@ export class Endpoint implements EndpointHealth {
     this.#changed(now, !isOwn, 'misconfigured');
   }
 
-  /** The readings must show it, and whoever listens hears of it; `again`: even if it was told that state before. */
+  /** Updates the readings and reports the change. @param again a state that is reported even if it was the last */
   #changed(now: number, isWide: boolean, again?: HealthState): void {
     this.hub.version++;
-    this.#tell(now, again);
-    if (isWide) for (const one of this.provider.endpoints) if (one !== this) one.#tell(now);
+    this.#report(now, again);
+    if (isWide) for (const one of this.provider.endpoints) if (one !== this) one.#report(now);
   }
 
-  #tell(now: number, again?: HealthState): void {
-    const to = this.#certain(now);
-    const from = this.#told;
+  #report(now: number, again?: HealthState): void {
+    const to = this.#lastingState(now);
+    const from = this.#reported;
     if (to === from && to !== again) return;
-    this.#told = to;
-    // What no policy in force names is nobody's news: a removed model, or one of a policy that was refused.
+    this.#reported = to;
+    // No report for endpoints outside the policy in force: a removed model, or one of a refused policy.
     if (this.hub.hasPolicy && !this.isNamed) return;
     const { model, upstream, provider } = this;
     if (to === 'healthy') {
@@ -261,8 +268,8 @@ export class Endpoint implements EndpointHealth {
     this.hub.onChange({ provider: provider.name, model, upstream, from, to, why, forMs });
   }
 
-  /** As `healthAt`, but an ejection and a refused key last until an answer came. */
-  #certain(now: number): HealthState {
+  /** As `healthAt`, but an ejection and a refused key last until an answer. */
+  #lastingState(now: number): HealthState {
     if (this.provider.key.locked || this.key.locked) return 'misconfigured';
     if (now < this.coolDown.until) return 'cooling';
     return this.breaker.lock.locked ? 'ejected' : 'healthy';
@@ -277,5 +284,5 @@ export class Endpoint implements EndpointHealth {
 
 const NAMES = Object.keys(HEALTH) as readonly HealthState[];
 
-/** Without the words of the upstream: some repeat what they were asked. */
+/** Omits the upstream's message, which may quote the prompt. */
 const textOf = ({ kind, status }: ProviderFailure): string => (status === undefined ? kind : `${kind} ${status}`);

@@ -1,61 +1,61 @@
 import type { Readings, Watched } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
-import { Endpoint, type Hub, ProviderState } from './endpoint.ts';
-import { Outputs } from './outputs.ts';
+import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
+import { OutputLengths } from './output-lengths.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 import { endpointsBySlot, watchReadings } from './watch.ts';
 
-export type { Outputs } from './outputs.ts';
+export type { OutputLengths } from './output-lengths.ts';
 export type {
   AttemptOutcome,
+  AttemptReporter,
   EndpointHealth,
   EndpointSample,
   HealthChange,
   HealthOptions,
   Quantiles,
-  Trial,
 } from './types.ts';
 
-/** What no policy has named for this time, in ms, is forgotten. */
+/** Time in ms after which an endpoint that no policy names is forgotten. */
 const FORGET_MS = 900_000;
 /**
- * New figures make a frame, which is kept with all that is known of every endpoint, some 36 bytes each: so many of
- * them wait the longer, and frames take no more than a kilobyte a second, ms an endpoint.
+ * The interval between frames of new figures, in ms per endpoint. A kept frame takes some 36 bytes per endpoint, so
+ * frames take at most a kilobyte per second.
  */
 const PUBLISH_EVERY_MS = 40;
 
 /**
- * What a provider's name stands for under a policy: its address and key. Another key or address is another provider,
- * though the name is the same: what an earlier policy's requests meet says nothing of it.
+ * Returns the identity of a provider's address and key under a policy. The same name with another address or key is
+ * another provider: health learned under an earlier policy does not apply to it.
  */
 export type OriginOf = (provider: string) => string;
 const nowhere: OriginOf = () => '';
 
 /**
- * What this process knows of every endpoint: its breaker, its cool-down, whether our key is good, how fast
- * it is. By names, so that it outlives reloads. Shown to decisions as immutable frames.
+ * The health of every endpoint: breaker, cool-down, key and speed. Keyed by name, so that it outlives reloads.
+ * Decisions see it as immutable frames.
  */
 export class Health {
-  readonly outputs: Outputs;
+  readonly outputs: OutputLengths;
   readonly #hub: Hub;
-  readonly #providers = new Map<string, ProviderState>();
-  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #providers = new Map<string, TrackedProvider>();
+  readonly #endpoints = new Map<string, TrackedEndpoint>();
   #frames = 0;
   #publishedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: HealthOptions) {
     this.#hub = { ...options, version: 0, hasPolicy: false };
-    this.outputs = new Outputs(options.clock);
+    this.outputs = new OutputLengths(options.clock);
   }
 
-  /** The same object for the same names, unless no policy has named them for a quarter of an hour. */
+  /** Returns the endpoint's health: the same object for the same names, until it is forgotten. */
   endpoint(provider: string, upstream: string, model: string, origin = ''): EndpointHealth {
     return this.#find(provider, upstream, model, origin);
   }
 
   /**
-   * The present frame for the slots of a snapshot: the same object until something changed. Costs a
-   * comparison then, and otherwise a look at every endpoint.
+   * Returns a function that gives the current frame for a snapshot's slots: the same object until something changes,
+   * which then costs a pass over all endpoints.
    */
   watch(snapshot: Watched, originOf: OriginOf = nowhere): () => Readings {
     const { models } = snapshot;
@@ -64,10 +64,7 @@ export class Health {
     return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#frames);
   }
 
-  /**
-   * To be called once a second: what was measured since becomes the next frame, of many endpoints now and then, and
-   * what is long unnamed is dropped.
-   */
+  /** Call once a second: publishes new measurements, less often with many endpoints, and forgets unnamed endpoints. */
   publish(): void {
     const now = this.#hub.clock();
     const isDue = now - this.#publishedAt >= PUBLISH_EVERY_MS * this.#endpoints.size;
@@ -76,13 +73,13 @@ export class Health {
     for (const [key, endpoint] of this.#endpoints) {
       if (endpoint.isNamed) endpoint.namedAt = now;
       else if (now - endpoint.namedAt >= FORGET_MS) this.#drop(key, endpoint);
-      endpoint.lookAgain(now);
-      isNew = (isDue && endpoint.figures.publish(now)) || isNew;
+      endpoint.reportExpiry(now);
+      isNew = (isDue && endpoint.speed.publish(now)) || isNew;
     }
     if (isNew) this.#hub.version++;
   }
 
-  /** The policy in force has changed, or was read again: keys that were refused may be good now. */
+  /** Records a reload: refused keys may be good now. */
   reloaded(snapshot: Pick<PolicySnapshot, 'models'>, originOf: OriginOf = nowhere): void {
     this.#name(snapshot, originOf);
     for (const provider of this.#providers.values()) provider.key.forget();
@@ -103,32 +100,32 @@ export class Health {
       all.forEach((_, at) => {
         const endpoint = endpoints[firstSlot + at]!;
         endpoint.isNamed = true;
-        endpoint.figures.assumedTtftMs = latency.ttftMs;
+        endpoint.speed.assumedTtftMs = latency.ttftMs;
       });
     }
   }
 
-  #find(provider: string, upstream: string, model: string, origin: string): Endpoint {
+  #find(provider: string, upstream: string, model: string, origin: string): TrackedEndpoint {
     const key = JSON.stringify([provider, upstream, model, origin]);
-    const known = this.#endpoints.get(key);
-    if (known) {
-      // A policy that is about to come into force counts on it.
-      known.namedAt = this.#hub.clock();
-      return known;
+    const existing = this.#endpoints.get(key);
+    if (existing) {
+      // A policy that is about to come into force needs it.
+      existing.namedAt = this.#hub.clock();
+      return existing;
     }
     const ownerKey = JSON.stringify([provider, origin]);
-    const owner = this.#providers.get(ownerKey) ?? new ProviderState(provider, ownerKey);
+    const owner = this.#providers.get(ownerKey) ?? new TrackedProvider(provider, ownerKey);
     this.#providers.set(ownerKey, owner);
-    // Behind another key or address it is as fast as it was, until it is seen not to be.
+    // Behind another key or address it is assumed to be as fast, until measured.
     const twin = this.#endpoints
       .values()
       .find((one) => one.provider.name === provider && one.upstream === upstream && one.model === model);
-    const endpoint = new Endpoint(owner, upstream, model, this.#hub, twin?.figures);
+    const endpoint = new TrackedEndpoint(owner, upstream, model, this.#hub, twin?.speed);
     this.#endpoints.set(key, endpoint);
     return endpoint;
   }
 
-  #drop(key: string, endpoint: Endpoint): void {
+  #drop(key: string, endpoint: TrackedEndpoint): void {
     const { provider } = endpoint;
     this.#endpoints.delete(key);
     provider.endpoints.delete(endpoint);

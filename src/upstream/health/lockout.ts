@@ -1,20 +1,17 @@
-/** A probe that has not come to a result after this time, in ms, no longer keeps others from trying. */
+/** Time in ms after which an undecided probe no longer blocks the next. */
 export const PROBE_MS = 30_000;
 
-/**
- * Shuts something for a time; then lets one attempt at a time through, as a probe, until it is
- * unlocked. Times are ms on one clock that never goes back.
- */
+/** Blocks attempts for a time, then admits one at a time as a probe until it is unlocked. Times are monotonic ms. */
 export class Lockout {
-  /** Counts what made earlier attempts stale: their end no longer speaks for or against. */
+  /** Incremented when earlier attempts become stale: their end no longer counts. */
   epoch = 0;
   locked = false;
-  /** When the next probe may begin; of a meaning only while locked. */
+  /** When the next probe may begin, while locked. */
   until = 0;
-  /** Which probe is under way, or was last: each lock, unlock and probe takes the next number. */
+  /** The number of the current or last probe: each lock, unlock and probe takes the next. */
   #turn = 0;
 
-  /** Whether an attempt that is no exception has to stay out now. */
+  /** Whether attempts are blocked. */
   shut(now: number): boolean {
     return this.locked && now < this.until;
   }
@@ -31,25 +28,25 @@ export class Lockout {
     this.#turn++;
   }
 
-  /** As though it had never been locked; attempts from before say nothing more. */
+  /** Unlocks, and makes earlier attempts stale. */
   forget(): void {
     this.unlock();
     this.epoch++;
   }
 
-  /** Takes the probe's place if it is free: the number to show later. 0: this attempt is no probe. */
+  /** Makes the attempt the probe if none is running. Returns the probe's number; 0 for an ordinary attempt. */
   probe(now: number): number {
     if (!this.locked || now < this.until) return 0;
     this.until = now + PROBE_MS;
     return ++this.#turn;
   }
 
-  /** Whether this number is that of the probe under way. */
+  /** Whether this is the number of the running probe. */
   isProbe(turn: number): boolean {
     return turn !== 0 && turn === this.#turn && this.locked;
   }
 
-  /** The probe ended without telling anything: its place is free at once. False if it was not the probe. */
+  /** Ends a probe without a result, so that the next may begin. Returns false if it was not the probe. */
   release(turn: number, now: number): boolean {
     if (!this.isProbe(turn)) return false;
     this.until = now;

@@ -1,7 +1,7 @@
-/** Seconds that count: the present one, which has only begun, and those before it. */
+/** Seconds in the window, including the current one. */
 const WINDOW_SECONDS = 10;
 
-/** How many attempts of the last seconds ended, and how many of those in a fault. */
+/** Counts the ended attempts of the last seconds, and the faults among them. */
 export class OutcomeWindow {
   total = 0;
   faults = 0;
@@ -9,7 +9,7 @@ export class OutcomeWindow {
   readonly #faults = new Uint32Array(WINDOW_SECONDS);
   #second = 0;
 
-  /** `now` in ms, never before an earlier one. */
+  /** @param now monotonic ms */
   add(now: number, isFault: boolean): void {
     const second = Math.floor(now / 1_000);
     if (second !== this.#second) this.#advance(second);

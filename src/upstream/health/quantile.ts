@@ -1,33 +1,32 @@
-/** Values of one bucket differ by less than this factor. */
+/** The ratio between a bucket's bounds. */
 export const BUCKET = 1.07;
-/** After this time, in ms, an observation counts half, unless it is another one's. */
+/** The default half-life of an observation's weight, in ms. */
 export const HALF_LIFE_MS = 300_000;
 
 const LOG_BUCKET = Math.log(BUCKET);
-/** Half-lives after which weights are written anew, lest they outgrow a double. */
+/** Half-lives after which weights are rescaled, before they overflow. */
 const RENEW_AFTER = 64;
 
 /**
- * Quantiles of what was observed lately, in memory that never grows: buckets as wide as a fixed share
- * of their value, and weights that halve with every half-life. Decay is forward: new observations
- * weigh more, old ones stay as they are, so that time costs nothing.
+ * Quantiles of recent observations in fixed memory: logarithmic buckets, and weights that halve with every half-life.
+ * Decay is forward: new observations weigh more and old weights stay, so that the passing of time costs nothing.
  */
 export class DecayedQuantiles {
   readonly #lowest: number;
   readonly #halfLifeMs: number;
   readonly #weights: Float64Array;
   #total = 0;
-  /** When an observation weighs 1, ms. */
+  /** The time at which an observation weighs 1, ms. */
   #landmark = 0;
 
-  /** For values between these; others count as the nearest. Both above 0. */
+  /** Values outside the range count as its nearest bound. Both bounds are above 0. */
   constructor(lowest: number, highest: number, halfLifeMs = HALF_LIFE_MS) {
     this.#lowest = lowest;
     this.#halfLifeMs = halfLifeMs;
     this.#weights = new Float64Array(Math.floor(Math.log(highest / lowest) / LOG_BUCKET) + 1);
   }
 
-  /** `now` in ms, on a clock that never goes back. */
+  /** @param now monotonic ms */
   observe(value: number, now: number): void {
     if (this.#total === 0) this.#landmark = now;
     let age = (now - this.#landmark) / this.#halfLifeMs;
@@ -41,12 +40,12 @@ export class DecayedQuantiles {
     this.#total += weight;
   }
 
-  /** How many observations of this moment would weigh as much as all that there were. */
+  /** The total weight, in observations of now. */
   weight(now: number): number {
     return this.#total * 2 ** ((this.#landmark - now) / this.#halfLifeMs);
   }
 
-  /** The value that this share of the weight does not exceed: the middle of its bucket. NaN while there is none. */
+  /** The quantile at `share`: the middle of its bucket. NaN without observations. */
   quantile(share: number): number {
     if (this.#total === 0) return Number.NaN;
     const weights = this.#weights;

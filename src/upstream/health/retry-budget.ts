@@ -1,21 +1,21 @@
-/** So many retries are always allowed after a success, and at once. */
+/** Retries that are always allowed after a success, also at once. */
 const RETRIES_FLOOR = 3;
-/** So many first attempts earn one retry more; and of so many attempts under way one may be a retry. */
+/** First attempts that earn one retry; also, running attempts per running retry. */
 const ATTEMPTS_PER_RETRY = 5;
 
 /**
- * What keeps retries from burying a provider that is down. While it gives no success it sees at most
- * 1.2 × the first attempts + 3; and of the attempts that run at once at most a fifth, or 3, are retries.
+ * Keeps retries from overloading a provider that is down. Without a success it gets at most 1.2 × the first attempts
+ * + 3; and of the running attempts at most a fifth, or 3, are retries.
  */
 export class RetryBudget {
   /** Attempts that have not ended. */
   #running = 0;
-  /** Of those, retries that have not answered: one that has is an answer like any other. */
+  /** Running retries that have not answered. */
   #retrying = 0;
-  /** What is left, in first attempts: whole numbers, so that nothing is lost by rounding. */
+  /** The remaining budget, in first attempts: whole numbers avoid rounding. */
   #saved = RETRIES_FLOOR * ATTEMPTS_PER_RETRY;
 
-  /** Begins an attempt. False: this retry must not be made. */
+  /** Begins an attempt. Returns false where this retry is not allowed. */
   begin(retry: boolean): boolean {
     if (retry) {
       if (this.#saved < ATTEMPTS_PER_RETRY || this.#isCrowded()) return false;
@@ -26,19 +26,19 @@ export class RetryBudget {
     return true;
   }
 
-  /** An attempt got its first content. What was saved up goes too: it was for an outage that is over. */
+  /** Records first content, which also resets savings beyond the floor: they were for an outage that is over. */
   succeeded(retry: boolean): void {
     this.#saved = RETRIES_FLOOR * ATTEMPTS_PER_RETRY;
     if (retry) this.#retrying--;
   }
 
-  /** An attempt is over; `retrying`: a retry that never answered. */
+  /** Records the end of an attempt. @param retrying it was a retry that never answered */
   ended(retrying: boolean): void {
     this.#running--;
     if (retrying) this.#retrying--;
   }
 
-  /** Whether one more retry would be too many of those that run. */
+  /** Whether one more retry would be too many at once. */
   #isCrowded(): boolean {
     const retrying = this.#retrying + 1;
     return retrying > RETRIES_FLOOR && retrying * ATTEMPTS_PER_RETRY > this.#running + 1;

@@ -2,19 +2,19 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import type { HealthState } from '../../core/readings.ts';
 
 export interface HealthOptions {
-  /** Milliseconds on a clock that never goes back, from 0 up. */
+  /** Monotonic ms, from 0 up. */
   readonly clock: () => number;
   /** Unix time, ms. */
   readonly now: () => number;
-  /** 0 up to 1, as `Math.random`. */
+  /** As `Math.random`. */
   readonly random: () => number;
-  /** Told once of every change, from within the call that caused it. Must not throw. */
+  /** Called once for every change, within the call that caused it. Must not throw. */
   readonly onChange: (change: HealthChange) => void;
 }
 
 /**
- * A change of an endpoint's state that is certain: an ejection lasts until an answer came, though
- * its time may be up before. From `ejected` to `ejected` when a probe failed.
+ * A change of an endpoint's state. An ejection lasts until an answer, even if its time is up before. From `ejected` to
+ * `ejected` when a probe failed.
  */
 export interface HealthChange {
   readonly provider: string;
@@ -24,39 +24,41 @@ export interface HealthChange {
   readonly to: HealthState;
   /** One line for the log; null for a change to healthy. */
   readonly why: string | null;
-  /** For how long nothing is tried there, ms; null for a change to healthy. */
+  /** Time without attempts, ms; null for a change to healthy. */
   readonly forMs: number | null;
 }
 
-/** One model at one provider, by its upstream name. */
+/** The health of one upstream model at one provider. */
 export interface EndpointHealth {
   /**
-   * Begins an attempt, whose end must be told to the trial. Otherwise `shut`: it would be refused, or is
-   * in vain; or `no-budget`: the provider has had its share of retries.
+   * Begins an attempt, whose end must be reported. Returns `shut` where it would fail, or `no-budget` where the
+   * provider has had its share of retries.
    *
-   * `retry`: the request has had an attempt at this provider before. `force`: go through an ejection, for
-   * nothing else is left; cool-downs and refused keys stay shut.
+   * `retry`: the request has tried this provider before. `force`: ignore an ejection, because no other endpoint is
+   * left; cool-downs and refused keys still apply.
    */
-  begin(how: { readonly retry: boolean; readonly force: boolean }): Trial | 'shut' | 'no-budget';
-  /** What stands in the way of a request now. Once the time of an ejection is up nothing does, until somebody tries. */
+  begin(how: { readonly retry: boolean; readonly force: boolean }): AttemptReporter | 'shut' | 'no-budget';
+  /** The current state; `healthy` once the time of an ejection is up, until an attempt. */
   readonly state: HealthState;
-  /** Unix ms; 0 while nothing stands in the way. */
+  /** Unix ms from which attempts are allowed; 0 if they are now. */
   readonly retryAt: number;
 }
 
-/** One attempt. Of `completed`, `failed` and `dropped` the first counts; what comes later does nothing. */
-export interface Trial {
-  /** The first content came, after `ttftMs`; null for an answer in one piece, which does not tell. */
+/** Reports the outcome of one attempt. Only the first of `completed`, `failed` and `dropped` counts. */
+export interface AttemptReporter {
+  /** First content arrived. @param ttftMs null for an unstreamed answer */
   answered(ttftMs: number | null): void;
   /**
-   * The answer is whole. `outputMs`: from the first content to the end, of a stream. `totalMs`: of an
-   * answer in one piece, from sending to the end; null for a stream. `isWarm`: most of its prompt was in the
-   * provider's cache.
+   * The answer is complete.
+   *
+   * @param outputMs of a stream: from the first content to the end
+   * @param totalMs of an unstreamed answer: from sending to the end; null for a stream
+   * @param isWarm most of the prompt was in the provider's cache
    */
   completed(outputTokens: number, outputMs: number, totalMs: number | null, isWarm?: boolean): void;
-  /** `blame` false: it had less time than its own deadline allows, so that a timeout tells nothing. */
+  /** @param blame false if it had less time than its own deadline, so that a timeout proves nothing */
   failed(failure: ProviderFailure, blame: boolean): void;
-  /** It was given up for reasons that are not the endpoint's: nothing is known. */
+  /** Abandoned for reasons that do not concern the endpoint. */
   dropped(): void;
 }
 
@@ -65,26 +67,26 @@ export interface Quantiles {
   readonly p90: number;
 }
 
-/** How attempts ended, as metrics count them. */
+/** The outcome of an attempt, as metrics count it. */
 export type AttemptOutcome = 'ok' | 'dropped' | ProviderFailure['kind'];
 
-/** What `/metrics` shows of an endpoint that the policy in force names; counters are since the start. */
+/** The metrics of an endpoint in the policy in force; counters since the start. */
 export interface EndpointSample {
   readonly provider: string;
   readonly model: string;
   readonly upstream: string;
-  /** As told to `onChange` last. */
+  /** The last state reported to `onChange`. */
   readonly state: HealthState;
-  /** As measured, ms; null where nothing was. */
+  /** Measured ms; null without measurements. */
   readonly ttftMs: Quantiles | null;
-  /** The same of answers to prompts that were in the provider's cache. */
+  /** The same for prompts in the provider's cache. */
   readonly warmTtftMs: Quantiles | null;
-  /** As measured; null where nothing was. */
+  /** Null without measurements. */
   readonly tokensPerSecond: Quantiles | null;
-  /** By how they ended; what never happened is left out. */
+  /** By outcome, without those that never happened. */
   readonly attempts: ReadonlyMap<AttemptOutcome, number>;
   readonly retries: number;
-  /** Retries that the provider's budget did not allow. */
+  /** Retries denied by the provider's budget. */
   readonly retriesDenied: number;
   readonly ejections: number;
 }

@@ -1,41 +1,41 @@
 import { HEALTH, priorReadings, type Readings, slotCount, type Watched } from '../../core/readings.ts';
 import type { Model } from '../../core/snapshot.ts';
-import type { Endpoint, Hub } from './endpoint.ts';
-import { PRIOR_ANSWERS } from './figures.ts';
-import type { Outputs } from './outputs.ts';
+import type { Hub, TrackedEndpoint } from './endpoint.ts';
+import { PRIOR_ANSWERS } from './endpoint-speed.ts';
+import type { OutputLengths } from './output-lengths.ts';
 
-/** What readings are made of. */
-interface Seen {
+/** The inputs of readings. */
+interface ReadingsSource {
   readonly watched: Watched;
   /** By slot. */
-  readonly endpoints: readonly Endpoint[];
-  readonly outputs: Outputs;
+  readonly endpoints: readonly TrackedEndpoint[];
+  readonly outputs: OutputLengths;
 }
 
-/** The readings of a snapshot and how long they hold if nothing happens, ms on the clock. */
+/** A snapshot's readings and when they expire by themselves, ms on the clock. */
 interface Frame {
   readonly readings: Readings;
   readonly until: number;
 }
 
 /**
- * Gives the present frame: the same object until something changed. It knows itself until when it
- * holds, so that the end of an ejection is seen without a timer.
+ * Returns a function that gives the current frame: the same object until something changes. A frame has an expiry, so
+ * that the end of an ejection needs no timer.
  */
-export function watchReadings(seen: Seen, hub: Hub, nextNumber: () => number): () => Readings {
-  const prior = priorReadings(seen.watched);
+export function watchReadings(source: ReadingsSource, hub: Hub, nextNumber: () => number): () => Readings {
+  const prior = priorReadings(source.watched);
   let frame: Frame = { readings: prior, until: Number.POSITIVE_INFINITY };
   let version = 0;
   return () => {
     const isOld = version !== hub.version;
     if (!isOld && (frame.until === Number.POSITIVE_INFINITY || hub.clock() < frame.until)) return frame.readings;
     version = hub.version;
-    frame = frameOf(prior, seen, hub.clock(), nextNumber());
+    frame = frameOf(prior, source, hub.clock(), nextNumber());
     return frame.readings;
   };
 }
 
-function frameOf(prior: Readings, { watched, endpoints, outputs }: Seen, now: number, number: number): Frame {
+function frameOf(prior: Readings, { watched, endpoints, outputs }: ReadingsSource, now: number, number: number): Frame {
   const ttftMs = prior.ttftMs.slice();
   const warmTtftMs = prior.warmTtftMs.slice();
   const tokensPerSecond = prior.tokensPerSecond.slice();
@@ -47,10 +47,10 @@ function frameOf(prior: Readings, { watched, endpoints, outputs }: Seen, now: nu
   let until = Number.POSITIVE_INFINITY;
   let allHealthy = true;
   endpoints.forEach((endpoint, slot) => {
-    const { ttft, warmTtft, rate } = endpoint.figures;
+    const { ttft, warmTtft, rate } = endpoint.speed;
     const answers = priorAnswers[slot]!;
     const coldMs = ttft.blendedWith(ttftMs[slot]!, answers);
-    // Where nothing is declared of a full cache, it helps as far as it was seen to.
+    // Without a declared warm TTFT, only measurements count.
     const declaredMs = warmTtftMs[slot]! < ttftMs[slot]! ? warmTtftMs[slot]! : coldMs;
     ttftMs[slot] = coldMs;
     warmTtftMs[slot] = Math.min(coldMs, warmTtft.blendedWith(declaredMs, answers));
@@ -69,12 +69,12 @@ function frameOf(prior: Readings, { watched, endpoints, outputs }: Seen, now: nu
   };
 }
 
-/** The endpoints of all models by slot, as `find` knows them. */
+/** The endpoints of all models by slot. */
 export function endpointsBySlot(
   models: readonly Model[],
-  find: (provider: string, upstream: string, model: string) => Endpoint,
-): Endpoint[] {
-  const endpoints = new Array<Endpoint>(slotCount(models));
+  find: (provider: string, upstream: string, model: string) => TrackedEndpoint,
+): TrackedEndpoint[] {
+  const endpoints = new Array<TrackedEndpoint>(slotCount(models));
   for (const model of models) {
     model.endpoints.forEach(({ provider, upstream }, at) => {
       endpoints[model.firstSlot + at] = find(provider, upstream, model.id);

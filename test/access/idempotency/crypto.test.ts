@@ -1,25 +1,25 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { nameOf, newSalt, Seal } from '../../../src/access/idempotency/crypto.ts';
+import { AnswerSeal, newSalt, requestNameOf } from '../../../src/access/idempotency/crypto.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 
 const texts = fc.string({ unit: anyCodePoint, maxLength: 200 });
 
-test('what is sealed can be opened with the same secret, salt and purpose, and with nothing else', () => {
+test('a sealed text can be opened with the same secret, salt and purpose, and with nothing else', () => {
   fc.assert(
     fc.property(texts, texts, texts, texts, (text, secret, other, bound) => {
       const salt = newSalt();
-      const sealed = new Seal(secret, salt).seal(text, bound);
-      expect(new Seal(secret, salt).open(sealed, bound)).toBe(text);
-      expect(new Seal(secret, newSalt()).open(sealed, bound)).toBeNull();
-      expect(new Seal(secret, salt).open(sealed, `${bound}.`)).toBeNull();
-      if (other !== secret) expect(new Seal(other, salt).open(sealed, bound)).toBeNull();
+      const sealed = new AnswerSeal(secret, salt).seal(text, bound);
+      expect(new AnswerSeal(secret, salt).open(sealed, bound)).toBe(text);
+      expect(new AnswerSeal(secret, newSalt()).open(sealed, bound)).toBeNull();
+      expect(new AnswerSeal(secret, salt).open(sealed, `${bound}.`)).toBeNull();
+      if (other !== secret) expect(new AnswerSeal(other, salt).open(sealed, bound)).toBeNull();
     }),
   );
 });
 
-test('whatever is changed or cut of it, it is not opened', () => {
-  const seal = new Seal('secret', newSalt());
+test('a sealed text that was changed or cut cannot be opened', () => {
+  const seal = new AnswerSeal('secret', newSalt());
   const sealed = seal.seal('The answer.', '1');
   for (let at = 0; at < sealed.length; at++) {
     const changed = sealed.slice();
@@ -29,8 +29,8 @@ test('whatever is changed or cut of it, it is not opened', () => {
   }
 });
 
-test('the same text is sealed otherwise each time, and no part of it shows', () => {
-  const seal = new Seal('secret', newSalt());
+test('the same text is sealed differently each time, and no part of it shows', () => {
+  const seal = new AnswerSeal('secret', newSalt());
   const text = 'a text that nobody may see';
   const [one, other] = [seal.seal(text, '1'), seal.seal(text, '1')];
   expect(Buffer.from(one).equals(other)).toBeFalse();
@@ -39,20 +39,26 @@ test('the same text is sealed otherwise each time, and no part of it shows', () 
   }
 });
 
-test('a body’s mark tells nothing to whom has not the secret: it is another with another secret or salt', () => {
+test('a body’s mark differs with another secret or salt, so that it reveals nothing without the secret', () => {
   const salt = newSalt();
   const body = new Uint8Array(32);
-  const mark = new Seal('secret', salt).bodyMark(body);
-  expect(new Seal('secret', salt).bodyMark(body)).toEqual(mark);
-  expect(new Seal('secres', salt).bodyMark(body)).not.toEqual(mark);
-  expect(new Seal('secret', newSalt()).bodyMark(body)).not.toEqual(mark);
-  expect(new Seal('secret', salt).bodyMark(new Uint8Array(32).fill(1))).not.toEqual(mark);
-  expect(new Seal('secret', salt).verifier).toEqual(new Seal('secret', salt).verifier);
-  expect(new Seal('secres', salt).verifier).not.toEqual(new Seal('secret', salt).verifier);
+  const mark = new AnswerSeal('secret', salt).bodyMark(body);
+  expect(new AnswerSeal('secret', salt).bodyMark(body)).toEqual(mark);
+  expect(new AnswerSeal('secres', salt).bodyMark(body)).not.toEqual(mark);
+  expect(new AnswerSeal('secret', newSalt()).bodyMark(body)).not.toEqual(mark);
+  expect(new AnswerSeal('secret', salt).bodyMark(new Uint8Array(32).fill(1))).not.toEqual(mark);
+  expect(new AnswerSeal('secret', salt).verifier).toEqual(new AnswerSeal('secret', salt).verifier);
+  expect(new AnswerSeal('secres', salt).verifier).not.toEqual(new AnswerSeal('secret', salt).verifier);
 });
 
-test('no two API keys, and no two idempotency keys of one, have a name in common', () => {
-  const names = [nameOf('ab', 'c'), nameOf('a', 'bc'), nameOf('ab', 'd'), nameOf('ac', 'c'), nameOf('', 'abc')];
+test('different API keys, and different idempotency keys of one, never share a name', () => {
+  const names = [
+    requestNameOf('ab', 'c'),
+    requestNameOf('a', 'bc'),
+    requestNameOf('ab', 'd'),
+    requestNameOf('ac', 'c'),
+    requestNameOf('', 'abc'),
+  ];
   expect(new Set(names.map((name) => Buffer.from(name).toString('hex'))).size).toBe(names.length);
-  expect(nameOf('ab', 'c')).toEqual(nameOf('ab', 'c'));
+  expect(requestNameOf('ab', 'c')).toEqual(requestNameOf('ab', 'c'));
 });

@@ -5,7 +5,7 @@ import { tempFolder } from '../../store/support.ts';
 
 const terms = { ...NO_TERMS, budgets: [budget(1_000, { onExhausted: 'downgrade' })] };
 
-test('what is left of a charge is given back once, to the budget and the sums, and the audit agrees', async () => {
+test('the rest of a charge is given back once, to the budget and the sums, and the audit agrees', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
@@ -25,20 +25,20 @@ test('what is left of a charge is given back once, to the budget and the sums, a
   await store.close();
 });
 
-test('asked twice at once, it is given back once', async () => {
+test('two requests at once give it back once', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
   hold.settle(line(500), () => []);
-  const told = await Promise.allSettled([ledger.giveBack(hold.id, ''), ledger.giveBack(hold.id, '')]);
-  expect(told.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
+  const results = await Promise.allSettled([ledger.giveBack(hold.id, ''), ledger.giveBack(hold.id, '')]);
+  expect(results.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
   expect(ledger.standing(caller(), 'auto')?.free).toBe(1_000);
   expect((await journal(store)).filter(({ kind }) => kind === 'correct')).toHaveLength(1);
   await ledger.close();
   await store.close();
 });
 
-test('of a reservation that is open, or that nobody made, nothing is given back', async () => {
+test('nothing is given back of an open reservation, or of an unknown one', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
@@ -50,13 +50,13 @@ test('of a reservation that is open, or that nobody made, nothing is given back'
   await store.close();
 });
 
-test('what was given back stays so across a crash right after it', async () => {
+test('a correction survives a crash right after it', async () => {
   using folder = tempFolder();
   const first = await open(folder.file, { terms });
   const hold = await held(first.ledger, order(600));
   hold.settle(line(500), () => []);
   await first.ledger.giveBack(hold.id, '');
-  // The correction itself is asked for durably; the journal's row of it may not be written yet.
+  // The correction itself is durable; its row in the journal may not be written yet.
   const second = await open(folder.file, { terms });
   expect(second.ledger.standing(caller(), 'auto')?.free).toBe(1_000);
   expect(await second.ledger.giveBack(hold.id, '')).toBe(0);

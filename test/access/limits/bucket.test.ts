@@ -14,7 +14,7 @@ import { effort } from '../../deep/effort.ts';
 
 const { runs: numRuns, seed, proved } = effort('limits', 400, 20_000);
 
-/** A bucket as the law sees it: asked for units at a time, it lets them through or does not. */
+/** A bucket as the law sees it: a request for units passes or not. */
 type Subject = (perMinute: number) => (units: number, now: number) => boolean;
 
 const real: Subject = (perMinute) => {
@@ -28,8 +28,8 @@ const real: Subject = (perMinute) => {
 };
 
 /**
- * The same by the law itself, with all that was let through in a list: units pass if and only if no stretch of
- * time that ends now would have more than the limit and what it refills.
+ * The law itself, with a list of all that passed: units pass if and only if no interval ending now would exceed the
+ * limit and its refill.
  */
 const reference: Subject = (perMinute) => {
   const passed: { readonly at: bigint; readonly units: bigint }[] = [];
@@ -49,13 +49,12 @@ const reference: Subject = (perMinute) => {
   };
 };
 
-/** Buckets as one could get them wrong. */
 const MUTANTS: Readonly<Record<string, (bucket: Bucket, perMinute: number, now: number) => void>> = {
   'refills beyond full': (bucket, perMinute, now) => {
     bucket.left = Math.min(2 * perMinute * MINUTE_MS, bucket.left + Math.max(0, now - bucket.at) * perMinute);
     bucket.at = Math.max(bucket.at, now);
   },
-  'begins anew with each minute': (bucket, perMinute, now) => {
+  'starts anew each minute': (bucket, perMinute, now) => {
     if (Math.floor(now / MINUTE_MS) > Math.floor(bucket.at / MINUTE_MS)) bucket.left = perMinute * MINUTE_MS;
     bucket.at = now;
   },
@@ -87,7 +86,7 @@ const mutant =
     };
   };
 
-/** Limits of all sizes; requests that come in bursts, in a stream, after pauses, or a little in the past. */
+/** Limits of all sizes, with requests in bursts, in streams, after pauses, or a little in the past. */
 const limits = fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 1_000_000_000 }));
 const pauses = fc.oneof(
   fc.constant(0),
@@ -96,11 +95,11 @@ const pauses = fc.oneof(
   fc.integer({ min: 2_000, max: 150_000 }),
   fc.integer({ min: -50, max: -1 }),
 );
-const asked = fc.record({ pause: pauses, share: fc.double({ min: 0, max: 1, noNaN: true }) });
-const histories = fc.record({ perMinute: limits, asked: fc.array(asked, { minLength: 1, maxLength: 60 }) });
+const requests = fc.record({ pause: pauses, share: fc.double({ min: 0, max: 1, noNaN: true }) });
+const histories = fc.record({ perMinute: limits, requests: fc.array(requests, { minLength: 1, maxLength: 60 }) });
 type History = typeof histories extends fc.Arbitrary<infer Value> ? Value : never;
 
-function agrees(subject: Subject, { perMinute, asked: list }: History): boolean {
+function agrees(subject: Subject, { perMinute, requests: list }: History): boolean {
   const one = subject(perMinute);
   const other = reference(perMinute);
   let now = 0;
@@ -115,7 +114,7 @@ function agrees(subject: Subject, { perMinute, asked: list }: History): boolean 
 }
 
 describe('a bucket', () => {
-  test('lets through what its law allows, and all of it', () => {
+  test('passes all that its law allows, and nothing else', () => {
     fc.assert(
       fc.property(histories, (history) => agrees(real, history)),
       { numRuns, seed },
@@ -133,7 +132,7 @@ describe('a bucket', () => {
     });
   }
 
-  test('tells how long to wait: not a millisecond too little, and not one too much', () => {
+  test('states the exact wait, to the millisecond', () => {
     fc.assert(
       fc.property(limits, fc.nat(200_000), fc.integer({ min: 1, max: 1_000_000 }), (perMinute, drawn, units) => {
         const bucket = fullBucket(perMinute, 0);
@@ -151,7 +150,7 @@ describe('a bucket', () => {
     );
   });
 
-  test('is full again when it says so, whatever it owes', () => {
+  test('is full again when it says so, whatever its debt', () => {
     fc.assert(
       fc.property(limits, fc.nat(10_000_000), (perMinute, drawn) => {
         const bucket = fullBucket(perMinute, 5);
@@ -178,7 +177,7 @@ describe('a bucket', () => {
     expect(waitMs(bucket, 1)).toBe(90_600);
   });
 
-  test('takes back what was not used, and is never more than full', () => {
+  test('takes unused units back, and never becomes more than full', () => {
     const bucket = fullBucket(100, 0);
     take(bucket, 60);
     take(bucket, -40);
@@ -187,7 +186,7 @@ describe('a bucket', () => {
     expect(bucket.left).toBe(100 * MINUTE_MS);
   });
 
-  test('keeps its level under another limit, in both directions and below zero', () => {
+  test('keeps its relative level under another limit, in both directions and below zero', () => {
     fc.assert(
       fc.property(limits, limits, fc.integer({ min: 0, max: 3_000 }), (from, to, permille) => {
         const bucket = fullBucket(from, 0);

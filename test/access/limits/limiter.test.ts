@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Accounts } from '../../../src/access/limits/accounts.ts';
+import { LimitAccounts } from '../../../src/access/limits/accounts.ts';
 import { Limiter } from '../../../src/access/limits/limiter.ts';
 import type { Quota } from '../../../src/access/limits/quota.ts';
 import { durationText } from '../../../src/access/limits/refusal.ts';
@@ -33,13 +33,12 @@ const nowhere = () => {
   throw new Error('nobody asked for the address');
 };
 
-/** A limiter with a clock that only the test turns. */
-function setUp(accounts?: Accounts) {
+/** A limiter with a clock that only the test moves. */
+function setUp(accounts?: LimitAccounts) {
   const clock = { now: 1_000_000 };
   return { clock, limiter: new Limiter(() => clock.now, accounts) };
 }
 
-/** What it says about a request: how it was refused, or null. */
 function refusal(act: () => unknown): { limit: unknown; kind: unknown; waitMs: number | undefined } | null {
   try {
     act();
@@ -57,14 +56,14 @@ const admitted = (quota: Quota | null): Quota => {
 };
 
 describe('requests', () => {
-  test('nobody is counted whom no limit is for', () => {
+  test('a caller without a limit is not counted', () => {
     const { limiter } = setUp();
     expect(limiter.admit([], caller('a'), nowhere)).toBeNull();
     const others = [limit('free', { requestsPerMinute: 1 }, { match: ({ key }) => key.labels.get('tier') === 'free' })];
     for (let i = 0; i < 5; i++) expect(limiter.admit(others, caller('a'), nowhere)).toBeNull();
   });
 
-  test('so many pass at once, and one more each time it has refilled', () => {
+  test('pass up to the limit at once, and one more after each refill', () => {
     const { limiter, clock } = setUp();
     const limits = [limit('all', { requestsPerMinute: 3 })];
     const one = () => limiter.admit(limits, caller('a'), nowhere);
@@ -77,7 +76,7 @@ describe('requests', () => {
     expect(refusal(one)?.waitMs).toBe(20_000);
   });
 
-  test('each key, label or address has its own share', () => {
+  test('are counted separately for each key, label or address', () => {
     const by = {
       key: EACH_KEY,
       label: { each: ({ key }: { key: { labels: ReadonlyMap<string, string> } }) => key.labels.get('team') ?? '' },
@@ -97,7 +96,7 @@ describe('requests', () => {
     expect(passes(by.everybody)).toEqual([true, false, false, false]);
   });
 
-  test('a limit whose `match` fails holds, and an `each` that fails is the empty text', () => {
+  test('count in a limit whose `match` fails, and a failing `each` is the empty text', () => {
     const { limiter } = setUp();
     const fail = () => {
       throw new Error('no');
@@ -107,7 +106,7 @@ describe('requests', () => {
     expect(refusal(() => limiter.admit(limits, caller('b'), nowhere))?.limit).toBe('one');
   });
 
-  test('all limits hold, and a request that one refuses counts in none', () => {
+  test('must pass all limits, and a refused request counts in none', () => {
     const { limiter, clock } = setUp();
     const limits = [limit('wide', { requestsPerMinute: 4 }), limit('narrow', { requestsPerMinute: 2 }, EACH_KEY)];
     const from = (keyId: string) => refusal(() => limiter.admit(limits, caller(keyId), nowhere));
@@ -115,14 +114,14 @@ describe('requests', () => {
     // None of these uses up what is left of `wide`.
     for (let i = 0; i < 10; i++) expect(from('a')?.limit).toBe('narrow');
     expect([from('b'), from('b')]).toEqual([null, null]);
-    // The one that takes longest is told.
+    // The limit with the longest wait is reported.
     expect(from('a')).toEqual({ limit: 'narrow', kind: 'requests', waitMs: 30_000 });
     expect(from('c')).toEqual({ limit: 'wide', kind: 'requests', waitMs: 15_000 });
     clock.now += 15_000;
     expect(from('c')).toBeNull();
   });
 
-  test('a key’s own limits hold beside those of the policy', () => {
+  test('must pass a key’s own limits beside those of the policy', () => {
     const { limiter } = setUp();
     const own = { ...NO_FIGURES, requestsPerMinute: 1 };
     const limits = [limit('all', { requestsPerMinute: 3 })];
@@ -140,7 +139,7 @@ describe('requests', () => {
 describe('tokens', () => {
   const limits = [limit('tokens', { tokensPerMinute: 1_000 })];
 
-  test('what is expected counts at once, and what was used in the end', () => {
+  test('count as expected at once, and as used at the end', () => {
     const { limiter } = setUp();
     const left = () => admitted(limiter.admit(limits, caller('a'), nowhere)).headers()['x-ratelimit-remaining-tokens'];
     const first = admitted(limiter.admit(limits, caller('a'), nowhere));
@@ -154,7 +153,7 @@ describe('tokens', () => {
     expect(left()).toBe('200');
   });
 
-  test('too few are refused with the time until they are there; nothing is taken', () => {
+  test('are refused with the time until there are enough, and nothing is taken', () => {
     const { limiter, clock } = setUp();
     const ask = (tokens: number) => {
       const quota = admitted(limiter.admit(limits, caller('a'), nowhere));
@@ -168,7 +167,7 @@ describe('tokens', () => {
     expect(ask(400)).toBeNull();
   });
 
-  test('more was used than expected: the debt is worked off first', () => {
+  test('used beyond those expected are a debt, which is paid off first', () => {
     const { limiter, clock } = setUp();
     const first = admitted(limiter.admit(limits, caller('a'), nowhere));
     first.begin(false, 10);
@@ -179,7 +178,7 @@ describe('tokens', () => {
     expect(ask()).toBeNull();
   });
 
-  test('a request larger than the limit passes while all of it is left', () => {
+  test('of a request larger than the limit pass while the bucket is full', () => {
     const { limiter, clock } = setUp();
     const ask = () => refusal(() => admitted(limiter.admit(limits, caller('a'), nowhere)).begin(false, 5_000));
     expect(ask()).toBeNull();
@@ -192,7 +191,7 @@ describe('tokens', () => {
 describe('streams', () => {
   const limits = [limit('streams', { concurrentStreams: 2 }, EACH_KEY)];
 
-  test('so many run at once, until they end in whatever way', () => {
+  test('run up to the limit at once, until they end in any way', () => {
     const { limiter } = setUp();
     const open = () => {
       const quota = admitted(limiter.admit(limits, caller('a'), nowhere));
@@ -215,12 +214,12 @@ describe('streams', () => {
     expect(refusal(open)?.kind).toBe('streams');
   });
 
-  test('what is no stream is not counted as one', () => {
+  test('are counted apart from other requests', () => {
     const { limiter } = setUp();
     for (let i = 0; i < 5; i++) admitted(limiter.admit(limits, caller('a'), nowhere)).begin(false, 10);
   });
 
-  test('a stream that its tokens keep out leaves no stream behind', () => {
+  test('refused for their tokens are not counted', () => {
     const { limiter } = setUp();
     const both = [limit('tokens', { tokensPerMinute: 100 }), ...limits];
     const ask = (tokens: number) => {
@@ -236,7 +235,7 @@ describe('streams', () => {
 });
 
 describe('a new policy', () => {
-  test('finds what was used under the same name and subject; a changed figure keeps the level', () => {
+  test('finds the use under the same name and subject; a changed figure keeps the relative level', () => {
     const { limiter } = setUp();
     const use = (limits: readonly RateLimit[], name = 'a') =>
       admitted(limiter.admit(limits, caller(name), nowhere)).headers()['x-ratelimit-remaining-requests'];
@@ -250,7 +249,7 @@ describe('a new policy', () => {
     expect(use(of(10, 'another'))).toBe('9');
   });
 
-  test('finds the streams that are open, though no limit counted them before', () => {
+  test('finds the open streams, even if no limit counted them before', () => {
     const { limiter } = setUp();
     const open = (figures: Partial<KeyLimits>) => {
       const quota = admitted(limiter.admit([limit('rule', figures)], caller('a'), nowhere));
@@ -263,7 +262,7 @@ describe('a new policy', () => {
     open({ concurrentStreams: 1 });
   });
 
-  test('a request ends under the limits in force then', () => {
+  test('applies to the end of requests begun before', () => {
     const { limiter } = setUp();
     const of = (tokensPerMinute: number) => [limit('rule', { tokensPerMinute })];
     const first = admitted(limiter.admit(of(1_000), caller('a'), nowhere));
@@ -276,7 +275,7 @@ describe('a new policy', () => {
 });
 
 describe('the headers', () => {
-  test('tell of each kind the limit with the least left', () => {
+  test('show for each kind the limit with the least left', () => {
     const { limiter, clock } = setUp();
     const limits = [
       limit('wide', { requestsPerMinute: 100, tokensPerMinute: 500 }),
@@ -320,8 +319,8 @@ describe('memory', () => {
   const EACH_ADDRESS = { each: 'address' } as const;
   const MOST = 4_096;
 
-  test('a million subjects need no more room than the most that are kept', () => {
-    const accounts = new Accounts();
+  test('for a million subjects is bounded by the maximum of accounts', () => {
+    const accounts = new LimitAccounts();
     const { limiter, clock } = setUp(accounts);
     let largest = 0;
     for (let i = 0; i < 1_000_000; i++) {
@@ -332,8 +331,8 @@ describe('memory', () => {
     expect(largest).toBe(32_768);
   }, 20_000);
 
-  test('a flood does not make it forget who has used up the most, nor whose request runs', () => {
-    const accounts = new Accounts(MOST);
+  test('keeps the subjects that have used the most, and those with running requests, during a flood', () => {
+    const accounts = new LimitAccounts(MOST);
     const { limiter } = setUp(accounts);
     const limits = [limit('rule', { requestsPerMinute: 10 }, EACH_ADDRESS)];
     const from = (address: string) => refusal(() => limiter.admit(limits, caller('a'), () => address)?.close());
@@ -347,8 +346,8 @@ describe('memory', () => {
     expect(refusal(() => again().begin(true, 1))?.kind).toBe('streams');
   });
 
-  test('accounts in use are kept beyond that, without a look at all of them for each new one', () => {
-    const accounts = new Accounts(MOST);
+  test('holds accounts in use beyond the maximum, without a sweep for each new one', () => {
+    const accounts = new LimitAccounts(MOST);
     const { limiter } = setUp(accounts);
     const limits = [limit('rule', { concurrentStreams: 1 }, EACH_ADDRESS)];
     const open = Array.from({ length: 4 * MOST }, (_, i) => {
@@ -362,8 +361,8 @@ describe('memory', () => {
     expect(accounts.size).toBeLessThanOrEqual(2 * MOST);
   }, 10_000);
 
-  test('those that are full are forgotten first', () => {
-    const accounts = new Accounts(MOST);
+  test('drops full accounts first', () => {
+    const accounts = new LimitAccounts(MOST);
     const { limiter, clock } = setUp(accounts);
     for (let i = 0; i < MOST; i++) limiter.count('keyless', `early ${i}`, 60);
     clock.now += 60_000;

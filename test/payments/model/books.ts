@@ -11,7 +11,10 @@ interface Sum {
 /** Microcredits of one atomic unit where a Credit is 0.001 USD. */
 const PER_ATOMIC = 1_000n;
 
-/** All that is wrong once nothing is under way: the audit, the chain against the deposits, and each wallet's sum. */
+/**
+ * Returns all errors once nothing is in progress: of the audit, of the chain against the deposits, of each wallet's
+ * sum.
+ */
 export async function bookProblems(stand: Stand): Promise<string[]> {
   const problems: string[] = [];
   const audit = await stand.box.run('ledger', 'audit', '--idle');
@@ -45,7 +48,6 @@ export async function bookProblems(stand: Stand): Promise<string[]> {
   return problems;
 }
 
-/** What a wallet has, by the journal, in microcredits. */
 export function balanceIn(stand: Stand, wallet: string): number {
   const [row] = stand.query<{ left: number | null }>(
     `SELECT SUM(CASE WHEN kind IN ('deposit', 'fee', 'grant', 'correct') THEN amount

@@ -1,6 +1,6 @@
 /**
  * Preloaded before `src/main.ts`: kills the process where a payment passes a point that `PAY_CRASH_AT` names, such as
- * `captured-after-commit:2`. Nothing in `src/` knows of it: it stands at the calls to the disk, the node and the provider.
+ * `captured-after-commit:2`. It hooks the disk, the node and the provider, and nothing in `src/` knows of it.
  */
 import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
@@ -16,7 +16,7 @@ function pass(point: string): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** What the transaction under way has written of payments, each by itself: several share a commit. */
+/** The payment writes of the current transaction, one by one: several share a commit. */
 let written: string[] = [];
 
 function note(sql: string): void {
@@ -27,7 +27,7 @@ function note(sql: string): void {
   }
 }
 
-/** Stands before and behind every statement that the store runs. */
+/** Hooks every statement of the store, before and after. */
 function watchStatements(): void {
   const prepare = Database.prototype.prepare;
   function watched(this: Database, ...args: Parameters<typeof prepare>): ReturnType<typeof prepare> {
@@ -52,10 +52,9 @@ function watchStatements(): void {
   Object.defineProperty(Database.prototype, 'prepare', { value: watched });
 }
 
-/** Both forms of `transferWithAuthorization`, as a call of it begins: a payment is tried before it is sent. */
+/** Both forms of `transferWithAuthorization`, as a call's data begins. A payment is simulated before it is sent. */
 const TRANSFERS = ['0xe3ee160e', '0xcf092995'];
 
-/** The way to a node is `fetch`. */
 function watchNode(): void {
   const { fetch } = globalThis;
   const watched = async (...args: Parameters<typeof fetch>) => {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
-/** Crashes are copies of the files here, so what a sync costs proves nothing: in memory where there is such a place. */
+/** Crashes copy these files, and syncs prove nothing here: in memory where possible. */
 export const scratchFolder = (): string => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir());

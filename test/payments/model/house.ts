@@ -4,7 +4,7 @@ import type { Gateway } from '../../../src/gateway/gateway.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../../src/ledger/schema.ts';
-import type { Network } from '../../../src/payments/facilitator/facilitator.ts';
+import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
 import type { Payments } from '../../../src/payments/payments.ts';
 import { openPayments } from '../../../src/payments/service.ts';
 import { paymentMigrations } from '../../../src/payments/table.ts';
@@ -18,7 +18,7 @@ export const ASSET = `0x${'c'.repeat(40)}`;
 export const NETWORK = 'eip155:84532';
 /** Microcredits that every settlement of a request costs. */
 export const FEE = 1_000_000;
-/** An authorization must still be valid for so long, ms. */
+/** How long an authorization must still be valid, ms. */
 export const MARGIN_MS = 60_000;
 
 const POLICY: PaymentPolicy = {
@@ -46,14 +46,12 @@ const POLICY: PaymentPolicy = {
   publicUrl: null,
 };
 
-/** What an infected house is made of in place of the right parts. */
-export interface Infection {
-  /** Between everything and the disk. */
+/** Parts of a run that a mutant replaces. */
+export interface Fault {
   readonly store?: (store: Store) => Store;
-  /** Between the payments and the chain. */
-  readonly network?: (network: Network) => Network;
+  readonly network?: (network: NetworkClients) => NetworkClients;
   readonly payments?: (payments: Payments) => Payments;
-  /** SQL that is run on the tables first. */
+  /** SQL run on the tables first. */
   readonly sql?: string;
 }
 
@@ -62,16 +60,16 @@ export interface HouseOptions {
   readonly now: () => number;
   readonly nextId: () => number;
   readonly onCrash: 'charge' | 'release';
-  readonly network: (pass: (step: string) => Promise<void>) => Network;
-  readonly infection: Infection;
+  readonly network: (pass: (step: string) => Promise<void>) => NetworkClients;
+  readonly infection: Fault;
 }
 
-/** One run of the program, as far as money goes: the real ledger and payments on a real file, which can die at any step. */
-export class House {
+/** One run of the program, reduced to money: the real ledger and payments on a real file. It can die at any step. */
+export class ServerRun {
   readonly file: string;
   readonly ledger: Ledger;
   readonly payments: Payments;
-  /** What `setAside` works with. */
+  /** The gateway for `setAside`. */
   readonly gateway: Gateway;
   readonly #life: Life;
   readonly #store: Store;
@@ -82,11 +80,11 @@ export class House {
     this.#store = store;
     this.ledger = parts.ledger;
     this.payments = parts.payments;
-    // No more of a gateway than money is set aside by.
+    // Only the parts of a gateway that `setAside` uses.
     this.gateway = { ...parts, log: SILENT } as unknown as Gateway;
   }
 
-  static async open({ file, now, nextId, onCrash, network, infection }: HouseOptions): Promise<House> {
+  static async open({ file, now, nextId, onCrash, network, infection }: HouseOptions): Promise<ServerRun> {
     const life = new Life();
     const whole = (store: Store) => store;
     const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
@@ -102,16 +100,16 @@ export class House {
       deposit: (...asked) => ledger.deposit(...asked),
       waiveFee: (...asked) => ledger.waiveFee(...asked),
       log: SILENT,
-      openNetwork: async () => (infection.network ?? ((one: Network) => one))(network((step) => life.pass(step))),
-      // Whoever plays asks the chain, when it is their turn.
+      openNetwork: async () =>
+        (infection.network ?? ((one: NetworkClients) => one))(network((step) => life.pass(step))),
+      // The play reconciles by itself.
       reconcileEveryMs: 3_600_000,
     });
     (await payments.prepare(POLICY))();
     const seen = (infection.payments ?? ((one: Payments) => one))(payments);
-    return new House(file, life, inner, { ledger, payments: seen, now });
+    return new ServerRun(file, life, inner, { ledger, payments: seen, now });
   }
 
-  /** Resolves when its networks can be paid on. */
   async ready(): Promise<void> {
     await waitFor(() => {
       try {
@@ -123,7 +121,7 @@ export class House {
     });
   }
 
-  /** Dies at so many steps from now. */
+  /** Dies after this many steps. */
   dieAfter(steps: number): void {
     this.#life.left = steps;
   }
@@ -132,21 +130,21 @@ export class House {
     return this.#life.isDead;
   }
 
-  /** Rejects once it is dead: whoever waits for it waits no longer. */
+  /** Rejects when the run dies, so that nobody waits longer. */
   get death(): Promise<never> {
     return this.#life.death;
   }
 
-  /** Dies now, if it has not; the files as that leaves them, in a new place. */
+  /** Kills the run, if it is alive, and copies its files to a new folder. */
   die(copy: string): void {
     this.#life.die();
     this.payments.close();
     for (const part of ['', '-wal']) if (existsSync(this.file + part)) copyFileSync(this.file + part, copy + part);
-    // What it held open is gone with it.
+    // Frees what it held open.
     void this.#store.close().catch(() => {});
   }
 
-  /** Until all that was appended is on the disk. */
+  /** Resolves when all appended writes are on the disk. */
   async quiet(): Promise<void> {
     await this.#store.flush();
   }
@@ -176,13 +174,12 @@ const NO_ASK = {
   isFeeDue: true,
 };
 
-/** What tells those who wait for a dead house that it is one. */
-export class Dead extends Error {
+/** Rejects waits for a dead run. */
+export class ProcessKilled extends Error {
   override readonly name = 'Dead';
 }
 
 class Life {
-  /** Steps until it dies. */
   left = Number.POSITIVE_INFINITY;
   isDead = false;
   readonly #death = Promise.withResolvers<never>();
@@ -195,7 +192,7 @@ class Life {
     return this.#death.promise;
   }
 
-  /** Nothing that a dead process waits for comes. */
+  /** Never resolves for a dead process. */
   async pass(_step: string): Promise<void> {
     if (!this.isDead && --this.left <= 0) this.die();
     if (this.isDead) await new Promise<never>(() => {});
@@ -203,11 +200,11 @@ class Life {
 
   die(): void {
     this.isDead = true;
-    this.#death.reject(new Dead('killed'));
+    this.#death.reject(new ProcessKilled('killed'));
   }
 }
 
-/** A store whose process may die before and behind each commit. */
+/** A store whose process may die before and after each commit. */
 function mortal(inner: Store, life: Life): Store {
   return {
     async commit(writes) {

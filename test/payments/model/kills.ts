@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { waitFor } from '../../support/answers.ts';
 import { bookProblems } from './books.ts';
-import { type Paid, signed } from './signed.ts';
+import { type ClientPayment, signed } from './signed.ts';
 import { CHAT, chatBody, type Stand, startStand } from './stand.ts';
 
-/** Where `crash-points.ts` can kill the process, in the order in which a payment passes by. */
+/** Points where `crash-points.ts` can kill the process, in the order in which a payment passes them. */
 export const POINTS = [
   'verify',
   'settling-before-commit',
@@ -24,27 +24,28 @@ export type Point = (typeof POINTS)[number];
 const PRELOAD = `--preload ${join(import.meta.dir, 'crash-points.ts')}`;
 const CLIENTS = 6;
 const PURSE = 100_000_000n;
-/** What goes wrong beside the kill. */
-const MISFORTUNES = ['none', 'none', 'unmined', 'lost', 'provider', 'leavers'] as const;
-/** A payment that was lost on its way can come no more by then, by the chain's own time. */
+const FAULTS = ['none', 'none', 'unmined', 'lost', 'provider', 'leavers'] as const;
+/** By then, in the chain's own time, a lost payment can no longer arrive. */
 const HOUR_S = 3_600;
 
 interface Sent {
   readonly n: number;
   readonly account: PrivateKeyAccount;
   readonly body: object;
-  readonly paid: Paid;
-  /** What its clients were told, one after the other. */
-  readonly told: { readonly status: number; readonly decision: string | null; readonly content: boolean }[];
+  readonly paid: ClientPayment;
+  /** The answers that its client got, in order. */
+  readonly answers: { readonly status: number; readonly decision: string | null; readonly content: boolean }[];
 }
 
 export interface Kills {
-  /** Kills at the point, with some misfortune of the chain; starts again; tells all that is wrong in the end. */
+  /**
+   * Kills the process at the point, with a fault of the chain, starts it again and returns all errors found at the end.
+   */
   kill(point: Point): Promise<{ readonly problems: string[]; readonly answered: number; readonly unsettled: number }>;
   stop(): Promise<void>;
 }
 
-/** A wallet's key with a balance. */
+/** Makes a key of a wallet with a balance. */
 async function topUp(stand: Stand): Promise<string> {
   const body = { usd: 1 };
   const payer = await stand.chain.payer(PURSE);
@@ -53,14 +54,14 @@ async function topUp(stand: Stand): Promise<string> {
   return ((await answer.json()) as { readonly key: string }).key;
 }
 
-/** Requests on a balance beside those that pay; whatever becomes of them. */
+/** Sends requests that spend a balance, beside those that pay. Their results do not matter. */
 async function spend(stand: Stand, key: string, n: number): Promise<void> {
   const one = (stream: boolean) => stand.post(CHAT, chatBody(n, { stream }), { authorization: `Bearer ${key}` });
   const answers = [true, false, true].map((stream) => one(stream).then((answer) => answer.text()));
   await Promise.allSettled(answers);
 }
 
-/** One data folder and one chain for each kill: the chain's time is moved at the end. */
+/** Each kill has its own data folder and chain, because the chain's time is moved at the end. */
 export function startKills(random: () => number): Kills {
   const below = (limit: number) => Math.floor(random() * limit);
   let stand: Stand | null = null;
@@ -71,11 +72,11 @@ export function startKills(random: () => number): Kills {
       const response = await on.send(one.body, one.paid.header, leaveAfterMs);
       const decision = response.headers.get('x-signalbox-decision-id');
       const text = await response.text();
-      one.told.push({ status: response.status, decision, content: text.includes('"choices"') });
+      one.answers.push({ status: response.status, decision, content: text.includes('"choices"') });
       return response.status === 200;
     } catch {
-      // The process has died under it.
-      one.told.push({ status: 0, decision: null, content: false });
+      // The process died during the request.
+      one.answers.push({ status: 0, decision: null, content: false });
       return false;
     }
   };
@@ -95,13 +96,13 @@ export function startKills(random: () => number): Kills {
     for (let i = 0; i < CLIENTS; i++) {
       const account = accounts[i % accounts.length]!;
       const body = chatBody(++requests, { stream: random() < 0.5, agent_wallet: account.address });
-      sent.push({ n: requests, account, body, paid: await on.sign(account, body), told: [] });
+      sent.push({ n: requests, account, body, paid: await on.sign(account, body), answers: [] });
     }
-    const misfortune = MISFORTUNES[below(MISFORTUNES.length)];
+    const misfortune = FAULTS[below(FAULTS.length)];
     if (misfortune === 'lost') on.proxy.fail('lost', 'eth_sendRawTransaction', 'eth_getTransactionReceipt');
     if (misfortune === 'unmined') await on.chain.automine(false);
     if (misfortune === 'provider') on.upstream.next({ status: 500 }, { cutAfter: 2 }, { status: 500 });
-    // Some callers are gone before their answer is.
+    // Some callers leave before their answer.
     const patience = sent.map(() => (misfortune === 'leavers' && random() < 0.5 ? 10 + below(90) : undefined));
     const spent = spend(on, purse, ++requests);
     const came = await Promise.all(sent.map((one, at) => attempt(on, one, patience[at])));
@@ -109,8 +110,8 @@ export function startKills(random: () => number): Kills {
     const died = await Promise.race([on.box.exited.then(() => true), Bun.sleep(300).then(() => false)]);
     const problems: string[] = [];
     if (died && !on.box.lines.includes(`killed at ${point}`)) problems.push('it died of something else');
-    // What does not come so far passes no point, on a machine that is too busy to hear of its block in time, too: then it is
-    // killed while some of them wait.
+    // A request that does not get that far passes no point. Neither does one on a machine too busy to see its block in
+    // time: it is killed while waiting.
     if (!died && misfortune === 'none' && came.every(Boolean)) problems.push(`it did not die at ${at}`);
     on.proxy.fail(null);
     if (random() < 0.2) await on.chain.cancel(sent[0]!.account, sent[0]!.paid.nonce).catch(() => {});
@@ -120,15 +121,15 @@ export function startKills(random: () => number): Kills {
     await on.chain.mine();
     await retried(on, sent);
     problems.push(...(await endProblems(on, sent)));
-    const answers = sent.filter(({ told }) => told.some(({ status }) => status === 200));
-    const unsettled = sent.filter(({ told }) => told.some(({ status }) => status === 503)).length;
+    const answers = sent.filter(({ answers: told }) => told.some(({ status }) => status === 200));
+    const unsettled = sent.filter(({ answers: told }) => told.some(({ status }) => status === 503)).length;
     return { problems, answered: answers.length, unsettled };
   }
 
-  /** Clients send the same again until they are answered, or refused for good. */
+  /** Repeats each request until it is answered, or refused for good. */
   async function retried(on: Stand, sent: readonly Sent[]): Promise<void> {
     for (const one of sent) {
-      const over = () => one.told.some(({ status }) => status === 200) || one.told.at(-1)?.status === 402;
+      const over = () => one.answers.some(({ status }) => status === 200) || one.answers.at(-1)?.status === 402;
       for (let tries = 0; !over() && tries < 3; tries++) await attempt(on, one);
     }
   }
@@ -146,7 +147,7 @@ interface Row {
   readonly decision: number | null;
 }
 
-/** Once the chain has judged everything. */
+/** Once the chain has decided everything. */
 async function endProblems(stand: Stand, sent: readonly Sent[]): Promise<string[]> {
   const { chain, upstream } = stand;
   await chain.client.increaseTime({ seconds: HOUR_S });
@@ -156,7 +157,7 @@ async function endProblems(stand: Stand, sent: readonly Sent[]): Promise<string[
   const problems = await bookProblems(stand);
   const rows = stand.query<Row>('SELECT nonce, state, charged, decision FROM payments');
   const spent = new Map<string, bigint>();
-  for (const { n, account, paid, told } of sent) {
+  for (const { n, account, paid, answers: told } of sent) {
     const own = rows.filter(({ nonce }) => nonce === paid.nonce);
     if (own.length > 1) problems.push(`request ${n} has ${own.length} payments`);
     const isPaid = own[0]?.state === 'settled';

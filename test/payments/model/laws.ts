@@ -11,21 +11,20 @@ interface Row {
   readonly note: string | null;
 }
 
-/** What must hold after every step. */
 export async function standingProblems({ house, signed, wallets }: Play): Promise<string[]> {
   const problems: string[] = [];
   const payments = await allPayments(house);
   for (const { state, payer, nonce, id } of payments) {
     if (state !== 'settling' && state !== 'unknown') continue;
-    const asked = signed.find((one) => one.nonce === nonce && one.wallet === payer);
-    if (asked && !house.payments.unsettled(payer, asked.requestHash)) {
+    const request = signed.find((one) => one.nonce === nonce && one.wallet === payer);
+    if (request && !house.payments.unsettled(payer, request.requestHash)) {
       problems.push(`payment ${id} is ${state}, and its request would be quoted for anew`);
     }
   }
-  for (const { n, told, nonce, wallet } of signed) {
-    // Refused means that it may be paid for anew: then it must not be under way.
+  for (const { n, lastAnswer: report, nonce, wallet } of signed) {
+    // A refusal means that the client may pay anew, so this payment must not be in progress.
     const payment = payments.find((one) => one.nonce === nonce && one.payer === wallet);
-    if (told === 'refused' && payment && payment.state !== 'failed') {
+    if (report === 'refused' && payment && payment.state !== 'failed') {
       problems.push(`request ${n} was refused, and its payment is ${payment.state}`);
     }
   }
@@ -36,7 +35,6 @@ export async function standingProblems({ house, signed, wallets }: Play): Promis
   return problems;
 }
 
-/** What must hold at the end. */
 export async function finalProblems(play: Play): Promise<string[]> {
   const { house, chain, signed } = play;
   const { findings } = await audit(house.file, true);
@@ -49,8 +47,9 @@ export async function finalProblems(play: Play): Promise<string[]> {
     problems.push(`the chain brought ${chain.received * 1_000n}, and ${deposited} was booked`);
   }
   for (const [nonce, times] of chain.debits) if (times > 1) problems.push(`${nonce} moved money ${times} times`);
-  for (const { n, told, wallet, nonce } of signed) {
-    if (told === 'refused' && chain.isUsed(wallet, nonce)) problems.push(`request ${n} was refused, and then debited`);
+  for (const { n, lastAnswer: report, wallet, nonce } of signed) {
+    if (report === 'refused' && chain.isUsed(wallet, nonce))
+      problems.push(`request ${n} was refused, and then debited`);
   }
   for (const payment of payments) problems.push(...paymentProblems(payment, rows, play));
   for (const { address } of play.wallets) problems.push(...walletProblems(address.toLowerCase(), rows, play));
@@ -60,25 +59,25 @@ export async function finalProblems(play: Play): Promise<string[]> {
 function paymentProblems(payment: Payment, rows: readonly Row[], { chain }: Play): string[] {
   const { id, state, payer, nonce, amount, paid, fee, charged, decision } = payment;
   const problems: string[] = [];
-  const told = (what: string) => problems.push(`payment ${id}, ${state}: ${what}`);
+  const report = (what: string) => problems.push(`payment ${id}, ${state}: ${what}`);
   const own = rows.filter(({ note }) => note?.includes(idText('pay_', id)));
   const deposits = own.filter(({ kind }) => kind === 'deposit');
   const fees = sum(own.filter(({ kind }) => kind === 'fee'));
   const isUsed = chain.isUsed(payer, nonce);
-  if (state !== 'settled' && state !== 'failed') told('is not told to the end');
-  if (isUsed !== (state === 'settled')) told(`the chain says ${isUsed ? 'paid' : 'not paid'}`);
-  if (deposits.length !== (isUsed ? 1 : 0)) told(`has ${deposits.length} deposits`);
+  if (state !== 'settled' && state !== 'failed') report('is not told to the end');
+  if (isUsed !== (state === 'settled')) report(`the chain says ${isUsed ? 'paid' : 'not paid'}`);
+  if (deposits.length !== (isUsed ? 1 : 0)) report(`has ${deposits.length} deposits`);
   if (state !== 'settled') return problems;
-  if (sum(deposits) !== paid || BigInt(paid) !== amount * 1_000n) told(`brought ${sum(deposits)} of ${paid}`);
-  if (fees !== -fee) told(`has fees of ${fees}, and ${fee} in its row`);
+  if (sum(deposits) !== paid || BigInt(paid) !== amount * 1_000n) report(`brought ${sum(deposits)} of ${paid}`);
+  if (fees !== -fee) report(`has fees of ${fees}, and ${fee} in its row`);
   const run = rows.filter(({ reservation }) => reservation !== null && reservation === decision);
   const spent = sum(run.filter(({ kind }) => kind === 'settle' || kind === 'post'));
-  if ((charged ?? 0) !== spent) told(`was charged ${charged}, and its run ${spent}`);
-  if (spent === 0 && fee !== 0) told('keeps a fee for nothing');
+  if ((charged ?? 0) !== spent) report(`was charged ${charged}, and its run ${spent}`);
+  if (spent === 0 && fee !== 0) report('keeps a fee for nothing');
   return problems;
 }
 
-/** What a wallet has is what came in, less what it was charged. */
+/** A wallet's balance must be its deposits less its charges. */
 function walletProblems(wallet: string, rows: readonly Row[], { house }: Play): string[] {
   const own = rows.filter((row) => row.wallet === wallet);
   const isOf = (...kinds: string[]) => sum(own.filter(({ kind }) => kinds.includes(kind)));
@@ -86,7 +85,7 @@ function walletProblems(wallet: string, rows: readonly Row[], { house }: Play): 
   const has = house.ledger.balanceOf(wallet)?.free ?? 0;
   const problems = due === has ? [] : [`${wallet} has ${has}, and the journal says ${due}`];
   if (due < 0) problems.push(`${wallet} owes ${-due}`);
-  // Whatever the policy says of keys: who has paid and got nothing has it all.
+  // Whatever the policy says for keys: a payer without an answer keeps everything.
   if (isOf('expire') > 0) problems.push(`a crash charged ${wallet} ${isOf('expire')}`);
   return problems;
 }

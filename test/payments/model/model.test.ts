@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { effort, isDeep } from '../../deep/effort.ts';
-import type { Infection } from './house.ts';
+import type { Fault } from './house.ts';
 import { MUTANTS } from './mutants.ts';
 import { type Counts, play } from './play.ts';
 
 const STEPS = 60;
-/** Runs within which a fault must have shown; most do in the first. */
+/** Runs in which a fault must show. Most show in the first. */
 const MUTANT_RUNS = 60;
 
-/** Plays run after run; `SIGNALBOX_SEED` of a failure, with one run, plays the same again. */
-async function law(seed: number, runs: number, infection: Infection = {}): Promise<Counts> {
+/** Plays run after run. `SIGNALBOX_SEED` of a failure, with one run, repeats it. */
+async function law(seed: number, runs: number, infection: Fault = {}): Promise<Counts> {
   const total = {} as Counts;
   for (let run = 0; run < runs; run++) {
     const counts = await play(seed + run, STEPS, infection);
@@ -23,12 +23,12 @@ const namesOf = (counts: Counts) => Object.keys(counts) as (keyof Counts)[];
 const { runs, seed, proved } = effort('payments', 8, 600);
 
 test(
-  'whatever the chain, the disk and kill -9 do: what came in is booked once, and nobody pays twice',
+  'whatever the chain, the disk and kill -9 do: every arrival is booked once, and nobody pays twice',
   async () => {
     const counts = await law(seed, runs);
-    const told = namesOf(counts).map((name) => `${counts[name]} ${name}`);
+    const summary = namesOf(counts).map((name) => `${counts[name]} ${name}`);
     proved(
-      `payments on a scripted chain, ${runs * STEPS} random steps with kills at commits and calls (each run with the next seed): ${told.join(', ')}; each run ends with the ledger, the chain and every client agreeing`,
+      `payments on a scripted chain, ${runs * STEPS} random steps with kills at commits and calls (each run with the next seed): ${summary.join(', ')}; each run ends with the ledger, the chain and every client agreeing`,
     );
     for (const name of ['runs', 'refused', 'unsettled', 'restarted'] as const) {
       expect({ name, many: (counts[name] ?? 0) > 0 }).toEqual({ name, many: true });

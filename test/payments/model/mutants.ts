@@ -1,8 +1,8 @@
-import type { Network } from '../../../src/payments/facilitator/facilitator.ts';
+import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
 import type { SqlValue, Statement, Store, Write } from '../../../src/store/store.ts';
-import type { Infection } from './house.ts';
+import type { Fault } from './house.ts';
 
-/** A store that writes something else than it is told. */
+/** A store that drops or changes writes. */
 function rewriting(store: Store, keep: (write: Write) => boolean): Store {
   return {
     ...passing(store),
@@ -21,7 +21,7 @@ const passing = (store: Store): Store => ({
   close: () => store.close(),
 });
 
-/** A store that reads something else than was written, but for lists, which the laws look at. */
+/** A store that changes rows when it reads them, except lists, which the laws read. */
 const misreading = (store: Store, reread: (row: object) => object): Store => ({
   ...passing(store),
   // Rows of the same form.
@@ -31,41 +31,43 @@ const misreading = (store: Store, reread: (row: object) => object): Store => ({
     ),
 });
 
-const withChain = (change: (chain: Network['chain']) => Partial<Network['chain']>) => (network: Network) => ({
-  ...network,
-  chain: { ...network.chain, ...change(network.chain) },
-});
+const withChain =
+  (change: (chain: NetworkClients['chain']) => Partial<NetworkClients['chain']>) => (network: NetworkClients) => ({
+    ...network,
+    chain: { ...network.chain, ...change(network.chain) },
+  });
 
 const withFacilitator =
-  (change: (facilitator: Network['facilitator']) => Partial<Network['facilitator']>) => (network: Network) => ({
+  (change: (facilitator: NetworkClients['facilitator']) => Partial<NetworkClients['facilitator']>) =>
+  (network: NetworkClients) => ({
     ...network,
     facilitator: { ...network.facilitator, ...change(network.facilitator) },
   });
 
-/** Rows of payments that have arrived look as if nobody knew. */
+/** Arrived payments look unresolved. */
 const forgetful = (row: object): object =>
   'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'unknown' } : row;
 
-export const MUTANTS: Readonly<Record<string, Infection>> = {
-  'the reconciler takes an authorization that was cancelled for one that has paid': {
+export const MUTANTS: Readonly<Record<string, Fault>> = {
+  'the reconciler treats a cancelled authorization as paid': {
     network: withChain((chain) => ({
-      async fate(trace) {
-        const fate = await chain.fate(trace);
-        return fate.state === 'cancelled' ? { state: 'used', transaction: `0x${'1'.repeat(64)}` } : fate;
+      async outcome(query) {
+        const outcome = await chain.outcome(query);
+        return outcome.state === 'cancelled' ? { state: 'used', transaction: `0x${'1'.repeat(64)}` } : outcome;
       },
     })),
   },
-  'a deposit is booked once more for a payment that has arrived, by a restart or a repeat': {
+  'a restart or a repeat books the deposit of an arrived payment again': {
     store: (store) => misreading(store, forgetful),
     sql: 'DROP TRIGGER IF EXISTS payments_arrive_once',
   },
-  'a restart does not see that a request of a payment was cut': {
+  'a restart misses that a paid request was cut': {
     store: (store) =>
       misreading(store, (row) =>
         'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'settled' } : row,
       ),
   },
-  'what is not known is quoted for anew': {
+  'an unsettled payment is quoted again': {
     payments: (payments) =>
       new Proxy(payments, {
         get(target, name) {
@@ -75,7 +77,7 @@ export const MUTANTS: Readonly<Record<string, Infection>> = {
         },
       }),
   },
-  'a settlement that is not known is told as failed': {
+  'an unknown settlement is reported as failed': {
     network: withFacilitator((facilitator) => ({
       async settle(authorization) {
         const settlement = await facilitator.settle(authorization);
@@ -83,7 +85,7 @@ export const MUTANTS: Readonly<Record<string, Infection>> = {
       },
     })),
   },
-  'a payment is sent before it is written down': {
+  'a payment is sent before it is stored': {
     store: (store) => rewriting(store, ({ statement }) => !statement.sql.startsWith('INSERT INTO payments')),
   },
   'a fee is kept for nothing': {
@@ -93,11 +95,11 @@ export const MUTANTS: Readonly<Record<string, Infection>> = {
         return !(isFee && params.some((value) => typeof value === 'number' && value === 1_000_000));
       }),
   },
-  'the chain is believed to have let go too early': {
+  'an authorization counts as expired too early': {
     network: withChain((chain) => ({
-      async fate(trace) {
-        const fate = await chain.fate(trace);
-        return fate.state === 'unused' ? { state: 'unused', expired: true } : fate;
+      async outcome(query) {
+        const outcome = await chain.outcome(query);
+        return outcome.state === 'unused' ? { state: 'unused', expired: true } : outcome;
       },
     })),
   },

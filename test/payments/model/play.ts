@@ -12,26 +12,26 @@ import type { Quote } from '../../../src/payments/quote.ts';
 import { randomFrom } from '../../deep/effort.ts';
 import { line } from '../../ledger/support.ts';
 import { scratchFolder } from './files.ts';
-import { Dead, House, type Infection } from './house.ts';
+import { type Fault, ProcessKilled, ServerRun } from './house.ts';
 import { finalProblems, standingProblems } from './laws.ts';
 import { ScriptedChain, type Weather } from './scripted-chain.ts';
 import { signed } from './signed.ts';
 
-/** A request that was signed for, as its client remembers it. */
-export interface Signed {
+/** A signed request, as its client remembers it. */
+export interface SignedRequest {
   readonly n: number;
   readonly header: string;
   readonly wallet: string;
   readonly nonce: string;
   readonly requestHash: string;
   readonly bound: number;
-  /** What the client was told last. */
-  told: 'nothing' | 'runs' | 'refused' | 'unsettled' | 'error';
+  /** The last answer that the client got. */
+  lastAnswer: 'nothing' | 'runs' | 'refused' | 'unsettled' | 'error';
 }
 
 interface Run {
   readonly aside: Aside;
-  readonly one: Signed | null;
+  readonly one: SignedRequest | null;
 }
 
 const WEATHERS: readonly Weather[] = ['good', 'good', 'good', 'down', 'unmined', 'answer-lost', 'dropped'];
@@ -51,32 +51,32 @@ const ACTIONS = {
   'arm a kill': 4,
 } as const;
 export type Action = keyof typeof ACTIONS;
-export type Counts = Record<Action | Signed['told'] | 'restarted', number>;
+export type Counts = Record<Action | SignedRequest['lastAnswer'] | 'restarted', number>;
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
-/** Atomic units of a wallet: for some of its payments, not for all. */
-const PURSE = 60_000n;
+/** Atomic units of a wallet: enough for some of its payments, not for all. */
+const WALLET_FUNDS = 60_000n;
 
-/** A chain that outlives everything, and a house that does not. */
+/** A chain that outlives everything, and server runs that do not. */
 export class Play {
   readonly trace: string[] = [];
   readonly counts = {} as Counts;
-  readonly signed: Signed[] = [];
+  readonly signed: SignedRequest[] = [];
   readonly chain: ScriptedChain;
   readonly wallets: readonly PrivateKeyAccount[];
-  house!: House;
+  house!: ServerRun;
   readonly onCrash: 'charge' | 'release';
   readonly #random: () => number;
   readonly #nextId: () => number;
   readonly #folder: string;
-  readonly #infection: Infection;
+  readonly #infection: Fault;
   #runs: Run[] = [];
   #now = NOON;
   #starts = 0;
   #requests = 0;
 
-  constructor(seed: number, folder: string, infection: Infection) {
+  constructor(seed: number, folder: string, infection: Fault) {
     this.#random = randomFrom(seed);
     this.#folder = folder;
     this.#infection = infection;
@@ -85,7 +85,7 @@ export class Play {
     // As in a server, IDs never repeat; they name payments and reservations.
     this.#nextId = createIds(() => this.#now, 0);
     this.wallets = Array.from({ length: 3 }, () => privateKeyToAccount(generatePrivateKey()));
-    for (const { address } of this.wallets) this.chain.fund(address.toLowerCase(), PURSE);
+    for (const { address } of this.wallets) this.chain.fund(address.toLowerCase(), WALLET_FUNDS);
   }
 
   async begin(): Promise<void> {
@@ -105,7 +105,7 @@ export class Play {
     if (this.house.isDead) await this.#restart();
   }
 
-  /** The sky clears, the chain mines, time passes and the reconciler looks: then all must add up. */
+  /** Ends all faults, mines, advances time and reconciles: then the books must add up. */
   async end(): Promise<readonly string[]> {
     this.house.dieAfter(Number.POSITIVE_INFINITY);
     while (this.#runs.length > 0) this.#finish();
@@ -124,12 +124,12 @@ export class Play {
     return this.house.file;
   }
 
-  /** What a dead house leaves undone is no failure. */
+  /** Ignores the errors of a run that has died. */
   async #mortal(work: () => Promise<void>): Promise<void> {
     try {
       await Promise.race([work(), this.house.death]);
     } catch (cause) {
-      if (!(cause instanceof Dead)) throw cause;
+      if (!(cause instanceof ProcessKilled)) throw cause;
     }
   }
 
@@ -148,14 +148,14 @@ export class Play {
     else if (action === 'time') this.#now += this.#one([1_000, 30_000, 100_000, 400_000]);
     else if (action === 'reconcile') await this.#reconcile();
     else if (action === 'kill') {
-      // What was appended is on the disk, or is not.
+      // Appended writes are on the disk, or not.
       if (this.#yes(0.5)) await this.house.quiet();
       this.house.die(this.#newFile());
     } else this.house.dieAfter(1 + Math.floor(this.#random() * 12));
   }
 
   async #open(file: string): Promise<void> {
-    this.house = await House.open({
+    this.house = await ServerRun.open({
       file,
       now: () => this.#now,
       nextId: this.#nextId,
@@ -179,13 +179,13 @@ export class Play {
     return join(this.#folder, `${++this.#starts}.db`);
   }
 
-  /** Asks for a quote and pays it, unless the house holds the client back. */
+  /** Asks for a quote and pays it, unless the client must wait. */
   async #pay(one = this.#one(this.wallets)): Promise<void> {
     const offer = await this.#sign(one, ++this.#requests);
     if (offer) await this.#send(offer);
   }
 
-  async #sign(account: PrivateKeyAccount, n: number): Promise<Signed | null> {
+  async #sign(account: PrivateKeyAccount, n: number): Promise<SignedRequest | null> {
     const wallet = account.address.toLowerCase();
     const requestHash = String(n).padStart(64, '0');
     const { payments, ledger } = this.house;
@@ -210,14 +210,14 @@ export class Play {
     }
     const options = { now: this.#now, seconds: this.#yes(0.1) ? 30 : 180 };
     const { header, nonce } = await signed(account, quote.required, options);
-    const one: Signed = { n, header, wallet, nonce, requestHash, bound, told: 'nothing' };
+    const one: SignedRequest = { n, header, wallet, nonce, requestHash, bound, lastAnswer: 'nothing' };
     this.signed.push(one);
     return one;
   }
 
-  /** Sends what was signed, as the client does who got no answer; what was refused is thrown away. */
+  /** Repeats a signed request, as a client without an answer does. Drops a refused one. */
   async #again(): Promise<void> {
-    const open = this.signed.filter(({ told }) => told !== 'refused');
+    const open = this.signed.filter(({ lastAnswer: told }) => told !== 'refused');
     if (open.length > 0) await this.#send(this.#one(open.slice(-6)));
   }
 
@@ -229,7 +229,7 @@ export class Play {
     await Promise.all(all.map((one) => this.#send(one)));
   }
 
-  async #send(one: Signed): Promise<void> {
+  async #send(one: SignedRequest): Promise<void> {
     const { house } = this;
     const { wallet, requestHash, header, bound } = one;
     this.trace.push(`  request ${one.n}`);
@@ -237,7 +237,7 @@ export class Play {
       const offer = await house.payments.read({ header, purpose: 'chat', requestHash, wallet });
       const way = { offer, keyId: null } as Parameters<typeof setAside>[1];
       const aside = await setAside(house.gateway, way, this.#order(wallet, bound), null);
-      // What a dead house would have done with it, nobody does.
+      // A dead run decides nothing.
       if (house.isDead) return;
       this.#runs.push({ aside, one });
       this.#tell(one, 'runs');
@@ -245,7 +245,7 @@ export class Play {
       if (house.isDead) return;
       if (cause instanceof PaymentRefused) {
         this.trace.push(`  refused: ${cause.reason}`);
-        // As the gateway does, who quotes for nothing that is under way; of what has come before, all is balance.
+        // As the gateway does: it makes no quote for a payment in progress, and all that arrived before is balance.
         const isOpen = house.payments.unsettled(wallet, requestHash) !== null;
         this.#tell(one, isOpen ? 'unsettled' : (await this.#hasArrived(one)) ? 'error' : 'refused');
       } else if (cause instanceof SignalboxError) {
@@ -255,13 +255,13 @@ export class Play {
     }
   }
 
-  async #hasArrived({ wallet, nonce }: Signed): Promise<boolean> {
+  async #hasArrived({ wallet, nonce }: SignedRequest): Promise<boolean> {
     const payments = await this.house.payments.list({ state: null, payer: wallet, limit: 1_000, before: null });
     return payments.some((payment) => payment.nonce === nonce && /^(captured|settled)$/.test(payment.state));
   }
 
-  #tell(one: Signed, told: Signed['told']): void {
-    one.told = told;
+  #tell(one: SignedRequest, told: SignedRequest['lastAnswer']): void {
+    one.lastAnswer = told;
     this.#count(told);
   }
 
@@ -291,7 +291,7 @@ export class Play {
     }
   }
 
-  /** The provider has answered, or failed before its first word. */
+  /** The provider has answered, or failed before its first token. */
   #finish(): void {
     const [run] = this.#runs.splice(Math.floor(this.#random() * this.#runs.length), 1);
     if (!run) return;
@@ -308,7 +308,7 @@ export class Play {
   #drain(): void {
     const wallet = this.#one(this.wallets).address.toLowerCase();
     this.chain.drain(wallet);
-    if (this.#yes(0.5)) this.chain.fund(wallet, PURSE);
+    if (this.#yes(0.5)) this.chain.fund(wallet, WALLET_FUNDS);
   }
 
   async #reconcile(): Promise<void> {
@@ -344,8 +344,8 @@ export class Play {
 
 const brokenLaw = (problems: readonly string[]): Error => new Error(`broken: ${problems.join('\n')}`);
 
-/** Plays so many random steps. Throws what is wrong first, with the seed and the way there. */
-export async function play(seed: number, steps: number, infection: Infection = {}): Promise<Counts> {
+/** Plays random steps. Throws the first error, with the seed and the steps. */
+export async function play(seed: number, steps: number, infection: Fault = {}): Promise<Counts> {
   const folder = mkdtempSync(join(scratchFolder(), 'signalbox-'));
   const game = new Play(seed, folder, infection);
   let step = 0;

@@ -1,23 +1,23 @@
 import {
   type Authorization,
-  type AuthorizationTrace,
+  type AuthorizationOutcome,
+  type AuthorizationQuery,
   FacilitatorUnavailable,
-  type Fate,
-  type Network,
-  type Settlement,
+  type NetworkClients,
+  type SettleResult,
   type Verification,
 } from '../../../src/payments/facilitator/facilitator.ts';
 
-/** How the way to the chain behaves at the next settlement. */
+/** The fault of the next settlement. */
 export type Weather =
   | 'good'
-  /** Nobody answers. */
+  /** No answer. */
   | 'down'
-  /** It is sent, and stays in the pool. */
+  /** Sent, but stays in the pool. */
   | 'unmined'
-  /** It is sent and mined, and nobody says so. */
+  /** Sent and mined, but the answer is lost. */
   | 'answer-lost'
-  /** It is lost after it was sent, so that nobody knows whether. */
+  /** Sent and lost, unnoticed. */
   | 'dropped';
 
 interface Transfer {
@@ -28,21 +28,20 @@ interface Transfer {
   readonly hash: string;
 }
 
-/** What the chain holds of one authorization that is not merely unused. */
-type Mark = { readonly state: 'used'; readonly hash: string } | { readonly state: 'cancelled' };
+/** The state of an authorization that is not merely unused. */
+type AuthorizationMark = { readonly state: 'used'; readonly hash: string } | { readonly state: 'cancelled' };
 
-/** A chain with one token and one payee, and a facilitator before it: both do as they are told, and as true ones would. */
+/** A chain with one token and one payee, and its facilitator, both scripted. */
 export class ScriptedChain {
   weather: Weather = 'good';
-  /** Atomic units that came to the payee. */
+  /** Atomic units that arrived at the payee. */
   received = 0n;
-  /** Times that money moved, by authorization: never more than once, or this chain is wrong. */
+  /** Transfers by authorization. More than one means that this chain is wrong. */
   readonly debits = new Map<string, number>();
-  /** Settlements that were asked for. */
   settles = 0;
   readonly #now: () => number;
   readonly #balances = new Map<string, bigint>();
-  readonly #marks = new Map<string, Mark>();
+  readonly #marks = new Map<string, AuthorizationMark>();
   #pool: Transfer[] = [];
   #hashes = 0;
 
@@ -62,19 +61,22 @@ export class ScriptedChain {
     return this.#marks.get(keyOf(payer, nonce))?.state === 'used';
   }
 
-  /** The payer makes an authorization worthless: the token then says that it was used. */
+  /** The payer cancels an authorization: the token then reports it as used. */
   cancel(payer: string, nonce: string): void {
     const key = keyOf(payer, nonce);
     if (!this.#marks.has(key)) this.#marks.set(key, { state: 'cancelled' });
   }
 
-  /** Mines what waits. What can no longer be done reverts. */
+  /** Mines pending transactions. Impossible ones revert. */
   mine(): void {
     for (const transfer of this.#pool.splice(0)) this.#carryOut(transfer);
   }
 
-  /** As a new process would open it: the chain outlives that. `pass` is told before and behind each step that others see. */
-  network(pass: (step: string) => Promise<void>): Network {
+  /**
+   * Opens the chain for a new process; the chain itself lives on.
+   * @param pass called before and after each visible step.
+   */
+  network(pass: (step: string) => Promise<void>): NetworkClients {
     return {
       facilitator: {
         verify: async (authorization) => {
@@ -91,9 +93,9 @@ export class ScriptedChain {
       },
       chain: {
         check: () => pass('check'),
-        fate: async (trace) => {
-          await pass('fate');
-          return this.#fate(trace);
+        outcome: async (trace) => {
+          await pass('outcome');
+          return this.#outcome(trace);
         },
       },
     };
@@ -106,7 +108,7 @@ export class ScriptedChain {
     return isCovered ? { valid: true } : { valid: false, reason: 'invalid_exact_evm_insufficient_balance' };
   }
 
-  #settle({ payer, nonce, requirements, payload }: Authorization): Settlement {
+  #settle({ payer, nonce, requirements, payload }: Authorization): SettleResult {
     this.#answerOrThrow();
     this.settles++;
     const { authorization } = payload.payload as { authorization: { validBefore: string } };
@@ -138,7 +140,7 @@ export class ScriptedChain {
     return true;
   }
 
-  #fate({ payer, nonce, validBefore }: AuthorizationTrace): Fate {
+  #outcome({ payer, nonce, validBefore }: AuthorizationQuery): AuthorizationOutcome {
     this.#answerOrThrow();
     const mark = this.#marks.get(keyOf(payer, nonce));
     if (mark?.state === 'used') return { state: 'used', transaction: mark.hash };

@@ -12,8 +12,8 @@ const TYPES = {
   ],
 } as const;
 
-/** An authorization by EIP-3009 as it travels. */
-export interface Authorized {
+/** An EIP-3009 authorization as JSON. */
+export interface TransferAuthorization {
   from: `0x${string}`;
   to: `0x${string}`;
   value: string;
@@ -23,32 +23,32 @@ export interface Authorized {
 }
 
 /** A payment whose parts a hostile client may still change. */
-export interface Paid {
+export interface ClientPayment {
   readonly header: string;
   readonly nonce: `0x${string}`;
-  readonly payload: PaymentPayload & { payload: { signature: `0x${string}`; authorization: Authorized } };
+  readonly payload: PaymentPayload & { payload: { signature: `0x${string}`; authorization: TransferAuthorization } };
 }
 
 export interface SignOptions {
-  /** Milliseconds since 1970; the true time if left out. */
+  /** Milliseconds since 1970. Default: the true time. */
   readonly now?: number;
-  /** Seconds that it is valid; what the offer says if left out. */
+  /** Seconds of validity. Default: as in the quote. */
   readonly seconds?: number;
-  /** What is signed in place of what was offered. */
-  readonly authorize?: Partial<Authorized>;
+  /** Fields that replace those of the quote. */
+  readonly authorize?: Partial<TransferAuthorization>;
 }
 
-/** Signs the first offer of a quote as a stock client does, or as a hostile one who signs something else. */
+/** Signs the first entry of a quote as a stock client does, or with changed fields as a hostile one. */
 export async function signed(
   account: PrivateKeyAccount,
   { accepts }: Pick<PaymentRequired, 'accepts'>,
   { now = Date.now(), seconds, authorize = {} }: SignOptions = {},
-): Promise<Paid> {
+): Promise<ClientPayment> {
   const [accepted] = accepts;
   if (!accepted) throw new Error('nothing was offered');
   const nonce = hex(Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex'));
   const until = Math.floor(now / 1_000) + (seconds ?? accepted.maxTimeoutSeconds);
-  const authorization: Authorized = {
+  const authorization: TransferAuthorization = {
     from: account.address,
     to: hex(accepted.payTo.slice(2)),
     value: accepted.amount,
@@ -62,7 +62,7 @@ export async function signed(
   return { nonce: authorization.nonce, payload, header: encoded(payload) };
 }
 
-function signatureOf(account: PrivateKeyAccount, accepted: PaymentRequirements, authorization: Authorized) {
+function signatureOf(account: PrivateKeyAccount, accepted: PaymentRequirements, authorization: TransferAuthorization) {
   const { name, version } = accepted.extra as { name: string; version: string };
   return account.signTypedData({
     domain: {
@@ -82,7 +82,6 @@ function signatureOf(account: PrivateKeyAccount, accepted: PaymentRequirements, 
   });
 }
 
-/** As a header carries it. */
 export const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
 
 const hex = (digits: string): `0x${string}` => `0x${digits}`;

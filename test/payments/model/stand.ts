@@ -10,50 +10,44 @@ import { type RpcProxy, startRpcProxy } from '../../support/chain/rpc-proxy.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
 import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
-import { type Paid, type SignOptions, signed } from './signed.ts';
+import { type ClientPayment, type SignOptions, signed } from './signed.ts';
 
 export interface StandOptions {
-  /** How long a transaction is waited for, ms. */
+  /** The timeout of a transaction, ms. */
   readonly confirmationMs?: number;
-  /** YAML of the facilitator, where it is no local one. */
+  /** YAML of a remote facilitator. */
   readonly facilitator?: (chain: TestChain) => Promise<string>;
-  /** Put behind the node's address, which then stands in a variable. */
+  /** Appended to the node's address, which then stands in a variable. */
   readonly rpcPath?: string;
   /** YAML of further networks, for the address of the token. */
   readonly networks?: (token: string) => string;
   /** YAML below `payments.x402`, each line indented by four. */
   readonly x402?: string;
-  /** Other sections, in place of one that lets many come without a key. */
+  /** Other sections, in place of one that admits many requests without a key. */
   readonly more?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The real server before a real chain, with a door between them that can be shut. */
+/** The real server and a real chain, with a proxy between them that can be shut. */
 export interface Stand {
   readonly chain: TestChain;
   readonly proxy: RpcProxy;
   readonly upstream: FakeUpstream;
-  /** Another one after each restart. */
   readonly box: Signalbox;
   readonly data: string;
   readonly policy: string;
-  /** Posts without a key. */
   post(
     path: string,
     body: unknown,
     headers?: Readonly<Record<string, string>>,
     leaveAfterMs?: number,
   ): Promise<Response>;
-  /** Posts a chat request with a payment; leaves after so many ms. */
+  /** Posts a chat request with a payment; leaves after `leaveAfterMs`. */
   send(body: unknown, header: string, leaveAfterMs?: number): Promise<Response>;
-  /** The quote for a request. */
   quote(body: unknown, path?: string): Promise<PaymentRequired>;
-  /** Signs a quote for a request, and sends nothing. */
-  sign(account: PrivateKeyAccount, body: unknown, options?: SignOptions): Promise<Paid>;
-  /** Asks, signs and sends. */
+  sign(account: PrivateKeyAccount, body: unknown, options?: SignOptions): Promise<ClientPayment>;
   pay(account: PrivateKeyAccount, body: unknown): Promise<Response>;
   query<Row>(sql: string, ...params: (string | number)[]): Row[];
-  /** Waits until no payment is under way. */
   settled(): Promise<void>;
   start(env?: Readonly<Record<string, string>>): Promise<void>;
   stop(): Promise<void>;
@@ -72,7 +66,7 @@ export const chatBody = (n: number, more: object = {}) => ({
 export const quoteIn = (response: Response): PaymentRequired =>
   JSON.parse(Buffer.from(response.headers.get('payment-required') ?? '', 'base64').toString()) as PaymentRequired;
 
-/** Starts all of it; the server's data is kept over its starts. */
+/** Starts everything. The server's data survives its restarts. */
 export async function startStand(options: StandOptions = {}): Promise<Stand> {
   const chain = await startChain();
   const proxy = await startRpcProxy(chain.url);
@@ -114,7 +108,7 @@ export async function startStand(options: StandOptions = {}): Promise<Stand> {
       const open = "SELECT id FROM payments WHERE state IN ('settling', 'unknown', 'captured')";
       await waitFor(async () => {
         const rows = queried<{ id: number }>(data, open, []);
-        // As an operator who will not wait for the reconciler's turn.
+        // As an operator who does not wait for the reconciler.
         for (const { id } of rows) await stand.box.post(`/admin/payments/${idText('pay_', id)}/reconcile`, undefined);
         return rows.length === 0;
       }, 30_000);
@@ -176,7 +170,7 @@ export interface Failure {
   readonly error: { readonly code: string; readonly details?: Readonly<Record<string, unknown>> };
 }
 
-/** What an answer that is no good is, in short. */
+/** Summarizes an error answer. */
 export async function shortOf(response: Response) {
   const { error } = (await response.json()) as Failure;
   return {

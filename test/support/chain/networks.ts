@@ -3,8 +3,8 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import type { FacilitatorPolicy, PaymentNetwork } from '../../../src/core/payment-policy.ts';
 import type {
   Authorization,
-  AuthorizationTrace,
-  NetworkMeans,
+  AuthorizationQuery,
+  NetworkHost,
   PendingSettlements,
 } from '../../../src/payments/facilitator/facilitator.ts';
 import type { TestChain } from './chain.ts';
@@ -39,14 +39,14 @@ export function networkOn(chain: TestChain, changes: Partial<PaymentNetwork> = {
 /** The same, settled in this process with another patience. */
 export const patientFor = (confirmationTimeoutMs: number): FacilitatorPolicy => ({ ...LOCAL, confirmationTimeoutMs });
 
-export interface TestMeans extends NetworkMeans {
+export interface TestMeans extends NetworkHost {
   readonly alarms: string[];
   /** What is noted. */
   readonly notes: Map<string, string>;
 }
 
 /** What a network is opened with, for a chain of a test: with its gas key, and notes in memory. */
-export function meansOf(chain: TestChain, changes: Partial<NetworkMeans> = {}): TestMeans {
+export function meansOf(chain: TestChain, changes: Partial<NetworkHost> = {}): TestMeans {
   const alarms: string[] = [];
   const notes = new Map<string, string>();
   const pending: PendingSettlements = {
@@ -94,7 +94,7 @@ export async function authorize(
 }
 
 /** What the chain is asked with for an authorization, seen a minute ago. */
-export function traceOf({ payload, requirements, payer, nonce }: Authorization): AuthorizationTrace {
+export function traceOf({ payload, requirements, payer, nonce }: Authorization): AuthorizationQuery {
   // As `signPayment` has made it.
   const { value, validBefore } = payload.payload.authorization as Authorized;
   const { asset, payTo } = requirements;

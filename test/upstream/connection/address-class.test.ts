@@ -31,7 +31,7 @@ describe('an address', () => {
     for (const text of texts) expect([text, addressClass(address(text))]).toEqual([text, kind]);
   });
 
-  test('with Azure’s for its machines is nobody’s that an image may be fetched from', () => {
+  test('of Azure’s machine service is not allowed for images', () => {
     expect(isPublic(address('168.63.129.16'))).toBe(false);
   });
 });
@@ -42,7 +42,7 @@ const ipv4 = fc.oneof(
   fc.tuple(fc.nat(0xffff), fc.nat(0xffff)).map(([high, low]): Address => [0, 0, 0, 0, 0, 0xffff, high, low]),
 );
 
-/** Ways to hide an IPv4 address in an IPv6 one. The first is as good as the address itself. */
+/** IPv6 forms of an IPv4 address. The first is equivalent to it. */
 const DISGUISES: readonly ((high: number, low: number, noise: number) => Address)[] = [
   (high, low) => [0x64, 0xff9b, 0, 0, 0, 0, high, low],
   (high, low, noise) => [0x64, 0xff9b, 1, noise, 0, 0, high, low],
@@ -51,7 +51,7 @@ const DISGUISES: readonly ((high: number, low: number, noise: number) => Address
   (high, low) => [0, 0, 0, 0, 0, 0, high, low],
 ];
 
-/** No disguise makes an address allowed that is forbidden, or public one that is not. */
+/** No IPv6 form makes a forbidden address allowed, or a private one public. */
 const noDisguise = (classOf: (address: Address) => AddressClass) =>
   fc.property(ipv4, fc.nat(DISGUISES.length - 1), fc.nat(0xffff), (plain, at, noise) => {
     const [high = 0, low = 0] = plain.slice(6);
@@ -64,11 +64,11 @@ const noDisguise = (classOf: (address: Address) => AddressClass) =>
   });
 
 describe('IPv4 inside of IPv6', () => {
-  test('is as forbidden as it is outside, and public only where everybody’s NAT64 leads', () => {
+  test('is as forbidden as by itself, and public only in the well-known NAT64 prefix', () => {
     fc.assert(noDisguise(addressClass), { numRuns: 2_000 });
   });
 
-  test('is not judged by the outside alone: the law kills a classification that does so', () => {
+  test('is not classified by its prefix alone: the law kills such a classification', () => {
     const outside = (given: Address): AddressClass => (isPublic(given) ? 'public' : 'private');
     expect(fc.check(noDisguise(outside), { numRuns: 2_000 }).failed).toBe(true);
   });

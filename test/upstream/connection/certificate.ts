@@ -1,6 +1,6 @@
 /**
- * A certificate for `api.example` that nobody signed, and its key: made once for tests, known to everybody, and worth
- * nothing. `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500
+ * A self-signed certificate for `api.example` and its key, only for tests.
+ * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500
  * -subj /CN=worthless.invalid -addext subjectAltName=DNS:api.example`
  */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { Network } from '../../../src/upstream/connection/network.ts';
+import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';
 
-/** A dial to a base URL whose host leads to what `answers` says, look-up by look-up; the last answer stays. */
+/** A dial whose host resolves to successive `answers`; the last one repeats. */
 function dialTo(baseUrl: string, answers: readonly (readonly string[])[] = [], allowPrivate = false) {
   let asked = 0;
   const resolver = new Resolver(async () => {
@@ -12,13 +12,13 @@ function dialTo(baseUrl: string, answers: readonly (readonly string[])[] = [], a
     if (!answer) throw Object.assign(new Error('secret words'), { code: 'ENOTFOUND' });
     return answer;
   });
-  const dial = new Network(resolver).dial({ provider: 'lab', baseUrl, allowPrivate }, () => undefined)!;
+  const dial = new UpstreamNetwork(resolver).dial({ provider: 'lab', baseUrl, allowPrivate }, () => undefined)!;
   return { dial, asked: () => asked, bases: async (ms = 0) => basesOf(await dial.peers(performance.now() + ms)) };
 }
 
 const basesOf = (peers: readonly { readonly base: string }[]) => peers.map(({ base }) => base);
 
-describe('a name may lead', () => {
+describe('a name may resolve', () => {
   test.each<[string, string[], boolean]>([
     ['https://api.example/v1', ['1.1.1.1'], false],
     ['https://api.example/v1', ['2606:4700::1', '64:ff9b::101:101'], false],
@@ -54,14 +54,14 @@ describe('a name may lead', () => {
     expect(String(failure).includes('`providers.lab.allow_private_network`')).toBe(why === 'private');
   });
 
-  test('to some addresses that are fit and some that are not: only the fit ones are used', async () => {
+  test('to allowed and forbidden addresses: only the allowed ones are used', async () => {
     const { bases } = dialTo('https://api.example/v1', [
       ['10.0.0.1', '1.1.1.1', '169.254.169.254', '1.0.0.1', '1.1.1.1'],
     ]);
     expect(await bases()).toEqual(['https://1.1.1.1/v1', 'https://1.0.0.1/v1']);
   });
 
-  test('elsewhere later, and is checked again', async () => {
+  test('to other addresses later, which are checked again', async () => {
     const { bases } = dialTo('https://api.example/v1', [['1.1.1.1'], ['10.0.0.1']]);
     expect(await bases()).toEqual(['https://1.1.1.1/v1']);
     // The old answer serves while the new one is fetched.
@@ -95,7 +95,7 @@ describe('an address that the policy names', () => {
   test.each(['file:///etc/passwd', 'ftp://api.example', 's3://bucket', 'unix:///run/x.sock', 'nonsense'])(
     'of another scheme is none: %s',
     (baseUrl) => {
-      expect(new Network().dial({ provider: 'lab', baseUrl, allowPrivate: true }, () => undefined)).toBeNull();
+      expect(new UpstreamNetwork().dial({ provider: 'lab', baseUrl, allowPrivate: true }, () => undefined)).toBeNull();
     },
   );
 });
@@ -109,7 +109,7 @@ describe('the addresses of a name', () => {
     expect(peer!.url('//elsewhere.example/x')).toBe('http://1.1.1.1:8080/base/v1/elsewhere.example/x');
   });
 
-  test('begin with the one that worked last, also when a new answer gives them in another order', async () => {
+  test('start with the one that worked last, also in a new answer with another order', async () => {
     const { bases, dial } = dialTo('http://api.example', [
       ['1.1.1.1', '1.0.0.1'],
       ['1.1.1.1', '8.8.8.8', '1.0.0.1'],
@@ -129,19 +129,19 @@ describe('the addresses of a name', () => {
     expect(await bases()).toEqual(['http://8.8.8.8']);
   });
 
-  test('are eight at most', async () => {
+  test('are at most eight', async () => {
     const many = Array.from({ length: 50 }, (_, i) => `1.1.1.${i}`);
     expect((await dialTo('http://api.example', [many]).bases()).length).toBe(8);
   });
 
-  test('are not known: the failure has the code, and no other word of the resolver', async () => {
+  test('are unknown: the failure has the resolver’s code, but not its message', async () => {
     const { bases } = dialTo('http://api.example', []);
     for (let i = 0; i < 2; i++) await expect(bases()).rejects.toThrow(/^no address for `api.example` \(ENOTFOUND\)$/);
   });
 });
 
-test('a provider of whom a reload says the same is reached by the same dial', () => {
-  const network = new Network();
+test('a provider keeps its dial over a reload without changes to it', () => {
+  const network = new UpstreamNetwork();
   const options = { provider: 'lab', baseUrl: 'https://api.example/v1', allowPrivate: false };
   const dial = network.dial(options, () => undefined);
   expect(network.dial({ ...options }, () => undefined)).toBe(dial);
@@ -150,7 +150,7 @@ test('a provider of whom a reload says the same is reached by the same dial', ()
 });
 
 describe('behind a proxy', () => {
-  /** A proxy for plain HTTP that answers by itself, and tells what it was asked for. */
+  /** A plain HTTP proxy that answers itself and records its requests. */
   function startProxy() {
     const asked: string[] = [];
     const answer = JSON.stringify({ choices: [{ index: 0, message: { content: 'by proxy' }, finish_reason: 'stop' }] });
@@ -159,7 +159,7 @@ describe('behind a proxy', () => {
       port: 0,
       socket: {
         data(socket, data) {
-          // The body may come by itself.
+          // The body may arrive separately.
           if (!data.includes('\r\n\r\n')) return;
           asked.push(data.toString().split('\r\n')[0]!);
           socket.write(
@@ -172,17 +172,17 @@ describe('behind a proxy', () => {
   }
   const nobody = () => new Resolver(() => Promise.reject(new Error('nothing is looked up')));
 
-  test('names are the proxy’s to look up: they go to it as they are', async () => {
+  test('names go to the proxy unresolved', async () => {
     const proxy = startProxy();
-    const options = { network: new Network(nobody()), env: { HTTP_PROXY: proxy.url } };
+    const options = { network: new UpstreamNetwork(nobody()), env: { HTTP_PROXY: proxy.url } };
     expect(textIn(await partsOf(openTo('http://api.example:81/v1', options)))).toBe('by proxy');
     expect(proxy.asked).toEqual(['POST http://api.example:81/v1/chat/completions HTTP/1.1']);
     proxy.stop();
   });
 
-  test('what `no_proxy` names is connected to directly, and so is checked', async () => {
+  test('hosts in `no_proxy` are connected to directly, and checked', async () => {
     const proxy = startProxy();
-    const network = new Network(new Resolver(async () => ['10.0.0.5']));
+    const network = new UpstreamNetwork(new Resolver(async () => ['10.0.0.5']));
     const env = { HTTP_PROXY: proxy.url, NO_PROXY: 'example' };
     const failure = failureIn(await partsOf(openTo('http://api.example:81/v1', { network, env })));
     expect(failure?.message).toContain('10.0.0.5, a private address');
@@ -190,13 +190,13 @@ describe('behind a proxy', () => {
     proxy.stop();
   });
 
-  test('the environment of the process is not asked a second time, behind our back', async () => {
+  test('fetch does not read the process’s environment itself', async () => {
     const proxy = startProxy();
     const upstream: FakeUpstream = startFakeUpstream({ behaviour: { text: 'directly' } });
     const before = process.env.HTTP_PROXY;
     process.env.HTTP_PROXY = proxy.url;
     try {
-      const said = textIn(await partsOf(openTo(upstream.url, { network: new Network(nobody()), env: {} })));
+      const said = textIn(await partsOf(openTo(upstream.url, { network: new UpstreamNetwork(nobody()), env: {} })));
       expect([said, proxy.asked]).toEqual(['directly', []]);
     } finally {
       if (before === undefined) delete process.env.HTTP_PROXY;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { Network } from '../../../src/upstream/connection/network.ts';
+import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { inTime } from '../../support/in-time.ts';
 import { type CallOptions, failureIn, openTo, partsOf, providerCall, textIn } from '../../support/provider-call.ts';
-import { type Stuck, startCrowded, startSilent } from './stuck.ts';
+import { type StuckServer, startCrowded, startSilent } from './stuck.ts';
 
 let upstream: FakeUpstream;
-let crowded: Stuck;
-let silent: Stuck;
+let crowded: StuckServer;
+let silent: StuckServer;
 beforeAll(async () => {
   upstream = startFakeUpstream();
   [crowded, silent] = await Promise.all([startCrowded(), startSilent()]);
@@ -19,10 +19,10 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-/** Names of a test, and what they lead to, look-up by look-up; the last answer stays. */
+/** The answers of successive lookups by name; the last one repeats. */
 function networkOf(names: Readonly<Record<string, readonly (readonly string[])[]>>) {
   const asked: string[] = [];
-  const network = new Network(
+  const network = new UpstreamNetwork(
     new Resolver(async (host) => {
       const answers = names[host];
       if (!answers) throw Object.assign(new Error(`who is ${host}`), { code: 'ENOTFOUND' });
@@ -41,7 +41,7 @@ async function play(url: string, options: CallOptions = {}) {
   return { failure: failureIn(parts), text: textIn(parts), sent: call.sent, ms: performance.now() - started };
 }
 
-/** Far above the deadlines of these tests, far below the five seconds that are given without them. */
+/** Far above the deadlines of these tests, far below the default of five seconds. */
 const SOON_MS = 2_500;
 
 const CALLS = [providerCall(), providerCall({}, { stream: false })];
@@ -61,22 +61,22 @@ describe('without a connection within the deadline', () => {
     }
   });
 
-  test('because its name is not looked up: likewise', async () => {
-    const network = new Network(new Resolver(() => new Promise(() => {})));
+  test('because of a slow lookup: the same', async () => {
+    const network = new UpstreamNetwork(new Resolver(() => new Promise(() => {})));
     const { failure, sent, ms } = await play(at('slow.example'), { network, deadlines: { connectMs: 100 } });
     expect(failure).toEqual({ kind: 'connect', message: 'no address for `slow.example` within 100 ms' });
     expect(sent).toBe(false);
     expect(ms).toBeLessThan(SOON_MS);
   });
 
-  test('a shorter deadline binds, and is told', async () => {
+  test('a shorter deadline applies, and is reported', async () => {
     const { failure, ms } = await play(`http://127.0.0.1:${crowded.port}/v1`, { deadlines: { firstTokenMs: 100 } });
     expect(failure).toEqual({ kind: 'connect', message: 'no connection within 100 ms' });
     expect(ms).toBeLessThan(SOON_MS);
   });
 
   test('a call that is aborted ends at once', async () => {
-    const waiting = new Network(new Resolver(() => new Promise(() => {})));
+    const waiting = new UpstreamNetwork(new Resolver(() => new Promise(() => {})));
     for (const call of [
       openTo(`http://127.0.0.1:${crowded.port}/v1`),
       openTo(at('slow.example'), { network: waiting }),
@@ -93,7 +93,7 @@ describe('without a connection within the deadline', () => {
 });
 
 describe('the deadline for a connection', () => {
-  test('does not bind an answer that is slow', async () => {
+  test('does not apply to a slow answer', async () => {
     const slow = startFakeUpstream({ behaviour: { headersAfterMs: 200, text: 'late' } });
     for (const call of CALLS) {
       const { text, failure, sent } = await play(slow.url, { call, deadlines: { connectMs: 100 } });
@@ -102,10 +102,10 @@ describe('the deadline for a connection', () => {
     await slow.stop();
   });
 
-  test('leaves it certain that a request was sent that nobody answers', async () => {
+  test('keeps an unanswered request marked as sent', async () => {
     const mute = startFakeUpstream();
     for (const call of CALLS) {
-      // At the first, nothing is known of the address; at the second, it has just answered.
+      // For the first request the address is untried; before the second it has just answered.
       for (const _ of [1, 2]) {
         mute.next({ hang: 'headers' });
         const { failure, sent } = await play(mute.url, { call, deadlines: { firstTokenMs: 100 }, totalMs: 100 });
@@ -116,11 +116,11 @@ describe('the deadline for a connection', () => {
     await mute.stop();
   });
 
-  test('leaves a request as it would be without: its length is stated, its body whole', async () => {
+  test('does not change a request: it has its length and its whole body', async () => {
     const fresh = startFakeUpstream();
     const content = 'ü💡 '.repeat(50_000);
     const call = providerCall({ messages: [{ role: 'user', content }] });
-    // The first goes where nothing is known of the address, the second where it has just answered.
+    // For the first request the address is untried; before the second it has just answered.
     for (const _ of [1, 2]) await play(fresh.url, { call });
     const [cold, warm] = fresh.requests;
     expect(cold!.text).toBe(warm!.text);
@@ -137,7 +137,7 @@ describe('a name', () => {
     expect(upstream.requests.at(-1)?.headers.get('host')).toBe(`localhost:${upstream.port}`);
   });
 
-  test('is fetched by the address that was checked, and named to the server', async () => {
+  test('is fetched by its checked address, and named to the server', async () => {
     const { network } = networkOf({ 'api.example': [['127.0.0.1']] });
     upstream.requests.length = 0;
     for (const call of CALLS) {
@@ -147,7 +147,7 @@ describe('a name', () => {
     expect(hosts).toEqual([`api.example:${upstream.port}`, `api.example:${upstream.port}`]);
   });
 
-  test('with several addresses is reached by the one that has a connection', async () => {
+  test('with several addresses is reached by the one that accepts', async () => {
     const { network } = networkOf({ 'api.example': [['127.0.0.2', '::1', '127.0.0.1']] });
     const { failure, sent } = await play(at('api.example'), { network, allowPrivate: true });
     expect([failure, sent]).toEqual([undefined, true]);
@@ -160,13 +160,13 @@ describe('a name', () => {
     const slow = await play(`http://api.example:${crowded.port}/v1`, options);
     expect(slow.failure).toBeUndefined();
     expect(slow.ms).toBeGreaterThanOrEqual(495);
-    // What worked comes first.
+    // The address that worked comes first.
     const fast = await inTime(490, () => play(`http://api.example:${crowded.port}/v1`, options));
     expect(fast.failure).toBeUndefined();
     await reachable.stop();
   });
 
-  test('of which no address answers fails once', async () => {
+  test('fails once if no address answers', async () => {
     const gone = startFakeUpstream();
     await gone.stop();
     const { network } = networkOf({ 'api.example': [['127.0.0.1', '127.0.0.2']] });
@@ -175,7 +175,7 @@ describe('a name', () => {
     expect(sent).toBe(false);
   });
 
-  test('whose address has just answered, and then is gone, is reached by the next', async () => {
+  test('whose address has just answered and then fails is reached by the next', async () => {
     const first = startFakeUpstream({ hostname: '127.0.0.2' });
     const second = startFakeUpstream({ port: first.port });
     const { network } = networkOf({ 'api.example': [['127.0.0.2', '127.0.0.1']] });

@@ -1,17 +1,17 @@
 import { createServer, type Socket } from 'node:net';
 
-/** A port that somebody listens on and that lets nobody in. */
-export interface Stuck {
+/** A listening port that never serves a connection. */
+export interface StuckServer {
   readonly port: number;
   stop(): void;
 }
 
-/** More connections than a server that accepts none has room for. */
+/** More connections than the backlog of a server holds. */
 const CROWD = 600;
 const BUSY_MS = 600_000;
 
-/** A server that is too busy to accept, with as many waiting at its door as fit: who comes then is not even refused. */
-export async function startCrowded(): Promise<Stuck> {
+/** A server with a full backlog: further connections are neither accepted nor refused. */
+export async function startCrowded(): Promise<StuckServer> {
   const code = `const { port } = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
     require('node:fs').writeSync(1, port + '\\n');
     Bun.sleepSync(${BUSY_MS});`;
@@ -37,8 +37,8 @@ export async function startCrowded(): Promise<Stuck> {
   };
 }
 
-/** A server that accepts, and then says nothing. */
-export function startSilent(): Promise<Stuck> {
+/** A server that accepts and then stays silent. */
+export function startSilent(): Promise<StuckServer> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);

@@ -1,9 +1,9 @@
-import { Network } from '../../../src/upstream/connection/network.ts';
+import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';
 
-/** Calls each base URL of its arguments, every name of which leads to this machine, and prints what came of it. */
-const network = new Network(new Resolver(async () => ['127.0.0.1']));
+/** Calls each base URL of its arguments, resolving every name to this machine, and prints the results. */
+const network = new UpstreamNetwork(new Resolver(async () => ['127.0.0.1']));
 for (const url of process.argv.slice(2)) {
   const call = openTo(url, { network, allowPrivate: true });
   const parts = await partsOf(call);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
 import { CERTIFICATE, KEY } from './certificate.ts';
 
-/** A server with a certificate for `api.example`, and every name that it was asked for. */
+/** A server with a certificate for `api.example`, and the names that clients requested. */
 let server: Server;
 let port: number;
 let folder: string;
@@ -21,7 +21,7 @@ beforeAll(async () => {
     socket.on('data', (data) => {
       if (!data.includes('\r\n\r\n')) return;
       const head = ['HTTP/1.1 200 OK', 'content-type: application/json', `content-length: ${answer.length}`];
-      // An answer that is faster than the end of its request costs the connection.
+      // An answer that ends before its request closes the connection.
       setTimeout(() => socket.write(`${head.join('\r\n')}\r\n\r\n${answer}`), 20);
     });
   });
@@ -36,7 +36,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** What comes of calls in a process of their own, which trusts the certificate if it is to. */
+/** Runs calls in a separate process, which may trust the certificate. */
 async function callsTo(trusting: boolean, ...hosts: string[]): Promise<unknown[]> {
   named = [];
   const urls = hosts.map((host) => `https://${host}:${port}/v1`);
@@ -49,21 +49,21 @@ async function callsTo(trusting: boolean, ...hosts: string[]): Promise<unknown[]
     .map((line): unknown => JSON.parse(line));
 }
 
-describe('the certificate of an address that was looked up', () => {
-  test('is verified for the name, which the server is told; one connection serves several calls', async () => {
+describe('the certificate of a looked-up address', () => {
+  test('is verified for the name, which the server gets; one connection serves several calls', async () => {
     const safe = { text: 'safe', failure: null, sent: true };
     expect(await callsTo(true, 'api.example', 'api.example', 'api.example')).toEqual([safe, safe, safe]);
     expect(named).toEqual(['api.example']);
   });
 
-  test('for another name is refused before anything is sent, also with a connection to the right name at hand', async () => {
+  test('for another name is refused before anything is sent, also with an open connection to the right name', async () => {
     const refused = { text: '', failure: 'no connection (ERR_TLS_CERT_ALTNAME_INVALID)', sent: false };
     const [first, ...others] = await callsTo(true, 'api.example', 'other.example', '127.0.0.1');
     expect(first).toMatchObject({ text: 'safe' });
     expect(others).toEqual([refused, refused]);
   });
 
-  test('that nobody signed is refused before anything is sent', async () => {
+  test('that is self-signed is refused before anything is sent', async () => {
     expect(await callsTo(false, 'api.example')).toEqual([
       { text: '', failure: 'no connection (DEPTH_ZERO_SELF_SIGNED_CERT)', sent: false },
     ]);

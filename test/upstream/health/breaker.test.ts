@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Trial } from '../../../src/upstream/health/health.ts';
+import type { AttemptReporter } from '../../../src/upstream/health/health.ts';
 import { effort } from '../../deep/effort.ts';
 import { model, price, snapshot } from '../../routing/build.ts';
 import { type Bug, type NaiveAttempt, NaiveBreaker } from './naive-breaker.ts';
@@ -8,7 +8,7 @@ import { begun, FIRST, FORCED, fail, fakeHealth, REJECTED, SERVER, succeed } fro
 
 const { runs: numRuns, seed } = effort('breaker', 400, 20_000);
 
-/** A breaker as scripts drive it. */
+/** A breaker driven by scripts. */
 interface Subject {
   begin(force: boolean): Attempt | 'shut';
   isShut(): boolean;
@@ -39,7 +39,7 @@ function real(): Subject {
   };
 }
 
-const attemptOf = (trial: Trial): Attempt => ({
+const attemptOf = (trial: AttemptReporter): Attempt => ({
   answered: () => trial.answered(null),
   completed: () => trial.completed(0, 0, null),
   failed: () => trial.failed(SERVER, true),
@@ -72,7 +72,7 @@ const waits = fc.oneof(
   fc.constantFrom(0, 1, 500, 999, 1_000, 2_000, 4_000, 8_000, 16_000, 29_999, 30_000, 60_000),
   fc.integer({ min: 0, max: 40_000 }),
 );
-/** What callers do and upstreams answer; `which` picks one of the attempts under way. */
+/** Actions of callers and upstreams; `which` picks one of the running attempts. */
 const steps = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: waits }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('begin' as const), force: fc.boolean() }) },
@@ -92,7 +92,7 @@ const steps = fc.oneof(
       how: fc.constantFrom('completed' as const, 'failed' as const, 'mixed' as const),
     }),
   },
-  // The end of an ejection, whatever it is, and what the probe finds.
+  // The end of an ejection, and the probe's result.
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('probe' as const), how: fc.constantFrom('answered' as const, ...ENDS) }),
@@ -101,7 +101,7 @@ const steps = fc.oneof(
 const scripts = fc.array(steps, { minLength: 1, maxLength: 60, size: 'max' });
 type Script = typeof scripts extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** All that can be seen of a breaker while the script runs. */
+/** The breaker's observable behaviour while the script runs. */
 function seen(subject: Subject, script: Script): string[] {
   const log: string[] = [];
   let open: Attempt[] = [];
@@ -123,7 +123,7 @@ function seen(subject: Subject, script: Script): string[] {
       case 'end': {
         const attempt = open[step.which % Math.max(1, open.length)];
         attempt?.[step.how]();
-        // Some are told another end later, which must do nothing.
+        // A second end must do nothing.
         if (attempt && step.how !== 'answered' && step.which % 3 > 0) open = open.filter((one) => one !== attempt);
         break;
       }
@@ -150,7 +150,7 @@ const law = (subject: () => Subject) =>
   });
 
 describe('a breaker', () => {
-  test('does what its law says of the list of all that happened', () => {
+  test('agrees with its law, computed from the list of all events', () => {
     fc.assert(law(real), { numRuns, seed });
   }, 3_600_000);
 
@@ -180,7 +180,7 @@ describe('a breaker', () => {
     expect(failed).toBe(true);
   });
 
-  test('opens at the fifth fault in a row, and not at the fourth', () => {
+  test('opens at the fifth consecutive fault, and not at the fourth', () => {
     const { health, changes } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     fail(endpoint, 4);
@@ -215,7 +215,7 @@ describe('a breaker', () => {
     expect(endpoint.state).toBe('ejected');
   });
 
-  test('counts what ended within the last ten seconds of its clock, and not before', () => {
+  test('counts attempts that ended within the last ten seconds, and none before', () => {
     for (const [waits, state] of [
       [9_999, 'ejected'],
       [10_000, 'healthy'],
@@ -232,7 +232,7 @@ describe('a breaker', () => {
     }
   });
 
-  test('begins with the shortest ejection again after ten whole answers without a fault between them', () => {
+  test('starts with the shortest ejection again after ten complete answers without a fault', () => {
     for (const [answers, forMs] of [
       [9, 2_000],
       [10, 1_000],
@@ -247,13 +247,13 @@ describe('a breaker', () => {
     }
   });
 
-  test('of each attempt the first end counts', () => {
+  test('counts only the first end of each attempt', () => {
     const { health } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     const ends = [
-      (trial: Trial) => trial.completed(0, 0, null),
-      (trial: Trial) => trial.failed(SERVER, true),
-      (trial: Trial) => trial.dropped(),
+      (trial: AttemptReporter) => trial.completed(0, 0, null),
+      (trial: AttemptReporter) => trial.failed(SERVER, true),
+      (trial: AttemptReporter) => trial.dropped(),
     ];
     health.reloaded(
       snapshot([model('m', { endpoints: [{ provider: 'p', upstream: 'u', regions: [], price: price(1, 1) }] })]),
@@ -275,7 +275,7 @@ describe('a breaker', () => {
     expect(endpoint.state).toBe('healthy');
   });
 
-  test('stays shut where each stream begins and then breaks off', () => {
+  test('stays open where each stream starts and then breaks off', () => {
     const { health, time, changes } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     const cut = () => {
@@ -294,7 +294,7 @@ describe('a breaker', () => {
     }
   });
 
-  test('lets one probe through, and all once it has brought content', () => {
+  test('admits one probe, and all attempts once it has content', () => {
     const { health, time } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     fail(endpoint, 5);
@@ -308,7 +308,7 @@ describe('a breaker', () => {
     succeed(endpoint, 3);
   });
 
-  test('what the caller got wrong is no fault, frees the probe, and does not end a row of faults', () => {
+  test('a caller’s mistake is not a fault, frees the probe, and does not reset the count of faults', () => {
     const { health, time } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     for (const kind of ['rejected', 'context'] as const) fail(endpoint, 100, { kind, message: 'no' });
@@ -321,7 +321,7 @@ describe('a breaker', () => {
     expect(endpoint.state).toBe('healthy');
   });
 
-  test('a timeout without blame is no fault', () => {
+  test('a timeout without blame is not a fault', () => {
     const { health } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     for (let i = 0; i < 50; i++) begun(endpoint).failed({ kind: 'timeout', message: 'late' }, false);
@@ -330,7 +330,7 @@ describe('a breaker', () => {
     expect(endpoint.state).toBe('ejected');
   });
 
-  test('an attempt that is forced through takes the probe’s place only when its time has come', () => {
+  test('a forced attempt becomes the probe only when one is due', () => {
     const { health, time } = fakeHealth();
     const endpoint = health.endpoint('p', 'u', 'm');
     fail(endpoint, 5);
@@ -348,7 +348,7 @@ describe('a breaker', () => {
     expect(endpoint.state).toBe('healthy');
   });
 
-  test('ejections differ by up to a fifth, as chance has it', () => {
+  test('ejections vary at random by up to a fifth', () => {
     for (const [chance, ms] of [
       [0, 800],
       [0.25, 900],
@@ -360,7 +360,7 @@ describe('a breaker', () => {
     }
   });
 
-  test('endpoints that share a name at a provider, or a model, have breakers of their own', () => {
+  test('endpoints that share an upstream name or a model have separate breakers', () => {
     const { health } = fakeHealth();
     const names = [
       ['p', 'u', 'm'],

@@ -5,7 +5,7 @@ import { begun, FIRST, FORCED, fail, fakeHealth, limited, succeed, UNIX } from '
 function endpointOf(upstream = 'u') {
   const fake = fakeHealth();
   const endpoint: EndpointHealth = fake.health.endpoint('p', upstream, 'm');
-  /** How long it stays shut from now, ms; the clock stands at its end then. */
+  /** Time until it reopens, ms; advances the clock to then. */
   const shutFor = () => {
     const ms = endpoint.retryAt - UNIX - fake.time.now;
     fake.time.now += ms - 1;
@@ -18,7 +18,7 @@ function endpointOf(upstream = 'u') {
 }
 
 describe('after a 429', () => {
-  test('an endpoint is left alone for as long as the provider asks, forced or not', () => {
+  test('an endpoint gets no attempts for as long as the provider requests, forced or not', () => {
     const { endpoint, changes, shutFor } = endpointOf();
     fail(endpoint, 1, limited(7_500));
     expect(endpoint.state).toBe('cooling');
@@ -39,7 +39,7 @@ describe('after a 429', () => {
     begun(endpoint);
   });
 
-  test('without a word of the provider it is 1 s, doubled up to 30 s, and a success ends the row', () => {
+  test('without a requested wait it is 1 s, doubled up to 30 s, until a success', () => {
     const { endpoint, shutFor } = endpointOf();
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
       fail(endpoint, 1, limited());
@@ -50,14 +50,14 @@ describe('after a 429', () => {
     expect(shutFor()).toBe(1_000);
   });
 
-  test('a burst of 429s is one reason to wait, whatever their number', () => {
+  test('a burst of 429s counts once', () => {
     const { endpoint, shutFor } = endpointOf();
     const burst = Array.from({ length: 50 }, () => begun(endpoint));
     for (const trial of burst) trial.failed(limited(), true);
     expect(shutFor()).toBe(1_000);
   });
 
-  test('the longest of several waits that were asked for counts', () => {
+  test('the longest of several requested waits counts', () => {
     const { endpoint, shutFor } = endpointOf();
     const [a, b, c] = [begun(endpoint), begun(endpoint), begun(endpoint)];
     a.failed(limited(2_000), true);
@@ -66,7 +66,7 @@ describe('after a 429', () => {
     expect(shutFor()).toBe(9_000);
   });
 
-  test('an answer to what was sent before does not end it', () => {
+  test('an answer to an earlier attempt does not end it', () => {
     const { endpoint } = endpointOf();
     const early = begun(endpoint);
     fail(endpoint, 1, limited(5_000));
@@ -75,13 +75,13 @@ describe('after a 429', () => {
     expect(endpoint.state).toBe('cooling');
   });
 
-  test('nobody waits for more than an hour', () => {
+  test('the wait is at most an hour', () => {
     const { endpoint, shutFor } = endpointOf();
     fail(endpoint, 1, limited(86_400_000));
     expect(shutFor()).toBe(3_600_000);
   });
 
-  test('no breaker opens, and other endpoints of the provider serve on', () => {
+  test('no breaker opens, and other endpoints of the provider keep serving', () => {
     const { health, endpoint, shutFor } = endpointOf();
     for (let i = 0; i < 30; i++) {
       fail(endpoint, 1, limited(10));
@@ -92,7 +92,7 @@ describe('after a 429', () => {
     begun(health.endpoint('p', 'other', 'm'));
   });
 
-  test('a probe that gets one has told nothing: the next may probe when the pause is over', () => {
+  test('a probe that gets one is undecided: the next may probe after the pause', () => {
     const { endpoint, time, shutFor } = endpointOf();
     fail(endpoint, 5);
     time.now += 1_000;
@@ -105,7 +105,7 @@ describe('after a 429', () => {
     expect(endpoint.state).toBe('healthy');
   });
 
-  test('its end is told within a second, though nobody asks for the endpoint', () => {
+  test('its end is reported within a second, even without requests', () => {
     const { health, endpoint, changes, time } = endpointOf();
     fail(endpoint, 1, limited(2_500));
     for (time.now = 1_000; time.now <= 2_000; time.now += 1_000) health.publish();
@@ -115,7 +115,7 @@ describe('after a 429', () => {
     expect(changes.at(-1)).toMatchObject({ from: 'cooling', to: 'healthy', why: null, forMs: null });
   });
 
-  test('it is what counts, and is told, while an ejection lasts too', () => {
+  test('it takes precedence over an ejection, and is reported', () => {
     const { endpoint, changes, health, time } = endpointOf();
     const late = begun(endpoint);
     fail(endpoint, 5);

@@ -18,7 +18,7 @@ function served(ids: readonly string[]) {
 }
 
 describe('metrics of endpoints', () => {
-  test('say which state each is in', async () => {
+  test('show the state of each', async () => {
     const { health, figure, states, time } = served(['m']);
     const stateNow = async () => (await states()).filter(({ value }) => value === 1).map(({ labels }) => labels.state);
     const endpoint = health.endpoint('p', 'm', 'm');
@@ -27,7 +27,7 @@ describe('metrics of endpoints', () => {
     fail(endpoint, 5);
     expect(await stateNow()).toEqual(['ejected']);
     time.now = 60_000;
-    // Until somebody has tried, nobody knows.
+    // Unknown until an attempt.
     expect(await stateNow()).toEqual(['ejected']);
     begun(endpoint).answered(100);
     expect(await stateNow()).toEqual(['healthy']);
@@ -39,7 +39,7 @@ describe('metrics of endpoints', () => {
     expect(await stateNow()).toEqual(['misconfigured']);
   });
 
-  test('count attempts by how they ended, retries and ejections', async () => {
+  test('count attempts by outcome, retries and ejections', async () => {
     const { health, figure } = served(['m']);
     const endpoint = health.endpoint('p', 'm', 'm');
     begun(endpoint).completed(0, 0, null);
@@ -58,7 +58,7 @@ describe('metrics of endpoints', () => {
     expect(await figure('signalbox_ejections_total')).toBe(1);
   });
 
-  test('show what was measured, and nothing where nothing was', async () => {
+  test('show measurements, and nothing without any', async () => {
     const { health, figure } = served(['m']);
     const ttft = (quantile: string) => figure('signalbox_endpoint_ttft_seconds', { quantile });
     const warm = () => figure('signalbox_endpoint_warm_ttft_seconds', { quantile: '0.5' });
@@ -79,7 +79,7 @@ describe('metrics of endpoints', () => {
     expect(await warm()).toBeWithin(0.028, 0.032);
   });
 
-  test('have one line a series, whatever names there are, and only those of the policy in force', async () => {
+  test('have one line per series, for any names, and only for the policy in force', async () => {
     const models = ['m', 'with "quotes"', 'back\\slash', 'two\nlines'];
     const { health, states } = served(models);
     health.endpoint('p', 'm', 'stranger');

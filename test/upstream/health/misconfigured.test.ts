@@ -9,7 +9,7 @@ function providerOf() {
 }
 
 describe('a key that the provider refuses', () => {
-  test('shuts all its endpoints for a minute, forced or not, and no other provider’s', () => {
+  test('blocks all its endpoints for a minute, forced or not, and no other provider’s', () => {
     const { one, other, stranger, changes, time } = providerOf();
     fail(one, 1, AUTH);
     for (const endpoint of [one, other]) {
@@ -29,7 +29,7 @@ describe('a key that the provider refuses', () => {
     begun(other);
   });
 
-  test('is tried by one attempt a minute for the whole provider, until one is let in', () => {
+  test('is tried by one attempt a minute for the whole provider, until one succeeds', () => {
     const { one, other, changes, time } = providerOf();
     fail(one, 1, AUTH);
     for (let minute = 1; minute <= 3; minute++) {
@@ -52,7 +52,7 @@ describe('a key that the provider refuses', () => {
     ]);
   });
 
-  test('is no fault, and a probe that meets one makes way for the next', () => {
+  test('is not a fault, and a probe that gets one makes room for the next', () => {
     const { one, other, time } = providerOf();
     fail(one, 1, AUTH);
     time.now = 60_000;
@@ -64,7 +64,7 @@ describe('a key that the provider refuses', () => {
     expect(one.state).toBe('healthy');
   });
 
-  test('is forgotten by a reload, and what was sent before says no more', () => {
+  test('is forgotten by a reload, after which earlier attempts no longer count', () => {
     const { health, one, other, time, changes } = providerOf();
     const early = begun(other);
     fail(one, 1, AUTH);
@@ -74,7 +74,7 @@ describe('a key that the provider refuses', () => {
     expect([one.state, other.state]).toEqual(['healthy', 'healthy']);
     early.failed(AUTH, true);
     expect(other.state).toBe('healthy');
-    // Whether the key is good now nobody knows before an answer came.
+    // Whether the key is good is unknown before an answer.
     expect(changes).toHaveLength(before);
     succeed(one);
     expect(changes.slice(before).map(({ to }) => to)).toEqual(['healthy', 'healthy']);
@@ -83,7 +83,7 @@ describe('a key that the provider refuses', () => {
     expect(other.state).toBe('misconfigured');
   });
 
-  test('where others are let in shuts the one endpoint alone: it lacks a right of its own', () => {
+  test('while others work blocks only this endpoint: the key lacks a right for it', () => {
     const { one, other, changes, time } = providerOf();
     succeed(other);
     fail(one, 1, AUTH);
@@ -104,7 +104,7 @@ describe('a key that the provider refuses', () => {
     expect(one.state).toBe('healthy');
   });
 
-  test('after it was good shuts the provider: it was taken back', () => {
+  test('after it worked blocks the provider: it was revoked', () => {
     const { one, other } = providerOf();
     succeed(one);
     succeed(other);
@@ -132,7 +132,7 @@ describe('a key that the provider refuses', () => {
     },
   );
 
-  test('takes no words of the upstream to the log: they may be the caller’s', () => {
+  test('is logged without the upstream’s message, which may quote the caller', () => {
     const { health, one, changes, time } = providerOf();
     const message = 'words of a prompt';
     fail(one, 1, { kind: 'auth', message, status: 401 });
@@ -144,7 +144,7 @@ describe('a key that the provider refuses', () => {
     for (const { why } of changes) expect(why ?? '').not.toContain('prompt');
   });
 
-  test('that is refused by the probe of an endpoint that never served stays refused for all', () => {
+  test('stays refused for all if the probe is of an endpoint that never worked', () => {
     const { one, other, time } = providerOf();
     succeed(one);
     fail(one, 1, AUTH);
@@ -153,7 +153,7 @@ describe('a key that the provider refuses', () => {
     expect(one.begin(FIRST)).toBe('shut');
   });
 
-  test('does not stay refused for an endpoint that the next policy brings', () => {
+  test('is not refused for an endpoint that the next policy adds', () => {
     const { health, one } = providerOf();
     fail(one, 1, AUTH);
     health.reloaded({ models: [model('new')] });

@@ -1,6 +1,6 @@
 import { PROBE_MS } from '../../../src/upstream/health/lockout.ts';
 
-/** Ways to get a breaker wrong. */
+/** Mistakes of a breaker. */
 export type Bug =
   | 'many probes'
   | 'no cap'
@@ -34,7 +34,7 @@ export interface NaiveAttempt {
   wasDropped: boolean;
 }
 
-/** The breaker's law told from a list of all that ever happened, without a counter that could go wrong. */
+/** The breaker's law, computed from the list of all events, without counters. */
 export class NaiveBreaker {
   readonly #log: Entry[] = [];
   readonly #attempts: NaiveAttempt[] = [];
@@ -136,7 +136,7 @@ export class NaiveBreaker {
     return probe !== undefined && (now < probe.began + PROBE_MS || this.#bug === 'a lost probe keeps its place');
   }
 
-  /** Whose result counts: the last that probed in this ejection. */
+  /** The attempt whose result counts: the last probe of this ejection. */
   #probe(): NaiveAttempt | undefined {
     const openings = this.#openings();
     const last = this.#attempts.findLast((one) => one.isProbe && one.openings === openings);
@@ -144,7 +144,7 @@ export class NaiveBreaker {
     return isOver ? undefined : last;
   }
 
-  /** How many ejections there were since the endpoint was last well. */
+  /** Ejections since the endpoint last recovered. */
   #level(): number {
     if (this.#bug === 'never forgets its ejections') return this.#openings();
     const enough = this.#bug === 'forgets its ejections at the first answer' ? 1 : 10;

@@ -13,7 +13,7 @@ type Quantiles = Pick<DecayedQuantiles, 'observe' | 'quantile' | 'weight'>;
 const histories = fc.record({
   seen: fc.array(
     fc.record({
-      // Evenly over the magnitudes.
+      // Uniform over magnitudes.
       value: fc.double({ min: 0, max: 1, noNaN: true }).map((share) => LOWEST * (HIGHEST / LOWEST) ** share),
       pause: fc.oneof(
         fc.integer({ min: 0, max: 60_000 }),
@@ -43,7 +43,7 @@ const law = (subject: () => Quantiles) =>
       .sort((a, b) => a.value - b.value);
     const total = weighed.reduce((sum, { weight }) => sum + weight, 0);
     expect(Math.abs(quantiles.weight(now) - total)).toBeLessThanOrEqual(1e-9 * total);
-    // Sums in another order differ in their last digits, which may decide between two values.
+    // Sums in another order differ in their last digits, which may change the result.
     const found = quantiles.quantile(share);
     expect(found).toBeGreaterThanOrEqual(exact(weighed, (share - 1e-9) * total) / BUCKET);
     expect(found).toBeLessThanOrEqual(exact(weighed, (share + 1e-9) * total) * BUCKET);
@@ -60,7 +60,7 @@ function exact(sorted: readonly { readonly value: number; readonly weight: numbe
 
 const real = () => new DecayedQuantiles(LOWEST, HIGHEST);
 
-/** The real ones behind something that gets values or times wrong. */
+/** The real quantiles with wrong values or times. */
 function wrapped(more: Partial<Quantiles>): Quantiles {
   const inner = real();
   return {
@@ -115,7 +115,7 @@ const MUTANTS: Readonly<Record<string, () => Quantiles>> = {
 };
 
 describe('decayed quantiles', () => {
-  test('are within one bucket of the exact ones', () => {
+  test('are within one bucket of the exact quantiles', () => {
     fc.assert(law(real), { numRuns, seed });
   }, 3_600_000);
 
@@ -123,7 +123,7 @@ describe('decayed quantiles', () => {
     expect(fc.check(law(mutant), { numRuns: 2_000, seed, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('what is out of range counts as the nearest that is not', () => {
+  test('a value out of range counts as the nearest bound', () => {
     const quantiles = real();
     for (const value of [LOWEST / 100, HIGHEST * 100]) quantiles.observe(value, 0);
     expect(quantiles.quantile(0)).toBeLessThan(LOWEST * BUCKET);
@@ -131,12 +131,12 @@ describe('decayed quantiles', () => {
     expect(quantiles.quantile(1)).toBeLessThan(HIGHEST * BUCKET);
   });
 
-  test('are no number while nothing was seen', () => {
+  test('are NaN without observations', () => {
     expect(real().quantile(0.5)).toBeNaN();
     expect(real().weight(1_000)).toBe(0);
   });
 
-  test('hold for years of observations', () => {
+  test('stay correct for years of observations', () => {
     const quantiles = real();
     const year = 31_536_000_000;
     for (let now = 0; now < 3 * year; now += year / 1_000) {

@@ -8,7 +8,7 @@ const { runs: numRuns, seed } = effort('retry-budget', 500, 20_000);
 
 type Budget = Pick<RetryBudget, 'begin' | 'succeeded' | 'ended'>;
 
-/** A budget with what one could get wrong. */
+/** A budget with deliberate mistakes. */
 class Mutant implements Budget {
   running = 0;
   retrying = 0;
@@ -59,8 +59,8 @@ interface Attempt {
 }
 
 /**
- * While there is no success, attempts are at most 1.2 × the first ones + 3; of those under way at most a fifth, or
- * 3, are retries that have not answered; and what would keep to both is allowed.
+ * Without a success, attempts are at most 1.2 × the first ones + 3; of those running at most a fifth, or 3, are
+ * retries that have not answered; and everything within both bounds is allowed.
  */
 function keepsTheLaw(
   budget: Budget,
@@ -101,14 +101,14 @@ function keepsTheLaw(
 const law = (budget: () => Budget) => fc.property(scripts, (script) => keepsTheLaw(budget(), script));
 
 describe('a retry budget', () => {
-  test('keeps to its law, and allows all that does', () => {
+  test('obeys its law, and allows everything within it', () => {
     fc.assert(
       law(() => new RetryBudget()),
       { numRuns, seed },
     );
   }, 3_600_000);
 
-  test('the mutants’ common ground is right', () => {
+  test('the mutants are correct without their mistakes', () => {
     fc.assert(
       law(() => new Mutant({})),
       { numRuns, seed },
@@ -132,7 +132,7 @@ describe('a retry budget', () => {
     expect(failed).toBe(true);
   });
 
-  test('a provider that is dead sees at most 1.2 × the first attempts + 3, whoever asks for what', () => {
+  test('a dead provider gets at most 1.2 × the first attempts + 3, for all its models', () => {
     const { health } = fakeHealth();
     const endpoints = ['m', 'n', 'o'].map((model) => health.endpoint('p', 'u', model));
     let attempts = 0;
@@ -150,7 +150,7 @@ describe('a retry budget', () => {
     expect(health.endpoint('q', 'u', 'm').begin(RETRY)).not.toBe('no-budget');
   });
 
-  test('is for the provider as a whole, and each end of an attempt gives its place back', () => {
+  test('covers the whole provider, and each end of an attempt frees its slot', () => {
     const { health } = fakeHealth();
     const one = health.endpoint('p', 'u', 'm');
     const other = health.endpoint('p', 'u', 'n');
@@ -163,7 +163,7 @@ describe('a retry budget', () => {
     retries[1]!.completed(0, 0, null);
     retries[2]!.failed(SERVER, true);
     fourth.failed(SERVER, true);
-    // Enough is saved up for many; it is those under way that count.
+    // The budget suffices for many; the running ones are the limit.
     for (let i = 0; i < 25; i++) begun(one).dropped();
     expect([other, other, other].map((endpoint) => typeof endpoint.begin(RETRY))).toEqual([
       'object',

@@ -9,7 +9,7 @@ import { fakeHealth, SERVER } from './support.ts';
 
 const { runs: numRuns, seed } = effort('square-wave', 20, 500);
 
-/** Up so long, then down so long, and so on; ms. */
+/** Alternates between up and down; ms. */
 const HALF_MS = 10_000;
 const LASTS_MS = 400_000;
 const FAILS_AFTER_MS = 20;
@@ -27,13 +27,13 @@ interface Run {
   readonly answersOfFirst: readonly number[];
   /** When the first endpoint was ejected, and for how long. */
   readonly ejections: readonly { readonly at: number; readonly ms: number }[];
-  /** Requests that nobody answered though someone was up all the while. */
+  /** Requests without an answer although an endpoint was up all the time. */
   readonly lost: readonly number[];
-  /** Ticks at which nobody was open though an endpoint that never fails was there. */
+  /** Ticks at which no endpoint was open although one never fails. */
   readonly allShut: readonly number[];
 }
 
-/** Two endpoints under steady traffic: those that are open in their order, then those that are not, by force. */
+/** Two endpoints under steady traffic: open ones in order, then the others by force. */
 function simulate({ isUp, everyMs, chance }: Wave): Run {
   const { health, time, changes } = fakeHealth(randomFrom(chance));
   const models = snapshot([model('a'), model('b')]);
@@ -99,7 +99,7 @@ const downs = phases.filter(({ from }) => !isUpInWave(from));
 const waves = fc.record({ everyMs: fc.constantFrom(10, 20, 50, 100), chance: fc.nat() });
 
 describe('a provider that is up for 10 s and down for 10 s', () => {
-  test('has its traffic back within one probe of each recovery, does not flap, and no request fails', () => {
+  test('gets its traffic back within one probe of each recovery, does not flap, and no request fails', () => {
     fc.assert(
       fc.property(waves, ({ everyMs, chance }) => {
         const isUp = (endpoint: number, now: number) => endpoint === 1 || isUpInWave(now);
@@ -107,20 +107,20 @@ describe('a provider that is up for 10 s and down for 10 s', () => {
         expect(lost).toEqual([]);
         expect(allShut).toEqual([]);
         for (const { from, to } of ups) {
-          // The ejection that was running when it came back, and the probe after it.
+          // The ejection at its recovery, and the probe after it.
           const running = ejections.findLast(({ at }) => at <= from + FAILS_AFTER_MS)!;
           const probedAt = Math.max(from, running.at + running.ms) + everyMs + 10;
           const back = answersOfFirst.find((at) => at > from + ANSWERS_AFTER_MS)!;
           expect(back).toBeLessThanOrEqual(probedAt + ANSWERS_AFTER_MS + 10);
           expect(back).toBeLessThan(to);
-          // From then on it stays: nothing is shut again before it fails again.
+          // From then on it stays open until it fails again.
           expect(ejections.filter(({ at }) => at > back && at <= to)).toEqual([]);
         }
         for (const { from, to } of downs) {
           const during = ejections.filter(({ at }) => at > from && at <= to + FAILS_AFTER_MS).map(({ ms }) => ms);
           expect(during.length).toBeGreaterThan(0);
           expect(during[0]).toBeLessThanOrEqual(1_000 * (1 + JITTER));
-          // Each step of the backoff once: the next ejection is the longer one, whatever the jitter.
+          // Each step of the backoff once: the next ejection is longer, with any jitter.
           for (let i = 1; i < during.length; i++) expect(during[i]!).toBeGreaterThan(during[i - 1]!);
         }
       }),
@@ -128,7 +128,7 @@ describe('a provider that is up for 10 s and down for 10 s', () => {
     );
   }, 3_600_000);
 
-  test('loses no request when the other is down while it is up, for an ejected endpoint can be had by force', () => {
+  test('loses no request when the other is down while it is up: an ejected endpoint can be forced', () => {
     fc.assert(
       fc.property(waves, ({ everyMs, chance }) => {
         const isUp = (endpoint: number, now: number) => isUpInWave(now) === (endpoint === 0);

@@ -1,5 +1,10 @@
 import type { ProviderFailure } from '../../../src/contract/parts.ts';
-import { type EndpointHealth, Health, type HealthChange, type Trial } from '../../../src/upstream/health/health.ts';
+import {
+  type AttemptReporter,
+  type EndpointHealth,
+  Health,
+  type HealthChange,
+} from '../../../src/upstream/health/health.ts';
 
 export const SERVER: ProviderFailure = { kind: 'server', message: 'HTTP 500', status: 500 };
 export const AUTH: ProviderFailure = { kind: 'auth', message: 'bad key', status: 401 };
@@ -18,7 +23,7 @@ export const FIRST = { retry: false, force: false };
 export const RETRY = { retry: true, force: false };
 export const FORCED = { retry: false, force: true };
 
-/** Health under a clock of our own, with ejections of exactly 1, 2, 4 … s unless `random` says otherwise. */
+/** Health under a fake clock, with ejections of exactly 1, 2, 4 … s unless `random` is given. */
 export function fakeHealth(random: () => number = () => 0.5) {
   const changes: HealthChange[] = [];
   const time = { now: 0 };
@@ -31,14 +36,14 @@ export function fakeHealth(random: () => number = () => 0.5) {
   return { health, time, changes };
 }
 
-/** An attempt that must be let through. */
-export function begun(endpoint: EndpointHealth, how = FIRST): Trial {
+/** An attempt that must be admitted. */
+export function begun(endpoint: EndpointHealth, how = FIRST): AttemptReporter {
   const trial = endpoint.begin(how);
   if (typeof trial === 'string') throw new Error(`expected an attempt, not \`${trial}\``);
   return trial;
 }
 
-/** So many attempts that fail at once. */
+/** Attempts that fail at once. */
 export function fail(endpoint: EndpointHealth, times = 1, failure = SERVER): void {
   for (let i = 0; i < times; i++) begun(endpoint).failed(failure, true);
 }

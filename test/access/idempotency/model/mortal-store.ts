@@ -1,25 +1,25 @@
 import type { SqlValue, Statement, Store, Write } from '../../../../src/store/store.ts';
 
-/** What of a commit is on the disk when the process dies at it: nothing, what was appended before, or all of it. */
-export type Left = 'nothing' | 'appends' | 'all';
+/** The part of a commit that is on the disk when the process dies in it: nothing, earlier appends, or all. */
+export type DiskRemains = 'nothing' | 'appends' | 'all';
 
-/** Of a dead process nothing is ever heard. */
+/** A dead process never answers. */
 const never = <T>(): Promise<T> => new Promise<T>(() => {});
 
-/** The store of a process that may die: between two commits or at one of them, with what was appended and not yet written. */
+/** The store of a process that may die: between two commits or in one, with appends not yet written. */
 export class MortalStore implements Store {
   readonly died = Promise.withResolvers<void>();
   readonly #inner: Store;
   #appended: (readonly Write[])[] = [];
   #isDead = false;
-  #death: { commits: number; readonly left: Left } | null = null;
+  #death: { commits: number; readonly left: DiskRemains } | null = null;
 
   constructor(inner: Store) {
     this.#inner = inner;
   }
 
-  /** Dies at a commit, when so many have passed. */
-  dieAt(commits: number, left: Left): void {
+  /** Dies in a commit, after so many. */
+  dieAt(commits: number, left: DiskRemains): void {
     this.#death = { commits, left };
   }
 
@@ -66,7 +66,6 @@ export class MortalStore implements Store {
     return this.#unlessDead(this.#inner.flush());
   }
 
-  /** Lets go of the file. */
   close(): Promise<void> {
     return this.#inner.close();
   }

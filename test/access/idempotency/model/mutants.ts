@@ -1,11 +1,10 @@
-import { Seal } from '../../../../src/access/idempotency/crypto.ts';
-import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/state.ts';
-import type { Row } from '../../../../src/access/idempotency/table.ts';
-import { StoredTurn } from '../../../../src/access/idempotency/turn.ts';
+import { AnswerSeal } from '../../../../src/access/idempotency/crypto.ts';
+import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/idempotency.ts';
+import { StoredRun } from '../../../../src/access/idempotency/run.ts';
+import type { AnswerRow } from '../../../../src/access/idempotency/table.ts';
 import type { SqlValue, Store, Write } from '../../../../src/store/store.ts';
 import type { Mutant } from './world.ts';
 
-/** Puts another method in the place of one, which it may still call. */
 function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, made: (original: Of[Name]) => Of[Name]) {
   const original = of[name];
   of[name] = made(original);
@@ -27,12 +26,11 @@ function passing(store: Store, over: Partial<Store>): Store {
   };
 }
 
-/** Columns of a row as it is written. */
 const COLUMNS = ['name', 'state', 'decision', 'earlier', 'losses', 'time'];
 const isRow = ({ statement }: Write): boolean => statement.sql.startsWith('INSERT INTO idempotency');
 const cellOf = (write: Write, column: string): SqlValue => write.params[COLUMNS.indexOf(column)] ?? null;
 
-/** A store that writes rows otherwise, or not at all. */
+/** A store that changes or drops rows when it writes them. */
 const writing = (rewrite: (write: Write) => Write | null) => (store: Store) =>
   passing(store, {
     commit: (writes) => store.commit(writes.flatMap((write) => (isRow(write) ? (rewrite(write) ?? []) : write))),
@@ -44,10 +42,12 @@ const setting = (column: string, value: SqlValue, where: (write: Write) => boole
     return { ...write, params: write.params.map((old, at) => (at === COLUMNS.indexOf(column) ? value : old)) };
   });
 
-/** A store that reads rows otherwise than they are. */
-const reading = (reread: (row: Row) => Partial<Row>) => (store: Store) => {
+/** A store that changes rows when it reads them. */
+const reading = (reread: (row: AnswerRow) => Partial<AnswerRow>) => (store: Store) => {
   const query: Store['query'] = async <Found>(...asked: Parameters<Store['query']>) =>
-    (await store.query<Found & Row>(...asked)).map((row) => ('verifier' in row ? { ...row, ...reread(row) } : row));
+    (await store.query<Found & AnswerRow>(...asked)).map((row) =>
+      'verifier' in row ? { ...row, ...reread(row) } : row,
+    );
   return passing(store, { query });
 };
 
@@ -57,7 +57,7 @@ const givingBack = (giveBack: (options: IdempotencyOptions) => IdempotencyOption
 
 export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'a crash’s charge is not given back, so that one request is charged twice': givingBack(() => async () => 0),
-  'what was given back is not told': givingBack((options) => async (id, note) => {
+  'a refund is not reported': givingBack((options) => async (id, note) => {
     await options.giveBack(id, note);
     return 0;
   }),
@@ -68,13 +68,13 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'bodies are not compared': {
     claim: (idempotency) => (ask) => idempotency.claim({ ...ask, body: Buffer.from('any') }),
   },
-  'what is kept can be had with another secret': {
+  'a stored answer opens with another secret': {
     claim: (idempotency) => (ask) => idempotency.claim({ ...ask, secret: 'any' }),
   },
   'the mark of a body is always the same': {
-    infect: () => patch(Seal.prototype, 'bodyMark', () => () => new Uint8Array(32)),
+    infect: () => patch(AnswerSeal.prototype, 'bodyMark', () => () => new Uint8Array(32)),
   },
-  'nothing says that a request runs before its money is set aside': {
+  'a request is not marked as running before its reservation': {
     wrap: writing((write) => (cellOf(write, 'state') === 'running' ? null : write)),
   },
   'an answer is not written': { wrap: writing((write) => (cellOf(write, 'state') === 'kept' ? null : write)) },
@@ -87,16 +87,16 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         },
       }),
   },
-  'a run that is repeated forgets the loss before it': { wrap: setting('earlier', null) },
+  'a repeated run forgets the earlier loss': { wrap: setting('earlier', null) },
   'losses are not counted': { wrap: setting('losses', 0) },
   'a loss is given back before its repeat is paid for': {
     wrap: reading(({ state, losses }) => (state === 'lost' && losses < LOSSES_MAX ? { state: 'running' } : {})),
   },
-  'what a crash has lost is given back only when its repeat is paid for': {
+  'a crashed charge is given back only when its repeat is paid for': {
     wrap: reading(({ state }) => (state === 'running' ? { state: 'lost' } : {})),
   },
-  'answers are kept for ever': { wrap: reading(() => ({ time: Number.MAX_SAFE_INTEGER })) },
-  'answers are kept for an hour less': { wrap: reading(({ time }) => ({ time: time - 3_600_000 })) },
+  'answers are stored forever': { wrap: reading(() => ({ time: Number.MAX_SAFE_INTEGER })) },
+  'answers are stored for an hour less': { wrap: reading(({ time }) => ({ time: time - 3_600_000 })) },
   'pruning takes an hour too much': {
     wrap: (store) =>
       passing(store, {
@@ -114,16 +114,16 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'a failure that cost nothing is remembered as lost': {
     infect: () =>
-      patch(StoredTurn.prototype, 'drop', () => {
-        return function (this: StoredTurn) {
+      patch(StoredRun.prototype, 'drop', () => {
+        return function (this: StoredRun) {
           return this.lose();
         };
       }),
   },
   'an answer that is too large is forgotten with its charge': {
     infect: () =>
-      patch(StoredTurn.prototype, 'lose', () => {
-        return function (this: StoredTurn) {
+      patch(StoredRun.prototype, 'lose', () => {
+        return function (this: StoredRun) {
           return this.drop();
         };
       }),

@@ -1,40 +1,42 @@
 /**
- * What must become of one idempotency key of one API key, written apart from the code that does it. After a crash
- * several states may be: which of them it was shows later.
+ * The expected state of one idempotency key of one API key, written independently of the code. After a crash several
+ * states are possible; later answers narrow them down.
  */
 export interface State {
-  /** `orphan`: what ran when the process died. */
+  /** `orphan`: running when the process died. */
   readonly kind: 'none' | 'running' | 'orphan' | 'lost' | 'kept';
   readonly body: string;
   readonly secret: string;
   readonly losses: number;
-  /** When it became so, ms. */
+  /** The time of the last change, ms. */
   readonly time: number;
   readonly answer: string;
-  /** Charges that are given back by a repeat: of `orphan` before it is paid for, of `running` and `lost` as far as it is charged. */
+  /**
+   * Charges that a repeat gives back: those of `orphan` before it is paid for, those of `running` and `lost` up to its
+   * own charge.
+   */
   readonly owed: readonly number[];
-  /** What all its requests together were charged and not given back. */
+  /** The charges of all its requests, less what was given back. */
   readonly total: number;
 }
 
-export interface Asked {
+export interface Submission {
   readonly body: string;
   readonly secret: string;
 }
 
-/** What a caller is told. */
-export type Told =
+export type CallerAnswer =
   | { readonly kind: 'run' | 'in-flight' | 'reused' | 'unavailable' }
   | { readonly kind: 'replay'; readonly answer: string }
   | { readonly kind: 'paid' | 'refused'; readonly givenBack: number }
   | { readonly kind: 'ended' };
 
 export interface Next {
-  readonly told: Told;
+  readonly answer: CallerAnswer;
   readonly state: State;
 }
 
-/** How a request ends that was paid for. */
+/** The ways a paid request ends. */
 export type Ending =
   | { readonly how: 'answer'; readonly cost: number; readonly answer: string }
   | { readonly how: 'loss'; readonly cost: number }
@@ -51,27 +53,27 @@ function presentOf(state: State, now: number): State {
   return isTerminal && state.time <= now - DAY_MS ? { ...NONE, total: state.total } : state;
 }
 
-export function claimed(before: State, { body, secret }: Asked, now: number): Next {
+export function claimed(before: State, { body, secret }: Submission, now: number): Next {
   const state = presentOf(before, now);
-  const tell = (kind: 'in-flight' | 'reused' | 'unavailable'): Next => ({ told: { kind }, state });
+  const tell = (kind: 'in-flight' | 'reused' | 'unavailable'): Next => ({ answer: { kind }, state });
   if (state.kind === 'running') return tell(body === state.body ? 'in-flight' : 'reused');
   if (state.kind !== 'none') {
     if (secret !== state.secret) return tell('unavailable');
     if (body !== state.body) return tell('reused');
-    if (state.kind === 'kept') return { told: { kind: 'replay', answer: state.answer }, state };
+    if (state.kind === 'kept') return { answer: { kind: 'replay', answer: state.answer }, state };
     if (state.losses >= LOSSES_MAX) return tell('unavailable');
   }
   const run: State = { ...state, kind: 'running', body, secret, time: now, answer: '' };
   const given = state.kind === 'orphan' ? sum(state.owed) : 0;
   const owed = state.kind === 'lost' ? state.owed : [];
-  return { told: { kind: 'run' }, state: { ...run, owed, total: state.total - given } };
+  return { answer: { kind: 'run' }, state: { ...run, owed, total: state.total - given } };
 }
 
-/** The money was there, or not. `before` is what was there when the request came. */
+/** Reserves the money, or fails to. `before` is the state when the request came. */
 export function reserved(state: State, before: State, isPaid: boolean, now: number): Next {
   const given = before.kind === 'orphan' && presentOf(before, now).kind === 'orphan' ? sum(before.owed) : 0;
-  if (isPaid) return { told: { kind: 'paid', givenBack: given }, state };
-  return { told: { kind: 'refused', givenBack: given }, state: dropped(state, now) };
+  if (isPaid) return { answer: { kind: 'paid', givenBack: given }, state };
+  return { answer: { kind: 'refused', givenBack: given }, state: dropped(state, now) };
 }
 
 function dropped(state: State, now: number): State {
@@ -80,32 +82,32 @@ function dropped(state: State, now: number): State {
 }
 
 export function ended(state: State, ending: Ending, now: number): Next {
-  const told: Told = { kind: 'ended' };
-  if (ending.how === 'free') return { told, state: dropped(state, now) };
+  const answer: CallerAnswer = { kind: 'ended' };
+  if (ending.how === 'free') return { answer: answer, state: dropped(state, now) };
   const charged = {
     ...state,
     time: now,
     owed: [ending.cost],
     total: state.total + ending.cost - givenFor(state, ending.cost),
   };
-  if (ending.how === 'loss') return { told, state: { ...charged, kind: 'lost', losses: state.losses + 1 } };
-  return { told, state: { ...charged, kind: 'kept', answer: ending.answer } };
+  if (ending.how === 'loss') return { answer: answer, state: { ...charged, kind: 'lost', losses: state.losses + 1 } };
+  return { answer: answer, state: { ...charged, kind: 'kept', answer: ending.answer } };
 }
 
-/** Never more than the repeat is charged: what was lost may have been read. */
+/** Never more than the repeat is charged: the lost answer may have been read. */
 const givenFor = ({ owed }: State, cost: number): number => Math.min(sum(owed), cost);
 
-/** The process died while it stood so. A request that ran is charged so much by rule. */
+/** The process died in this state. `byRule` is the charge of a running request. */
 export function crashed(state: State, byRule: number): State {
   if (state.kind !== 'running') return state;
   return { ...state, kind: 'orphan', owed: [byRule, ...state.owed], total: state.total + byRule };
 }
 
-/** What may be when it died while a request came in. */
-export function crashedAsking(before: State, asked: Asked, byRule: number, now: number): State[] {
+/** The possible states after a death while a request came in. */
+export function crashedAsking(before: State, submission: Submission, byRule: number, now: number): State[] {
   const was = presentOf(before, now);
-  const { told, state: run } = claimed(was, asked, now);
-  if (told.kind !== 'run') return [crashed(was, byRule)];
+  const { answer, state: run } = claimed(was, submission, now);
+  if (answer.kind !== 'run') return [crashed(was, byRule)];
   const all: State[] = [was];
   // Some of the orphans' charges may be given back already.
   if (was.kind === 'orphan') {
@@ -114,12 +116,12 @@ export function crashedAsking(before: State, asked: Asked, byRule: number, now: 
       all.push({ ...was, owed: was.owed.map((one, i) => (i <= at ? 0 : one)), total: was.total - given });
     });
   }
-  // Written down, then money set aside; or refused and forgotten.
+  // Written and then reserved, or refused and dropped.
   all.push(crashed(run, 0), crashed(run, byRule), dropped(run, now));
   return all;
 }
 
-/** What may be when it died while a request ended. */
+/** The possible states after a death while a request ended. */
 export function crashedEnding(state: State, ending: Ending, byRule: number, now: number): State[] {
   const cost = ending.how === 'free' ? 0 : ending.cost;
   const given = givenFor(state, cost);

@@ -4,9 +4,9 @@ import {
   type Idempotency,
   type IdempotencyOptions,
   openIdempotency,
-} from '../../../../src/access/idempotency/state.ts';
+} from '../../../../src/access/idempotency/idempotency.ts';
+import type { IdempotentRun } from '../../../../src/access/idempotency/run.ts';
 import { idempotencyMigrations } from '../../../../src/access/idempotency/table.ts';
-import type { Turn } from '../../../../src/access/idempotency/turn.ts';
 import { createIds } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
 import type { Hold } from '../../../../src/ledger/hold.ts';
@@ -17,7 +17,7 @@ import { isShortage } from '../../../../src/ledger/standing.ts';
 import { openReader, openSqlite } from '../../../../src/store/sqlite.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
-import { type Left, MortalStore } from './mortal-store.ts';
+import { type DiskRemains, MortalStore } from './mortal-store.ts';
 import * as reference from './reference.ts';
 
 export type Step =
@@ -36,11 +36,10 @@ export type Step =
       readonly cost: number;
     }
   | { readonly do: 'crash' }
-  | { readonly do: 'arm'; readonly commits: number; readonly left: Left }
+  | { readonly do: 'arm'; readonly commits: number; readonly left: DiskRemains }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'prune' };
 
-/** One fault put into what is tested. */
 export interface Mutant {
   readonly infect?: () => () => void;
   readonly wrap?: (store: Store) => Store;
@@ -48,7 +47,7 @@ export interface Mutant {
   readonly claim?: (idempotency: Idempotency) => Idempotency['claim'];
 }
 
-/** What every request sets aside, microcredits; a key may spend less than two of them in a window. */
+/** The reservation of every request, microcredits. A key may spend less than two of them in a window. */
 const RESERVED = 1_000;
 const LIMIT = 1_800;
 const TOO_LARGE = 'x'.repeat(1_048_577);
@@ -56,7 +55,7 @@ const USERS = ['ada', 'bob'];
 
 interface Running {
   readonly name: string;
-  readonly turn: Turn;
+  readonly run: IdempotentRun;
   readonly hold: Hold;
 }
 
@@ -64,7 +63,7 @@ const CHARGES = `SELECT coalesce(sum(amount), 0) AS total FROM (
   SELECT amount FROM journal WHERE kind IN ('post', 'settle', 'expire', 'correct') AND reservation IN (SELECT value FROM json_each(?1))
   UNION ALL SELECT amount FROM adjustments WHERE adopted = 0 AND reservation IN (SELECT value FROM json_each(?1)))`;
 
-/** The real thing on a real database with a clock of its own, beside the reference. */
+/** The real code on a real database with a clock of its own, beside the reference. */
 export class World {
   readonly #file: string;
   readonly #rule: 'charge' | 'release';
@@ -77,7 +76,6 @@ export class World {
   #store!: MortalStore;
   #ledger!: Ledger;
   #idempotency!: Idempotency;
-  /** What the steps came to. */
   readonly counts = new Map<string, number>();
 
   private constructor(file: string, rule: 'charge' | 'release', mutant: Mutant) {
@@ -130,9 +128,9 @@ export class World {
         );
       case 'ask': {
         const name = `${USERS[step.user]} ${step.key}`;
-        const asked = { body: `body ${step.body}`, secret: `secret ${step.user} ${step.secret}` };
-        const may = (state: reference.State) => reference.crashedAsking(state, asked, this.#byRule, this.#now);
-        return this.#alive(name, may, () => this.#ask(name, asked, step));
+        const submission = { body: `body ${step.body}`, secret: `secret ${step.user} ${step.secret}` };
+        const may = (state: reference.State) => reference.crashedAsking(state, submission, this.#byRule, this.#now);
+        return this.#alive(name, may, () => this.#ask(name, submission, step));
       }
       case 'end': {
         const [running] = this.#running.splice(step.which % Math.max(1, this.#running.length), 1);
@@ -151,7 +149,7 @@ export class World {
     }
   }
 
-  /** Ends all that runs, and looks at the books. */
+  /** Ends all running requests and audits the books. */
   async finish(): Promise<void> {
     this.#store.liveOn();
     while (this.#running.length > 0) await this.step({ do: 'end', which: 0, how: 'answer', cost: 10 });
@@ -165,14 +163,13 @@ export class World {
     await this.#store.close();
   }
 
-  /** Lets go of everything, whatever state it is in. */
   async close(): Promise<void> {
     this.#store.die();
     void this.#ledger.close();
     await this.#store.close().catch(() => {});
   }
 
-  /** Does something, unless the process dies meanwhile; then `may` tells what is possible for the key in question. */
+  /** Runs an action. If the process dies meanwhile, `may` returns the possible states of the key. */
   async #alive(
     name: string | null,
     may: (state: reference.State) => reference.State[],
@@ -186,7 +183,7 @@ export class World {
 
   async #restart(name: string | null, statesAfter: () => reference.State[]): Promise<void> {
     this.#count('crashes');
-    // Clears its timers; nothing of it is heard any more.
+    // Clears its timers; the promise is ignored.
     void this.#ledger.close();
     await this.#store.close();
     this.#running = [];
@@ -201,68 +198,70 @@ export class World {
 
   async #ask(
     name: string,
-    { body, secret }: reference.Asked,
+    { body, secret }: reference.Submission,
     { user, key, times }: Step & { do: 'ask' },
   ): Promise<void> {
     const claim = this.#mutant.claim?.(this.#idempotency) ?? ((ask) => this.#idempotency.claim(ask));
     const before = this.#statesOf(name);
     const ask = { keyId: USERS[user]!, secret, idempotencyKey: `key ${key}`, body: Buffer.from(body) };
     const claims = await Promise.all(Array.from({ length: times }, () => claim(ask)));
-    // Whoever was let in was first.
+    // The admitted one was first.
     claims.sort((a, b) => Number(b.kind === 'run') - Number(a.kind === 'run'));
     for (const one of claims)
       this.#observe(name, (state) => reference.claimed(state, { body, secret }, this.#now), toldBy(one));
     const [first] = claims;
     if (first?.kind !== 'run') return;
-    const { turn } = first;
+    const { run } = first;
     const id = this.#nextId();
     this.#decisionsOf(name).push(id);
-    const begun = turn.begin(id);
+    const begun = run.begin(id);
     const reserved = await this.#ledger.reserve(order(RESERVED, { id, caller: caller(USERS[user]) }));
     await begun;
     const isPaid = !isShortage(reserved);
     if (isPaid) {
-      this.#running.push({ name, turn, hold: reserved });
-    } else await turn.drop();
-    const told: reference.Told = { kind: isPaid ? 'paid' : 'refused', givenBack: turn.givenBack };
+      this.#running.push({ name, run, hold: reserved });
+    } else await run.drop();
+    const answer: reference.CallerAnswer = { kind: isPaid ? 'paid' : 'refused', givenBack: run.givenBack };
     const next = before.flatMap((was) => {
-      const { told: due, state: run } = reference.claimed(was, { body, secret }, this.#now);
+      const { answer: due, state: run } = reference.claimed(was, { body, secret }, this.#now);
       return due.kind === 'run' ? [reference.reserved(run, was, isPaid, this.#now)] : [];
     });
-    this.#settle(name, next, told);
+    this.#settle(name, next, answer);
   }
 
   async #end(
-    { name, turn, hold }: Running,
+    { name, run, hold }: Running,
     how: (Step & { do: 'end' })['how'],
     cost: number,
     answer: string,
     ending: reference.Ending,
   ): Promise<void> {
     hold.settle(how === 'free' ? null : line(cost), () => []);
-    if (how === 'free') await turn.drop();
-    else if (how === 'cut') await turn.lose();
-    else await turn.keep({ status: 200, headers: {}, frame: '', body: how === 'large' ? TOO_LARGE : answer });
+    if (how === 'free') await run.drop();
+    else if (how === 'cut') await run.lose();
+    else await run.keep({ status: 200, headers: {}, frame: '', body: how === 'large' ? TOO_LARGE : answer });
     this.#observe(name, (state) => reference.ended(state, ending, this.#now), { kind: 'ended' });
   }
 
-  #observe(name: string, due: (state: reference.State) => reference.Next, told: reference.Told): void {
-    this.#settle(name, this.#statesOf(name).map(due), told);
+  #observe(name: string, due: (state: reference.State) => reference.Next, answer: reference.CallerAnswer): void {
+    this.#settle(name, this.#statesOf(name).map(due), answer);
   }
 
-  /** Leaves the states under which this is what is told. */
-  #settle(name: string, next: readonly reference.Next[], told: reference.Told): void {
-    this.#count(told.kind);
-    const fitting = next.filter((one) => Bun.deepEquals(one.told, told)).map(({ state }) => state);
+  /** Keeps only the states that allow this answer. */
+  #settle(name: string, next: readonly reference.Next[], answer: reference.CallerAnswer): void {
+    this.#count(answer.kind);
+    const fitting = next.filter((one) => Bun.deepEquals(one.answer, answer)).map(({ state }) => state);
     if (fitting.length === 0) {
-      throw new Error(`${name} was told ${JSON.stringify(told)}, not ${JSON.stringify(next.map((one) => one.told))}`);
+      throw new Error(
+        `${name} was answer ${JSON.stringify(answer)}, not ${JSON.stringify(next.map((one) => one.answer))}`,
+      );
     }
     this.#states.set(name, fitting);
   }
 
-  /** What the ledger says that its requests cost, all together. */
+  /** The ledger's total for the key's requests. */
   async #checkTotal(name: string): Promise<void> {
-    // Nothing is flushed before: whoever was told something may rely on it.
+    // Nothing is flushed first: a caller may rely on every answer.
     const [row] = await this.#store.query<{ total: number }>({ sql: CHARGES }, [
       JSON.stringify(this.#decisionsOf(name)),
     ]);
@@ -297,6 +296,6 @@ export class World {
   }
 }
 
-function toldBy(claim: Claim): reference.Told {
+function toldBy(claim: Claim): reference.CallerAnswer {
   return claim.kind === 'replay' ? { kind: 'replay', answer: claim.answer.body } : { kind: claim.kind };
 }

@@ -1,0 +1,104 @@
+import type { Block } from './cache.ts';
+import { isThought } from './state.ts';
+
+export interface MessageTurn {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: readonly Block[];
+}
+
+/**
+ * Builds the API's turns: alternating user and assistant, tool results first, and a system message only after a user's
+ * turn. Later messages never change earlier turns: the API caches and checks by prefix.
+ */
+export class MessagesBuilder {
+  readonly #inline: boolean;
+  readonly #turns: MessageTurn[] = [];
+  /** The content of the assistant's current turn. */
+  #answer: Block[] | null = null;
+  readonly #system: Block[] = [];
+  /** The content of the user's current turn. */
+  #results: Block[] = [];
+  #userBlocks: Block[] = [];
+  #instructions: Block[] = [];
+  /** Calls of the last answer that await results, and the path of the message of each. */
+  readonly #open = new Map<unknown, string>();
+  #unanswered: string | null = null;
+
+  /** @param inline the model accepts system messages within a conversation */
+  constructor(inline: boolean) {
+    this.#inline = inline;
+  }
+
+  instruct(blocks: readonly Block[]): void {
+    const isFirst = this.#turns.length === 0 && this.#results.length === 0 && this.#userBlocks.length === 0;
+    (isFirst ? this.#system : this.#instructions).push(...blocks);
+  }
+
+  say(blocks: readonly Block[]): void {
+    this.#userBlocks.push(...blocks);
+  }
+
+  /** Whether this call awaits its result. */
+  awaits(call: string | undefined): boolean {
+    return this.#open.has(call);
+  }
+
+  result(block: Block): void {
+    this.#open.delete(block.tool_use_id);
+    this.#results.push(block);
+  }
+
+  /** @param path the message's path */
+  answer(content: readonly Block[], path: string): void {
+    if (content.length === 0) return;
+    this.#endUser();
+    // An answer with thoughts to instructions alone got them as a user's turn, and must get them so again.
+    if (this.#turns.length === 0 && this.#system.length > 0 && content.some(isThought)) this.#endInstructions();
+    for (const { type, id } of content) if (type === 'tool_use') this.#open.set(id, path);
+    if (!this.#answer) {
+      this.#answer = [];
+      this.#turns.push({ role: 'assistant', content: this.#answer });
+    }
+    for (const block of content) this.#answer.push(block);
+  }
+
+  /** Returns the prompt, and the first message with a call without a result, which the API refuses. */
+  end(): {
+    readonly system: readonly Block[];
+    readonly turns: readonly MessageTurn[];
+    readonly unanswered: string | null;
+  } {
+    this.#endUser();
+    this.#endCalls();
+    if (this.#turns.length === 0) this.#endInstructions();
+    return { system: this.#system, turns: this.#turns, unanswered: this.#unanswered };
+  }
+
+  /** Turns a conversation of instructions alone into a user's turn. */
+  #endInstructions(): void {
+    this.#turns.push({ role: 'user', content: this.#system.splice(0) });
+  }
+
+  #endCalls(): void {
+    const [path = null] = this.#open.values();
+    this.#unanswered ??= path;
+    this.#open.clear();
+  }
+
+  #endUser(): void {
+    const content = [...this.#results, ...this.#userBlocks];
+    const instructions = this.#instructions;
+    this.#results = [];
+    this.#userBlocks = [];
+    this.#instructions = [];
+    if (content.length + instructions.length > 0) {
+      this.#endCalls();
+      this.#answer = null;
+    }
+    if (content.length > 0) this.#turns.push({ role: 'user', content });
+    if (instructions.length === 0) return;
+    if (content.length === 0) this.#turns.push({ role: 'user', content: instructions });
+    else if (this.#inline) this.#turns.push({ role: 'system', content: instructions });
+    else this.#system.push(...instructions);
+  }
+}

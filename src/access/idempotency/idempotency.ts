@@ -1,0 +1,166 @@
+import type { Microcredits } from '../../core/credits.ts';
+import { isWallet } from '../../core/wallet.ts';
+import type { Store } from '../../store/store.ts';
+import { decodeAnswer, type StoredAnswer } from './answer.ts';
+import { AnswerSeal, isSame, requestNameOf } from './crypto.ts';
+import { type IdempotentRun, StoredRun } from './run.ts';
+import { type AnswerRow, COUNT_OLD, deleteOld, SELECT_ROW } from './table.ts';
+
+/** How long answers and losses are stored, ms. */
+const RETENTION_MS = 86_400_000;
+/** After so many losses without a crash the last charge stands: too large answers must not be free. */
+export const LOSSES_MAX = 3;
+/** Rows deleted in one transaction. Each may have a mebibyte. */
+const PRUNE_BATCH = 100;
+/** Shown in the journal. */
+const NOTE = 'its answer was lost, and the request repeated';
+
+export interface IdempotencyOptions {
+  readonly store: Store;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Durably gives back the rest of a charge, at most the charge of `instead`. A second call gives nothing. */
+  giveBack(decision: number, note: string, instead?: number): Promise<Microcredits>;
+}
+
+export interface KeyedRequest {
+  readonly keyId: string;
+  /** Of the API key, as it was sent. */
+  readonly secret: string;
+  readonly idempotencyKey: string;
+  /** SHA-256 of the body. */
+  readonly body: Uint8Array;
+}
+
+/** Why a request neither runs nor gets an answer. `unavailable`: it was charged, and its answer cannot be read. */
+export type ClaimRefusal =
+  | { readonly kind: 'in-flight' }
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'unavailable'; readonly decision: number };
+
+export type Claim =
+  | { readonly kind: 'run'; readonly run: IdempotentRun }
+  | { readonly kind: 'replay'; readonly answer: StoredAnswer; readonly decision: number }
+  | ClaimRefusal;
+
+export interface Idempotency {
+  /** @throws StoreError when the row cannot be read or a charge not be given back. */
+  claim(request: KeyedRequest): Promise<Claim>;
+  /** Deletes rows that are older than a day, in batches. Returns their number. */
+  prune(): Promise<number>;
+  /** Resolves once no request runs. */
+  idle(): Promise<void>;
+}
+
+/**
+ * Running requests are in memory, all others in the table, which is read each time. A `running` row that is not in
+ * memory was left by a process that has ended, so a start needs no repair.
+ */
+export function openIdempotency(options: IdempotencyOptions): Idempotency {
+  return new StoredIdempotency(options);
+}
+
+const IN_FLIGHT: Claim = { kind: 'in-flight' };
+const REUSED: Claim = { kind: 'reused' };
+
+class StoredIdempotency implements Idempotency {
+  readonly #options: IdempotencyOptions;
+  /** Running requests: name → SHA-256 of the body. */
+  readonly #running = new Map<string, Uint8Array>();
+  /** Counts the runs that have ended: a row read before such an end is read again. */
+  #ends = 0;
+  #waiters: (() => void)[] = [];
+
+  constructor(options: IdempotencyOptions) {
+    this.#options = options;
+  }
+
+  async claim(request: KeyedRequest): Promise<Claim> {
+    const bytes = requestNameOf(request.keyId, request.idempotencyKey);
+    const name = Buffer.from(bytes).toString('base64');
+    for (;;) {
+      const running = this.#running.get(name);
+      // Another body is an error already: waiting would not help.
+      if (running) return isSame(running, request.body) ? IN_FLIGHT : REUSED;
+      const ends = this.#ends;
+      const row = await this.#find(bytes);
+      if (this.#ends !== ends || this.#running.has(name)) continue;
+      const claim = row && claimOf(row, new AnswerSeal(request.secret, row.salt), request.body);
+      if (claim) return claim;
+      this.#running.set(name, request.body);
+      return this.#run(bytes, request, row, () => this.#release(name));
+    }
+  }
+
+  async prune(): Promise<number> {
+    const { store, now } = this.#options;
+    const until = now() - RETENTION_MS;
+    for (let deleted = 0; ; ) {
+      const [found] = await store.query<{ n: number }>(COUNT_OLD, [until, PRUNE_BATCH]);
+      if (!found || found.n === 0) return deleted;
+      await store.commit([deleteOld(until, PRUNE_BATCH)]);
+      deleted += found.n;
+    }
+  }
+
+  idle(): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  /** Returns null for an expired row, too. */
+  async #find(name: Uint8Array): Promise<AnswerRow | null> {
+    const [row] = await this.#options.store.query<AnswerRow>(SELECT_ROW, [name]);
+    return row && row.time > this.#options.now() - RETENTION_MS ? row : null;
+  }
+
+  /**
+   * Opens a run. The charge of a crashed run is given back at once, so that it does not block the new reservation.
+   * After any other loss the caller may have had the answer, so at most the repeat's charge is given back.
+   */
+  async #run(name: Uint8Array, request: KeyedRequest, lost: AnswerRow | null, release: () => void): Promise<Claim> {
+    const { store, now, giveBack } = this.#options;
+    const { keyId, secret, body } = request;
+    const orphans = lost?.state === 'running' ? [lost.decision, lost.earlier].filter((id) => id !== null) : [];
+    try {
+      let givenBack = 0;
+      for (const orphan of orphans) givenBack += await giveBack(orphan, NOTE);
+      const run = new StoredRun({
+        store,
+        now,
+        name,
+        secret,
+        body,
+        owed: lost?.state === 'lost' ? lost.decision : null,
+        losses: lost?.losses ?? 0,
+        // Wallets are free to make: each could get three large answers for the price of one.
+        tooLargeCounts: isWallet(keyId) ? LOSSES_MAX : 1,
+        givenBack,
+        giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
+        release,
+      });
+      return { kind: 'run', run };
+    } catch (cause) {
+      release();
+      throw cause;
+    }
+  }
+
+  #release(name: string): void {
+    this.#running.delete(name);
+    this.#ends++;
+    if (this.#running.size === 0) for (const resolve of this.#waiters.splice(0)) resolve();
+  }
+}
+
+/** Returns the claim that a row allows; null when the request may run. */
+function claimOf(row: AnswerRow, seal: AnswerSeal, bodyHash: Uint8Array): Claim | null {
+  const { state, verifier, body, decision, answer, losses } = row;
+  // Sent with another secret: neither body nor answer can be read.
+  if (!isSame(seal.verifier, verifier)) return { kind: 'unavailable', decision };
+  if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;
+  if (state !== 'kept') return losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };
+  const text = answer && seal.open(answer, String(decision));
+  const stored = text && decodeAnswer(text);
+  return stored ? { kind: 'replay', answer: stored, decision } : { kind: 'unavailable', decision };
+}

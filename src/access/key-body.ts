@@ -1,0 +1,82 @@
+import type { BudgetUse } from '../core/caller.ts';
+import { iso } from '../core/clock.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import { keyStateOf } from './key-entry.ts';
+import type { KeyInfo } from './key-table.ts';
+import { budgetBody, limitsBody } from './terms.ts';
+import type { TrailEntry } from './trail.ts';
+
+const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
+
+/** A key as the commands' `--json` and `/admin/keys` show it. Contains no secret. */
+export function keyBody(info: KeyInfo, now: number) {
+  const { overlapEndsAt } = info;
+  return {
+    id: info.id,
+    name: info.name,
+    state: keyStateOf(info, now),
+    scopes: info.scopes,
+    labels: info.labels,
+    models: info.models,
+    limits: limitsBody(info.limits ?? NO_LIMITS),
+    budgets: info.budgets.map(budgetBody),
+    wallets: info.wallets,
+    wallet: info.wallet,
+    created_at: iso(info.createdAt),
+    expires_at: isoOrNull(info.expiresAt),
+    revoked_at: isoOrNull(info.revokedAt),
+    last_used_at: isoOrNull(info.lastUsedAt),
+    rotated_at: isoOrNull(info.rotatedAt),
+    // After the overlap only one secret works.
+    overlap_ends_at: overlapEndsAt !== null && overlapEndsAt > now ? iso(overlapEndsAt) : null,
+  };
+}
+
+/** The terms of a new key, for the trail. */
+export function termsBody({ name, scopes, labels, models, limits, budgets, wallets, wallet, expiresAt }: KeyInfo) {
+  return {
+    name,
+    scopes,
+    labels,
+    models,
+    limits: limits && limitsBody(limits),
+    budgets: budgets.map(budgetBody),
+    wallets,
+    wallet,
+    expires_at: isoOrNull(expiresAt),
+  };
+}
+
+export interface BalanceUse {
+  /** Paid in or granted. */
+  readonly granted: Microcredits;
+  readonly spent: Microcredits;
+}
+
+/** The balance shown for a key. A wallet without a balance has 0: it is never billed afterwards. */
+export const visibleBalance = ({ wallet }: KeyInfo, balance: BalanceUse | null): BalanceUse | null =>
+  balance ?? (wallet === null ? null : { granted: 0, spent: 0 });
+
+/** A key with its spending; `balance` is null for a key without grants. */
+export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null) {
+  return {
+    ...keyBody(info, now),
+    budgets: uses.map(({ budget, spent, renewsAt }) => ({
+      ...budgetBody(budget),
+      spent_credits: toCredits(spent),
+      left_credits: toCredits(budget.limit - spent),
+      renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
+    })),
+    balance: balance && {
+      granted_credits: toCredits(balance.granted),
+      spent_credits: toCredits(balance.spent),
+      left_credits: toCredits(balance.granted - balance.spent),
+    },
+  };
+}
+
+export function trailBody({ time, actor, action, keyId, details, requestId }: TrailEntry) {
+  return { time: iso(time), actor, action, key_id: keyId, details, request_id: requestId };
+}
+
+const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));

@@ -1,0 +1,89 @@
+import { type Authorization, FacilitatorUnavailable } from './facilitator.ts';
+import { type Nodes, orUnavailable } from './nodes.ts';
+import { hex, TOKEN_ABI } from './token-abi.ts';
+
+/** The settlements of one wallet in one asset. */
+interface WalletInFlight {
+  /** Atomic units. */
+  underWay: bigint;
+  /** Settlements in progress or waiting. */
+  users: number;
+  /** Called when a settlement in progress ends. */
+  waiting: (() => void)[];
+}
+
+/**
+ * Sends nothing that a wallet cannot pay together with its settlements in progress. A wallet can sign for the same
+ * money many times, and each failed transaction costs us gas.
+ */
+export class BalanceGuard {
+  readonly #nodes: Nodes;
+  readonly #waitMs: number;
+  readonly #wallets = new Map<string, WalletInFlight>();
+
+  /** @param waitMs how long a settlement may wait for others of its wallet. */
+  constructor(nodes: Nodes, waitMs: number) {
+    this.#nodes = nodes;
+    this.#waitMs = waitMs;
+  }
+
+  /**
+   * Runs once the payer can pay for it together with the settlements in progress, or none is in progress. Then the
+   * chain decides. Throws FacilitatorUnavailable when that takes too long.
+   */
+  async within<T>(authorization: Authorization, run: () => Promise<T>): Promise<T> {
+    const { payer, requirements } = authorization;
+    const amount = BigInt(requirements.amount);
+    const name = `${requirements.asset} ${payer}`;
+    const wallet = this.#wallets.get(name) ?? { underWay: 0n, users: 0, waiting: [] };
+    this.#wallets.set(name, wallet);
+    wallet.users++;
+    try {
+      await this.#reserve(wallet, authorization, amount);
+      try {
+        return await run();
+      } finally {
+        wallet.underWay -= amount;
+        for (const wake of wallet.waiting.splice(0)) wake();
+      }
+    } finally {
+      wallet.users--;
+      if (wallet.users === 0) this.#wallets.delete(name);
+    }
+  }
+
+  async #reserve(wallet: WalletInFlight, authorization: Authorization, amount: bigint): Promise<void> {
+    const end = performance.now() + this.#waitMs;
+    while (wallet.underWay > 0n && (await this.#balance(authorization)) < wallet.underWay + amount) {
+      const left = end - performance.now();
+      if (left <= 0) throw new FacilitatorUnavailable('Other payments of the same wallet are still being settled.');
+      // The last may have ended while the node was asked.
+      if (wallet.underWay > 0n) await waitForEnd(wallet, left);
+    }
+    // Without a pause, before another settlement looks.
+    wallet.underWay += amount;
+  }
+
+  /** Treats an unknown balance as 0, so that settlements wait for each other. */
+  #balance({ payer, requirements }: Authorization): Promise<bigint> {
+    const { client } = this.#nodes;
+    const call = {
+      address: hex(requirements.asset),
+      abi: TOKEN_ABI,
+      functionName: 'balanceOf',
+      args: [hex(payer)],
+    } as const;
+    return orUnavailable(this.#nodes, client.readContract(call)).catch(() => 0n);
+  }
+}
+
+/** Resolves when a settlement in progress has ended, or after `ms`. */
+function waitForEnd(wallet: WalletInFlight, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    wallet.waiting.push(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

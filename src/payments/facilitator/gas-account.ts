@@ -1,0 +1,79 @@
+import type { Hex } from 'viem';
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import { walletOf } from '../../core/wallet.ts';
+import { registerSecrets } from '../../telemetry/secrets.ts';
+import type { NetworkHost } from './facilitator.ts';
+
+/** The public accounts of development chains, of the phrase ending in `junk`: what they own elsewhere is stolen. */
+const WELL_KNOWN = new Set([
+  '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
+  '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',
+  '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+  '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
+  '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65',
+  '0x9965507d1a55bcc2695c58ba16fb37d819b0a4dc',
+  '0x976ea74026e726554db657fa54763abd0c3a0aa9',
+  '0x14dc79964da2c08b23698b3d3cc7ca32193d9955',
+  '0x23618e81e3f5cdf7f54c3d65f7fbc0abf5b21e8f',
+  '0xa0ee7a142d267c1f36714e4a8f75612f20a79720',
+  '0xbcd4042de499d14e55001ccbb24a551f3b954096',
+  '0x71be63f3384f5fb98995898a86b02fb2426c5788',
+  '0xfabb0ac9d68b0b445fb7357272ff202c5651694a',
+  '0x1cbd3b2770909d4e10f157cabc84c7264073c9ec',
+  '0xdf3e18d64bc6a983f673ab319ccae4f1a57c7097',
+  '0xcd3b766ccdd6ae721141f452c550ca635964ce71',
+  '0x2546bcd3c84621e976d8185a91a922ae77ecec30',
+  '0xbda5747bfd65f08deb54cb465eb87d40e51b197e',
+  '0xdd2fd4581271e230360230f9337d5c0430bf44c0',
+  '0x8626f6940e2eb28930efb4cef49b2d1f2c9c1199',
+]);
+
+/** Reads a variable. Throws an Error of one sentence when it is not set. */
+export function variable(name: string, what: string, { env }: Pick<NetworkHost, 'env'>): string {
+  const value = env(name)?.trim() ?? '';
+  if (value === '') throw new Error(`The variable ${name}, which has to hold ${what}, is not set.`);
+  return value;
+}
+
+/** Returns the account that pays for transactions. Throws an Error of one sentence, without the variable's value. */
+export function gasAccount(
+  { id }: PaymentNetwork,
+  name: string,
+  urls: readonly string[],
+  host: Pick<NetworkHost, 'env'>,
+): PrivateKeyAccount {
+  const key = variable(name, `the gas key of the network ${id}`, host);
+  registerSecrets([key, key.replace(/^0x/i, '')]);
+  const account = accountOf(key);
+  if (account === null) {
+    throw new Error(`The variable ${name} does not hold a private key: that is 0x and 64 hexadecimal digits.`);
+  }
+  if (WELL_KNOWN.has(account.address.toLowerCase()) && !urls.every(isLoopback)) {
+    throw new Error(
+      `The variable ${name} holds a key that everybody knows, and the network ${id} is not one of this machine alone.`,
+    );
+  }
+  return account;
+}
+
+function accountOf(key: string): PrivateKeyAccount | null {
+  if (!/^0x[0-9a-fA-F]{64}$/.test(key)) return null;
+  try {
+    return privateKeyToAccount(key as Hex);
+  } catch {
+    // 0, and numbers beyond the curve's order.
+    return null;
+  }
+}
+
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** Throws an Error of one sentence for mixed case that is not the address's checksum: a digit may be wrong. */
+export function checkAddress(address: string, what: string): void {
+  if (walletOf(address) !== null) return;
+  throw new Error(`The address ${address} of ${what} is mistyped: the case of its letters is not its checksum.`);
+}

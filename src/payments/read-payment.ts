@@ -1,0 +1,163 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { SignalboxError } from '../core/errors.ts';
+import { decodePayment } from './codec.ts';
+import type { SignedPayment } from './payment.ts';
+import { PaymentRefused, type PaymentSubmission } from './payments.ts';
+import type { QuoteSeal, VerifiedQuote } from './seal.ts';
+
+const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' });
+const Uint = Type.String({ pattern: '^[0-9]{1,78}$' });
+
+/** The one accepted payload: an EIP-3009 authorization, signed with the wallet's own key. */
+const Eip3009Payload = Type.Object({
+  signature: Type.String({ pattern: '^0x[0-9a-fA-F]{130}$' }),
+  authorization: Type.Object({
+    from: Address,
+    to: Address,
+    value: Uint,
+    validAfter: Uint,
+    validBefore: Uint,
+    nonce: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
+  }),
+});
+type Eip3009Payload = Static<typeof Eip3009Payload>;
+const payloadForm = TypeCompiler.Compile(Eip3009Payload);
+
+const TRANSFER = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const;
+
+/** The clock skew allowed to a payer, s. A longer validity would delay the verdict that it failed. */
+const CLOCK_AHEAD_S = 86_400;
+
+/** Checks a payment at `now` (ms), cheapest checks first, without network access. Throws as `Payments.read`. */
+export async function readPayment(
+  { header, purpose, requestHash, wallet }: PaymentSubmission,
+  seal: QuoteSeal,
+  now: number,
+): Promise<SignedPayment> {
+  const { accepted, payload } = decodePayment(header);
+  const quote = seal.open(accepted);
+  if (!quote) throw new PaymentRefused('unknown_quote', 'The payment is for an offer that this gateway did not make.');
+  const { terms, requirements } = quote;
+  if (terms.purpose !== purpose || terms.requestHash !== requestHash) {
+    throw new PaymentRefused('other_request', 'The payment is for another request than this one.');
+  }
+  if (!payloadForm.Check(payload)) {
+    const message = 'Only an EIP-3009 authorization is taken, with a signature of 65 bytes by the key of the wallet.';
+    throw new PaymentRefused('unsupported_signature', message);
+  }
+  checkLowS(payload.signature);
+  const { authorization, signature } = normalize(payload);
+  const { from: payer, nonce } = authorization;
+  checkTerms(authorization, quote, now);
+  if (wallet !== null && wallet !== payer) {
+    const message = 'The payment is of another wallet than `agent_wallet` names.';
+    throw new SignalboxError('agent_wallet_mismatch', message, { param: 'agent_wallet' });
+  }
+  if ((await signerOf({ authorization, signature }, quote)) !== payer) {
+    throw new PaymentRefused('invalid_signature', 'The signature is not of the wallet that is to pay.');
+  }
+  return {
+    payload: { x402Version: 2, accepted: requirements, payload: { signature, authorization } },
+    requirements,
+    payer,
+    nonce,
+    terms,
+    network: requirements.network,
+    amount: BigInt(requirements.amount),
+    validBefore: Number(authorization.validBefore),
+    secret: `${signature} ${requirements.extra.terms}`,
+  };
+}
+
+/** Throws PaymentRefused unless the authorization matches the quote. */
+function checkTerms(
+  { to, value, validAfter, validBefore }: Eip3009Payload['authorization'],
+  { requirements, terms }: VerifiedQuote,
+  now: number,
+): void {
+  if (to !== requirements.payTo.toLowerCase() || value !== requirements.amount) {
+    throw new PaymentRefused('other_terms', 'The authorization has another payee or amount than the offer.');
+  }
+  if (BigInt(validAfter) * 1_000n > BigInt(now)) {
+    throw new PaymentRefused('not_yet_valid', 'The authorization is not valid yet.');
+  }
+  const latest = Math.ceil(terms.expiresAt / 1_000) + requirements.maxTimeoutSeconds + CLOCK_AHEAD_S;
+  if (BigInt(validBefore) > BigInt(latest)) {
+    const message = 'The authorization is valid for much longer than `maxTimeoutSeconds` of the offer.';
+    throw new PaymentRefused('valid_too_long', message);
+  }
+}
+
+/** Half the order of the curve. Above it, `s` is a second form of the same signature, which anybody can compute. */
+const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/** Tokens refuse the second form, and answers are sealed with the signature as text. Throws PaymentRefused. */
+function checkLowS(signature: string): void {
+  if (BigInt(`0x${signature.slice(66, 130)}`) <= S_MAX) return;
+  const message = 'The `s` of the signature must be in the lower half of the order of its curve.';
+  throw new PaymentRefused('unsupported_signature', message);
+}
+
+/** Normalizes a payload, without other fields: some services refuse capitals that are not a checksum. */
+function normalize({ signature, authorization }: Eip3009Payload): Eip3009Payload {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  return {
+    // Some wallets count the last byte from 0, contracts from 27.
+    signature: hex(signature.replace(/0([01])$/, (_, bit) => (bit === '0' ? '1b' : '1c'))),
+    authorization: {
+      from: hex(from),
+      to: hex(to),
+      value: String(BigInt(value)),
+      validAfter: String(BigInt(validAfter)),
+      validBefore: String(BigInt(validBefore)),
+      nonce: hex(nonce),
+    },
+  };
+}
+
+/** Returns the signer in lower case; null for an invalid signature. */
+async function signerOf(
+  { authorization, signature }: Eip3009Payload,
+  { requirements }: VerifiedQuote,
+): Promise<string | null> {
+  // Large, so loaded with the first payment.
+  const { recoverTypedDataAddress } = await import('viem/utils');
+  const { network, asset, extra } = requirements;
+  try {
+    const signer = await recoverTypedDataAddress({
+      domain: {
+        name: extra.name,
+        version: extra.version,
+        chainId: Number(network.slice(network.indexOf(':') + 1)),
+        verifyingContract: hex(asset),
+      },
+      types: TRANSFER,
+      primaryType: 'TransferWithAuthorization',
+      message: {
+        from: hex(authorization.from),
+        to: hex(authorization.to),
+        value: BigInt(authorization.value),
+        validAfter: BigInt(authorization.validAfter),
+        validBefore: BigInt(authorization.validBefore),
+        nonce: hex(authorization.nonce),
+      },
+      signature: hex(signature),
+    });
+    return signer.toLowerCase();
+  } catch {
+    return null;
+  }
+}
+
+/** Takes a text whose form was checked. */
+const hex = (text: string): `0x${string}` => `0x${text.slice(2).toLowerCase()}`;

@@ -1,0 +1,80 @@
+import type { ProviderFailure } from '../../contract/parts.ts';
+import type { TrackedEndpoint } from './endpoint.ts';
+import type { AttemptReporter } from './types.ts';
+
+/** One running attempt, with the epochs of its beginning. Becomes the probe of each lockout that awaits one. */
+export class EndpointAttempt implements AttemptReporter {
+  readonly isRetry: boolean;
+  readonly isProbe: boolean;
+  readonly breakerTurn: number;
+  readonly keyTurn: number;
+  readonly providerTurn: number;
+  /** Updated when this attempt closes the breaker. */
+  breakerEpoch: number;
+  readonly keyEpoch: number;
+  readonly providerEpoch: number;
+  readonly coolDownEpoch: number;
+  hasAnswered = false;
+  /** A stream's TTFT, kept until its end shows whether the prompt was cached. */
+  #ttftMs: number | null = null;
+  readonly #endpoint: TrackedEndpoint;
+  #hasEnded = false;
+
+  constructor(endpoint: TrackedEndpoint, isRetry: boolean, now: number) {
+    const { breaker, key, provider, coolDown } = endpoint;
+    this.#endpoint = endpoint;
+    this.isRetry = isRetry;
+    this.breakerTurn = breaker.lock.probe(now);
+    this.keyTurn = key.probe(now);
+    this.providerTurn = provider.key.probe(now);
+    this.breakerEpoch = breaker.lock.epoch;
+    this.keyEpoch = key.epoch;
+    this.providerEpoch = provider.key.epoch;
+    this.coolDownEpoch = coolDown.epoch;
+    this.isProbe = this.breakerTurn !== 0 || this.keyTurn !== 0 || this.providerTurn !== 0;
+    // Others are blocked until the probe has a result.
+    if (this.isProbe) endpoint.hub.version++;
+  }
+
+  answered(ttftMs: number | null): void {
+    if (this.#hasEnded || this.hasAnswered) return;
+    this.#recordAnswer(this.#endpoint.hub.clock());
+    this.#ttftMs = ttftMs;
+  }
+
+  completed(outputTokens: number, outputMs: number, totalMs: number | null, isWarm = false): void {
+    if (this.#hasEnded) return;
+    const endpoint = this.#endpoint;
+    const now = endpoint.hub.clock();
+    if (!this.hasAnswered) this.#recordAnswer(now);
+    this.#end(isWarm, now);
+    endpoint.breaker.completed(this.breakerEpoch, now);
+    endpoint.speed.observeOutput(outputTokens, outputMs, totalMs, now);
+    endpoint.ended(this, 'ok', now);
+  }
+
+  failed(failure: ProviderFailure, blame: boolean): void {
+    if (this.#hasEnded) return;
+    const now = this.#endpoint.hub.clock();
+    this.#end(false, now);
+    this.#endpoint.failed(this, failure, blame, now);
+  }
+
+  dropped(): void {
+    if (this.#hasEnded) return;
+    const now = this.#endpoint.hub.clock();
+    this.#end(false, now);
+    this.#endpoint.ended(this, 'dropped', now);
+  }
+
+  /** An incomplete answer counts as cold: it did not report cached tokens. */
+  #end(isWarm: boolean, now: number): void {
+    this.#hasEnded = true;
+    if (this.#ttftMs !== null) this.#endpoint.speed.observeTtft(this.#ttftMs, isWarm, now);
+  }
+
+  #recordAnswer(now: number): void {
+    this.hasAnswered = true;
+    this.#endpoint.answered(this, now);
+  }
+}

@@ -1,0 +1,49 @@
+import { LearnedMedian, type MedianOptions } from './learned-median.ts';
+import { HALF_LIFE_MS } from './quantile.ts';
+
+/** The weight of the catalog's figure, in answers, by its source: a guess gives way sooner. */
+export const PRIOR_ANSWERS = { stated: 3, estimated: 1, neutral: 1 } as const;
+/** Shorter answers measure packets rather than a rate. */
+const TOKENS_MIN = 16;
+const OUTPUT_MS_MIN = 50;
+
+const OF_ENDPOINTS = { halfLifeMs: HALF_LIFE_MS, priorAnswers: PRIOR_ANSWERS.stated };
+const TTFT_MS: MedianOptions = { range: [1, 3_600_000], ...OF_ENDPOINTS };
+const RATE: MedianOptions = { range: [0.1, 100_000], ...OF_ENDPOINTS };
+
+/** The measured speed of an endpoint. Ignores absurd values (0, negative, NaN, infinite). */
+export class EndpointSpeed {
+  readonly ttft = new LearnedMedian(TTFT_MS);
+  /** TTFT with most of the prompt in the provider's cache. */
+  readonly warmTtft = new LearnedMedian(TTFT_MS);
+  readonly rate = new LearnedMedian(RATE);
+  /** TTFT in the catalog of the latest snapshot that names the endpoint, ms. */
+  assumedTtftMs = Number.NaN;
+
+  observeTtft(ms: number, isWarm: boolean, now: number): void {
+    if (ms > 0 && ms <= TTFT_MS.range[1]) (isWarm ? this.warmTtft : this.ttft).observe(ms, now);
+  }
+
+  /** Times in ms. @param totalMs the time of an unstreamed answer; null for a stream */
+  observeOutput(tokens: number, outputMs: number, totalMs: number | null, now: number): void {
+    const ms = totalMs === null ? outputMs : this.#outputOf(totalMs);
+    if (!(tokens >= TOKENS_MIN && ms >= OUTPUT_MS_MIN)) return;
+    const rate = (tokens * 1_000) / ms;
+    const [lowest, highest] = RATE.range;
+    if (rate >= lowest && rate <= highest) this.rate.observe(rate, now);
+  }
+
+  publish(now: number): boolean {
+    const ttft = this.ttft.publish(now);
+    const warmTtft = this.warmTtft.publish(now);
+    const rate = this.rate.publish(now);
+    return ttft || warmTtft || rate;
+  }
+
+  /** The output's share of an answer's time. NaN when the first token may have taken most of it. */
+  #outputOf(totalMs: number): number {
+    const ttftMs = this.ttft.blendedWith(this.assumedTtftMs);
+    const rest = totalMs - ttftMs;
+    return rest >= ttftMs ? rest : Number.NaN;
+  }
+}

@@ -1,0 +1,276 @@
+import { expect } from 'bun:test';
+import { parseId } from '../../src/core/id.ts';
+import { type Entry, read } from '../money/books.ts';
+import { type Answer, waitFor } from '../support/answers.ts';
+import { CONTRACT, expectError } from '../support/error-contract.ts';
+import { UPSTREAM_KEY } from '../support/policies.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+import { deadlinesOf, isTakenOver } from './faults.ts';
+import { TOOL } from './faults-content.ts';
+import { type FailureKind, isRepeatable, type Outcome } from './outcome.ts';
+import { JUNK, TEXT, USAGE, WORDS } from './sample-texts.ts';
+import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
+
+/** A complete response at its caller. */
+export interface CallerResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+  /** From the request to the last byte. */
+  readonly ms: number;
+}
+
+/** Sends the case's request and reads the whole answer. */
+export async function ask(
+  box: Signalbox,
+  { asks, form, fault, seen }: Case,
+  more: object = {},
+): Promise<CallerResponse> {
+  const since = performance.now();
+  const response = await box.post('/v1/chat/completions', {
+    model: asks,
+    messages: [{ role: 'user', content: 'Say hello.' }],
+    max_tokens: CAP,
+    stream: form === 'SSE',
+    ...fault.ask,
+    ...more,
+  });
+  let body = '';
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body ?? []) {
+    body += decoder.decode(bytes, { stream: true });
+    seen.resolve();
+  }
+  return { status: response.status, headers: response.headers, body, ms: performance.now() - since };
+}
+
+/** Expected tokens of the prompt: 3 of its 10 letters, 4 of its frame. */
+const PROMPT = 8;
+/** The requested output cap, tokens. */
+const CAP = 20;
+/** Microcredits, by the prices of the test policy. */
+const costOf = (input: number, output: number): number => 1_000 * input + 4_000 * output;
+export const REPORTED = costOf(USAGE.prompt, USAGE.output);
+const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tokens);
+
+/** Failures that another attempt at the same endpoint cannot resolve, or not in time. */
+const FINAL: ReadonlySet<FailureKind> = new Set(['auth', 'rejected', 'context', 'not_found', 'timeout']);
+
+/** Upstream details that no caller may see. */
+const SECRETS = [JUNK, 'chatcmpl-fake', 'fp_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
+
+/** Checks an answer to a fault: for its caller, in its record and in the books. */
+export async function judge(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
+  const { fault, setting, outcome, id } = one;
+  const text = `${JSON.stringify([...response.headers])} ${response.body}`;
+  expect([...SECRETS, `${id}-upstream`, '<'].filter((junk) => text.includes(junk))).toEqual([]);
+  expect(response.headers.get('x-request-id')).toStartWith('req_');
+  // Never later than the deadline and a second; tested at four times that.
+  expect(response.ms).toBeLessThan(4 * (deadlinesOf(fault).totalMs + 1_000));
+  const took = isTakenOver(outcome, setting);
+  if (took) expectAnswer(one, response, HEALTHY_TEXT);
+  else if (outcome.ends === 'answered') expectAnswer(one, response, fault.text ?? TEXT);
+  else if (outcome.ends === 'failed') await expectFailure(one, outcome, response);
+  else expectCut(outcome, response);
+  const total = await expectBooks(box, one, response);
+  expectPrice(response, total);
+  await expectRecord(box, one, response);
+}
+
+interface AnswerContent {
+  readonly text: string;
+  readonly tools: readonly { id?: string; name?: string; arguments: string }[];
+  readonly finishes: readonly string[];
+  readonly platform: Answer['platform'] | undefined;
+  readonly error: Answer['error'] | undefined;
+  readonly done: boolean;
+}
+
+/** Reads an answer in either form; checks invariants of every chunk. */
+function contentOf(response: CallerResponse): AnswerContent {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
+    return contentOfJson(JSON.parse(response.body));
+  const events = response.body.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
+  expect(events.filter((event) => !event.startsWith('data: '))).toEqual([]);
+  const done = events.at(-1) === 'data: [DONE]';
+  const chunks = (done ? events.slice(0, -1) : events).map((event): Answer => JSON.parse(event.slice('data: '.length)));
+  const last = chunks.at(-1);
+  const error = last?.error;
+  const good = error ? chunks.slice(0, -1) : chunks;
+  expect(new Set(good.map(({ id, created, model }) => `${id} ${created} ${model}`)).size).toBe(1);
+  expect(good[0]?.choices[0]?.delta.role).toBe('assistant');
+  const choices = good.flatMap((chunk) => chunk.choices);
+  const tools: { id?: string; name?: string; arguments: string }[] = [];
+  for (const call of choices.flatMap(({ delta }) => delta.tool_calls ?? [])) {
+    tools[call.index] ??= { id: call.id, name: call.function.name, arguments: '' };
+    tools[call.index]!.arguments += call.function.arguments;
+  }
+  return {
+    text: choices.map(({ delta }) => delta.content ?? '').join(''),
+    tools,
+    finishes: choices.flatMap(({ finish_reason }) => finish_reason ?? []),
+    platform: last?.platform,
+    error,
+    done,
+  };
+}
+
+function contentOfJson({ choices, platform, error }: Answer): AnswerContent {
+  const messages = choices.map(({ message }) => message);
+  return {
+    text: messages.map(({ content }) => content ?? '').join(''),
+    tools: messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => ({ id: call.id, ...call.function }))),
+    finishes: choices.flatMap(({ finish_reason }) => finish_reason ?? []),
+    platform,
+    error,
+    done: true,
+  };
+}
+
+/** A complete answer that reports its model and cost. */
+function expectAnswer(one: Case, response: CallerResponse, text: string): void {
+  const { fault, setting, outcome, id } = one;
+  const took = text === HEALTHY_TEXT;
+  const calls = fault.ask !== undefined && !took;
+  const answer = contentOf(response);
+  expect([response.status, answer.error]).toEqual([200, undefined]);
+  const model = took && setting === 'fallback' ? 'healthy' : id;
+  expect(answer).toMatchObject({ text: calls ? '' : text, finishes: [calls ? 'tool_calls' : 'stop'], done: true });
+  expect(answer.tools.map(({ name, arguments: text }) => ({ name, arguments: text }))).toEqual(calls ? [TOOL] : []);
+  expect(answer.tools.every((call) => call.id !== undefined && call.id !== '')).toBe(true);
+  expect(answer.platform).toMatchObject({ routed_model: model });
+  if (setting === 'fallback') expect(answer.platform?.route_reason.endsWith(':fallback')).toBe(took);
+  expect(response.headers.get('x-signalbox-model')).toBe(model);
+  const reported = took || (outcome.ends === 'answered' && outcome.charged === 'reported');
+  if (reported) expect(answer.platform?.estimated).toBe(false);
+  else if (/counted|completed/.test(outcome.charged)) expect(answer.platform?.estimated).toBe(true);
+}
+
+/** An error before the first byte, with its own status. */
+async function expectFailure(
+  { fault }: Case,
+  outcome: Outcome & { ends: 'failed' },
+  response: CallerResponse,
+): Promise<void> {
+  const { code } = outcome;
+  const param = code === 'context_length_exceeded' ? 'messages' : null;
+  await expectError(response, code, param, isRepeatable(outcome));
+  if (code !== 'upstream_rate_limited') return;
+  const pause = Number(response.headers.get('retry-after'));
+  expect(pause).toBeGreaterThanOrEqual(1);
+  // The requested wait, less the elapsed time, in whole seconds.
+  if (fault.pauseMs !== undefined) {
+    expect(pause).toBeWithin((fault.pauseMs - response.ms) / 1_000 - 1, fault.pauseMs / 1_000 + 2);
+  }
+}
+
+/** A stream that shows where it broke, and cannot pass for a complete one. */
+function expectCut({ code }: Outcome & { ends: 'cut' }, response: CallerResponse): void {
+  const { text, finishes, platform, error, done } = contentOf(response);
+  expect([response.status, done, finishes]).toEqual([200, false, []]);
+  expect(text).toStartWith(WORDS[0]);
+  const [, type, wireCode] = CONTRACT[code];
+  expect(error).toMatchObject({ type, code: wireCode, param: null });
+  expect(platform).toMatchObject({ estimated: true });
+}
+
+const isCharge = ({ kind }: Entry): boolean => kind === 'post' || kind === 'settle' || kind === 'expire';
+
+/** Checks that the reservation was settled once. Returns the charge. */
+async function expectBooks(box: Signalbox, one: Case, { headers }: CallerResponse): Promise<number> {
+  const id = parseId('dec_', headers.get('x-signalbox-decision-id') ?? '');
+  expect(id).not.toBeNull();
+  const rows = await waitFor(() => {
+    const found = read<Entry>(box.data, 'SELECT * FROM entries WHERE reservation = ? ORDER BY seq', id!);
+    return found.some(({ kind }) => kind === 'settle') ? found : null;
+  });
+  expect(rows.filter(({ kind }) => kind === 'settle' || kind === 'expire')).toHaveLength(1);
+  const charges = rows.filter(isCharge);
+  const total = charges.reduce((sum, { amount }) => sum + amount, 0);
+  const took = isTakenOver(one.outcome, one.setting);
+  const last = charges.at(-1)!;
+  if (took) {
+    expect(last).toMatchObject({ amount: HEALTHY, estimated: 0, output_tokens: HEALTHY_USAGE.completion_tokens });
+  }
+  expectCharge(one, rows, total - (took ? HEALTHY : 0), took);
+  return total;
+}
+
+/** The charge owed to the failing upstream: its own count, or as documented. */
+function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: boolean): void {
+  const { outcome, dialect } = one;
+  const last = rows.filter(isCharge).at(-1)!;
+  const prompt = outcome.ends === 'cut' && dialect.counts !== 'at its end' ? USAGE.prompt : PROMPT;
+  const reserved = rows.reduce((sum, { kind, amount }) => sum + (/^(reserve|raise)$/.test(kind) ? amount : 0), 0);
+  switch (outcome.charged) {
+    case 'nothing':
+      expect(charged).toBe(0);
+      return;
+    case 'reported':
+      // Each answer costs this; a broken connection costs nothing.
+      expect(charged).toBe(REPORTED * (one.calls - (outcome.ends === 'answered' && outcome.after ? 1 : 0)));
+      return;
+    case 'begun':
+      expect(charged).toBe(costOf(USAGE.prompt, 1) * one.calls);
+      return;
+    case 'completed':
+      expect([charged, last.estimated]).toEqual([costOf(USAGE.prompt, WORDS.length), 1]);
+      return;
+    case 'counted':
+      expect([charged, last.estimated]).toEqual([costOf(PROMPT, WORDS.length), 1]);
+      return;
+    case 'reserved':
+      expect(charged).toBe(reserved);
+      return;
+    case 'broken':
+      // Another endpoint answered: only reported usage is owed.
+      if (took) {
+        expect(charged).toBe(0);
+        return;
+      }
+      expect(last).toMatchObject({ estimated: 1, input_tokens: prompt, amount: charged });
+      expect(last.output_tokens).toBeWithin(outcome.ends === 'cut' ? 1 : 0, CAP + 1);
+      expect(charged).toBe(costOf(prompt, last.output_tokens!));
+      expect(charged).toBeLessThanOrEqual(reserved);
+  }
+}
+
+/** The caller always learns the cost. */
+function expectPrice(response: CallerResponse, total: number): void {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+  if (!isStream) expect(Number(response.headers.get('x-signalbox-credits'))).toBe(total / 1e6);
+  if (response.status === 200) expect(contentOf(response).platform?.credits_consumed).toBe(total / 1e6);
+}
+
+interface RecordAnswer {
+  readonly outcome: { readonly attempts: readonly AttemptAnswer[] };
+}
+
+interface AttemptAnswer {
+  readonly model: string;
+  readonly provider: string;
+  readonly failure: string | null;
+}
+
+/** The attempts in a request's record. */
+export async function attemptsOf(box: Signalbox, { headers }: CallerResponse): Promise<readonly AttemptAnswer[]> {
+  const response = await box.get(`/v1/decisions/${headers.get('x-signalbox-decision-id')}`);
+  const { attempts } = ((await response.json()) as RecordAnswer).outcome;
+  return attempts.map(({ model, provider, failure }) => ({ model, provider, failure }));
+}
+
+/** The record has every attempt with its outcome, and no more than reached the upstream. */
+async function expectRecord(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
+  const { outcome } = one;
+  const attempts = await attemptsOf(box, response);
+  if (response.status === 200) expect(contentOf(response).platform?.attempts).toMatchObject(attempts);
+  const own = attempts.filter(({ provider }) => provider === one.id).map(({ failure }) => failure);
+  const others = attempts.filter(({ provider }) => provider !== one.id).map(({ failure }) => failure);
+  expect(others).toEqual(isTakenOver(outcome, one.setting) ? [null] : []);
+  if (outcome.ends === 'answered') expect(own).toEqual(outcome.after ? [outcome.after, null] : [null]);
+  else expect([...new Set(own)]).toEqual([outcome.kind]);
+  // An unreachable server cannot count.
+  if (one.fault.upstream.speaks !== 'nothing') expect(own).toHaveLength(one.calls);
+  const passes = outcome.ends === 'failed' && !FINAL.has(outcome.kind) && one.fault.pauseMs === undefined;
+  if (!passes && outcome.ends !== 'answered') expect(own).toHaveLength(1);
+}

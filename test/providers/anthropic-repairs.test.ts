@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'bun:test';
+import { anthropic } from '../../plugins/providers/anthropic.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
+import { providerCall } from '../support/provider-call.ts';
+import { wireRequest } from '../support/wire-request.ts';
+
+/** Histories and tools that the API would refuse: repaired where possible, otherwise refused by field name. */
+const adapter = anthropic.prepare({ prompt_cache: 'by_caller' });
+if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
+
+const made = (id: string, name = 'look') => ({ id, type: 'function' as const, function: { name, arguments: '{}' } });
+const calls = (...ids: string[]): ChatMessage => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => made(id)),
+});
+const told = (id: string, content = 'r'): ChatMessage => ({ role: 'tool', tool_call_id: id, content });
+const user: ChatMessage = { role: 'user', content: 'a' };
+const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} });
+const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: 'r' }] });
+const text = (said: string) => ({ type: 'text', text: said });
+
+const asked = (request: Partial<ChatRequest>, upstream = 'claude-opus-4-8') => {
+  if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
+  return { adapter, call: providerCall(request, { upstream }) };
+};
+function messagesOf(messages: ChatMessage[]) {
+  const { adapter, call } = asked({ messages });
+  return wireRequest(adapter, call).body.messages;
+}
+function refusalOf(request: Partial<ChatRequest>, upstream?: string) {
+  const { adapter, call } = asked(request, upstream);
+  return adapter.request(call);
+}
+
+describe('results of tools', () => {
+  test('without a call in the preceding answer become user content', () => {
+    expect(messagesOf([user, calls('c1'), told('c1'), told('c1', 'again'), told('lost', 'late')])).toEqual([
+      { role: 'user', content: [text('a')] },
+      { role: 'assistant', content: [use('c1')] },
+      { role: 'user', content: [result('c1'), text('again'), text('late')] },
+    ]);
+  });
+
+  test.each<[string, ChatMessage[]]>([
+    ['at the end', [user, calls('c1')]],
+    ['for one of two calls', [user, calls('c1', 'c2'), told('c2')]],
+    ['before the next answer', [user, calls('c1'), user, { role: 'assistant', content: 'b' }, told('c1')]],
+  ])('that are missing %s are told by the message that called', (_, messages) => {
+    expect(refusalOf({ messages })).toEqual({
+      kind: 'rejected',
+      message: 'messages[1] makes a call of a tool that no message after it answers',
+    });
+  });
+});
+
+test('a trailing thought is omitted', () => {
+  const detail = {
+    type: 'reasoning.text',
+    text: 'Hm',
+    signature: 's',
+    format: 'anthropic-claude-v1',
+    id: 'thought-0-1-0',
+  };
+  expect(
+    messagesOf([user, { role: 'assistant', content: 'b', reasoning_details: [detail] } as ChatMessage, user]),
+  ).toEqual([
+    { role: 'user', content: [text('a')] },
+    { role: 'assistant', content: [text('b')] },
+    { role: 'user', content: [text('a')] },
+  ]);
+});
+
+test('instructions alone stay a user’s turn when the thoughts about them come back', () => {
+  const system: ChatMessage = { role: 'system', content: 's' };
+  const detail = {
+    type: 'reasoning.text',
+    text: 'Hm',
+    signature: 's',
+    format: 'anthropic-claude-v1',
+    id: 'thought-0-0-0',
+  };
+  const answer = { role: 'assistant', content: 'b', reasoning_details: [detail] } as ChatMessage;
+  expect(messagesOf([system])).toEqual([{ role: 'user', content: [text('s')] }]);
+  expect(messagesOf([system, answer, user])).toEqual([
+    { role: 'user', content: [text('s')] },
+    { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm', signature: 's' }, text('b')] },
+    { role: 'user', content: [text('a')] },
+  ]);
+  // A greeting is not an answer.
+  expect(messagesOf([system, { role: 'assistant', content: 'b' }, user])).toHaveLength(2);
+});
+
+test.each([
+  [{}, 'A city.'],
+  [{ description: 'A town.' }, 'A town.'],
+])('what describes the answer stands in its schema, unless that describes itself: %j', (own, description) => {
+  const schema = { type: 'object', properties: {}, additionalProperties: false, ...own };
+  const { adapter, call } = asked({
+    response_format: { type: 'json_schema', json_schema: { name: 'x', description: 'A city.', schema } },
+  });
+  expect(wireRequest(adapter, call).body.output_config).toEqual({
+    format: { type: 'json_schema', schema: { ...schema, description } },
+  });
+});
+
+describe('an unrepairable field is refused by name:', () => {
+  const tool = (name: string, parameters?: object) => ({ type: 'function' as const, function: { name, parameters } });
+  const image = (url: string): ChatMessage[] => [
+    { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+  ];
+
+  test.each<[string, Partial<ChatRequest>]>([
+    ['messages', { messages: [{ role: 'user', content: ' ' }] }],
+    ['messages', { messages: [user, { role: 'assistant', content: 'b' }, { role: 'user', content: '' }] }],
+    ['messages', { messages: [user, { role: 'assistant', tool_calls: [made('c', 'a.b')] }, told('c')] }],
+    ['messages[0].content[0].image_url.url', { messages: image('http://example.com/a.png') }],
+    ['messages[0].content[0].image_url.url', { messages: image('data:image/png;base64,') }],
+    ['messages[0].content[0].image_url.url', { messages: image('data:image/png;base64,no bytes') }],
+    ['tools[1].function.name', { tools: [tool('a'), tool('a.b')] }],
+    ['tools[1].function.name', { tools: [tool('a'), tool('a')] }],
+    ['tools[0].function.parameters', { tools: [tool('a', { type: 'object', anyOf: [] })] }],
+  ])('%s', (field, request) => {
+    expect(refusalOf(request)).toEqual({ kind: 'rejected', message: expect.stringContaining(`${field} `) });
+  });
+
+  test('parameters are always those of an object', () => {
+    const { adapter, call } = asked({ tools: [tool('a', { type: ['object', 'null'], properties: {} })] });
+    expect(wireRequest(adapter, call).body.tools).toEqual([
+      { name: 'a', input_schema: { type: 'object', properties: {} } },
+    ]);
+  });
+});
+
+test('calls of one answer that share an ID get their results in order', () => {
+  expect(messagesOf([user, calls('c', 'c'), told('c', 'first'), told('c', 'second')])).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant', content: [use('c'), use('c_2')] },
+    {
+      role: 'user',
+      content: [
+        { tool_use_id: 'c', content: [text('first')] },
+        { tool_use_id: 'c_2', content: [text('second')] },
+      ],
+    },
+  ]);
+});

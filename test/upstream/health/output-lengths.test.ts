@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { PreparedStrategy } from '../../../src/contract/strategy.ts';
+import { priorReadings } from '../../../src/core/readings.ts';
+import { costReference, expectedOutput } from '../../../src/routing/estimate.ts';
+import { BUCKET } from '../../../src/upstream/health/quantile.ts';
+import { effort } from '../../deep/effort.ts';
+import { byQuality, facts, GENERAL, model, outcomeOf, snapshot } from '../../routing/build.ts';
+import { worlds } from '../../routing/worlds.ts';
+import { fakeHealth } from './support.ts';
+
+const { runs: numRuns, seed } = effort('outputs', 200, 5_000);
+
+const HOUR_MS = 3_600_000;
+const CODING = { ...GENERAL, name: 'coding', expectedOutputTokens: 1_200 };
+const POLICY = snapshot([model('a')], {
+  tasks: [GENERAL, CODING],
+  taskIndex: new Map([
+    ['general', 0],
+    ['coding', 1],
+  ]),
+});
+
+function learning() {
+  const fake = fakeHealth();
+  const readings = fake.health.watch(POLICY);
+  const { outputs } = fake.health;
+  const publish = (afterMs = 1_000) => {
+    fake.time.now += afterMs;
+    fake.health.publish();
+    return [...readings().outputTokens] as [number, number];
+  };
+  const saw = (task: string, tokens: number, times = 1) => {
+    // Each by another caller: one alone would count once.
+    for (let i = 0; i < times; i++) outputs.observe(task, tokens, `key${i}`);
+  };
+  return { ...fake, outputs, readings, publish, saw };
+}
+
+function expectNear(value: number, wanted: number, factor = BUCKET): void {
+  expect(value).toBeGreaterThan(wanted / factor);
+  expect(value).toBeLessThan(wanted * factor);
+}
+
+describe('the expected output of a task', () => {
+  test('is the policy’s value until the first answer, separately for each task', () => {
+    const { publish, saw, readings } = learning();
+    const first = readings();
+    expect(publish()).toEqual([400, 1_200]);
+    expect(readings()).toBe(first);
+    saw('coding', 300, 2_000);
+    const [general, coding] = publish();
+    expect(general).toBe(400);
+    expectNear(coding, 300, BUCKET * 1.02);
+  });
+
+  test('counts one answer of a task per caller in ten seconds', () => {
+    const { publish, saw, outputs } = learning();
+    for (let at = 0; at < 600; at += 10) {
+      saw('general', 400, 20);
+      for (let i = 0; i < 1_000; i++) outputs.observe('general', 1, 'who asks the most');
+      expectNear(publish(10_000)[0], 400, BUCKET * 1.02);
+    }
+    outputs.observe('coding', 90, 'who asks the most');
+    publish();
+    expect(outputs.weight('coding')).toBeCloseTo(1, 2);
+  });
+
+  test('weighs answers against the declared value, which counts as 20', () => {
+    const { publish, saw, outputs } = learning();
+    saw('general', 100, 20);
+    expectNear(publish()[0], Math.sqrt(100 * 400));
+    expect(outputs.weight('general')).toBeCloseTo(20, 1);
+    expect(outputs.weight('coding')).toBe(0);
+  });
+
+  test('is a median: one endless answer moves it no more than any other', () => {
+    const { publish, saw } = learning();
+    saw('general', 100, 100);
+    const [before] = publish();
+    saw('general', 1_000_000);
+    expectNear(publish()[0], before, 1.02);
+  });
+
+  test('adapts within hours, and returns to the declared value within days', () => {
+    const { publish, saw } = learning();
+    saw('general', 100, 1_000);
+    publish();
+    for (let hour = 0; hour < 12; hour++) {
+      saw('general', 1_600, 1_000);
+      publish(HOUR_MS);
+    }
+    expectNear(publish()[0], 1_600, 1.1);
+    expect(publish(7 * 24 * HOUR_MS)).toEqual([400, 1_200]);
+  });
+
+  test('learns nothing from absurd figures', () => {
+    const { publish, saw, readings } = learning();
+    const first = readings();
+    for (const tokens of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e9]) saw('general', tokens, 10);
+    publish();
+    expect(readings()).toBe(first);
+  });
+
+  test('outlives reloads by the task’s name, also when the task is named again later', () => {
+    const { publish, saw, health } = learning();
+    saw('coding', 300, 2_000);
+    const without = health.watch(snapshot([model('a')]));
+    const again = health.watch(snapshot([model('a')], { tasks: [CODING] }));
+    publish();
+    expect([...without().outputTokens]).toEqual([400]);
+    expectNear(again().outputTokens[0]!, 300, BUCKET * 1.02);
+  });
+});
+
+test('a reference cost depends only on the policy, not on learning or caches', () => {
+  const learnt = fc.record({ factor: fc.constantFrom(0.01, 0.5, 3, 100), cached: fc.constantFrom(0, 100, 5_000) });
+  fc.assert(
+    fc.property(worlds, learnt, ({ snapshot: from, facts: asked }, { factor, cached }) => {
+      const references = new Set<number>();
+      const spy: PreparedStrategy = {
+        ...byQuality,
+        score(candidates, out) {
+          references.add(candidates.costReference);
+          byQuality.score(candidates, out);
+        },
+      };
+      const prior = priorReadings(from);
+      const outputTokens = prior.outputTokens.map((tokens) => tokens * factor);
+      const known = { ...asked, cached: from.models.map(({ id }) => ({ model: id, tokens: cached })) };
+      outcomeOf(from, { ...asked, cached: [] }, spy, prior);
+      outcomeOf(from, known, spy, { ...prior, frame: 1, outputTokens });
+      expect(references.size).toBeLessThanOrEqual(1);
+      if (references.size > 0) expect([...references]).toEqual([costReference(from, asked)]);
+      // The readings did change.
+      const open = facts({ ...asked, outputTokens: null, outputTokensAsked: null, outputTokensMax: null });
+      expect(expectedOutput(open, from, { ...prior, outputTokens })).not.toBe(expectedOutput(open, from, prior));
+    }),
+    { numRuns, seed },
+  );
+});

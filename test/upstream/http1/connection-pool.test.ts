@@ -1,0 +1,270 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { ConnectionPool } from '../../../src/upstream/http1/connection-pool.ts';
+import { waitFor } from '../../support/answers.ts';
+import { startFlood } from '../../support/flood.ts';
+import { startCrowded } from '../connection/stuck.ts';
+
+/** A connection at the server. */
+interface ServerSide {
+  /** Everything received. */
+  text: string;
+  closed: boolean;
+  readonly socket: Bun.Socket<ServerSide>;
+}
+
+type Play = (connection: ServerSide) => void;
+
+/** A TCP server that calls `play` after every complete request. */
+function serve(play: Play) {
+  const connections: ServerSide[] = [];
+  const server = Bun.listen<ServerSide>({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      open(socket) {
+        socket.data = { text: '', closed: false, socket };
+        connections.push(socket.data);
+      },
+      data(socket, bytes) {
+        socket.data.text += bytes.toString('latin1');
+        if (isWhole(socket.data.text)) play(socket.data);
+      },
+      close: ({ data }) => {
+        data.closed = true;
+      },
+      error() {},
+    },
+  });
+  cleanUp.push(() => server.stop(true));
+  return { connections, pool: new ConnectionPool({ hostname: '127.0.0.1', port: server.port, servername: null }) };
+}
+
+/** Whether the last request of a connection is complete. */
+function isWhole(text: string): boolean {
+  const start = text.lastIndexOf('POST ');
+  const end = text.indexOf('\r\n\r\n', start);
+  return end >= 0 && text.length - end - 4 >= Number(/content-length: (\d+)/.exec(text.slice(start))![1]);
+}
+
+const cleanUp: (() => void)[] = [];
+afterEach(() => {
+  for (const run of cleanUp.splice(0)) run();
+});
+
+const HELLO = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello';
+
+interface PostOptions {
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  readonly onConnected?: () => void;
+}
+const post = (pool: ConnectionPool, { body = '{}', signal, onConnected = () => {} }: PostOptions = {}) =>
+  pool.sender('/v1/chat?x=1', 'api.example:99').post({
+    headers: new Headers({ 'content-type': 'application/json', authorization: 'Bearer key' }),
+    body,
+    signal: signal ?? new AbortController().signal,
+    onConnected,
+  });
+const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'none',
+    (error: unknown) => (error instanceof Error && 'code' in error ? error.code : String(error)),
+  );
+
+describe('a request', () => {
+  test('is sent as complete HTTP, without extra headers', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
+    const response = await post(pool, { body: '{"ü":1}' });
+    expect([response.status, await response.text()]).toEqual([200, 'hello']);
+    const [head, body] = connections[0]!.text.split('\r\n\r\n');
+    expect(head!.split('\r\n').sort()).toEqual([
+      'POST /v1/chat?x=1 HTTP/1.1',
+      'authorization: Bearer key',
+      'content-length: 8',
+      'content-type: application/json',
+      'host: api.example:99',
+    ]);
+    expect(Buffer.from(body!, 'latin1').toString()).toBe('{"ü":1}');
+  });
+
+  test('of many megabytes is sent to a slow server', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
+    const body = 'x'.repeat(20_000_000);
+    let connected = 0;
+    const response = await post(pool, { body, onConnected: () => connected++ });
+    expect(await response.text()).toBe('hello');
+    expect([connections[0]!.text.length > body.length, connected]).toEqual([true, 1]);
+  });
+
+  test('to a closed port fails as one that was never sent', async () => {
+    const { pool } = serve(() => {});
+    for (const run of cleanUp.splice(0)) run();
+    let connected = 0;
+    expect(await codeOf(post(pool, { onConnected: () => connected++ }))).toBe('ECONNREFUSED');
+    expect(connected).toBe(0);
+  });
+});
+
+describe('a connection', () => {
+  test('carries sequential requests; concurrent ones have one each', async () => {
+    const { pool, connections } = serve(({ socket }) => setTimeout(() => socket.write(HELLO), 20));
+    for (let i = 0; i < 3; i++) expect(await (await post(pool)).text()).toBe('hello');
+    expect(connections).toHaveLength(1);
+    const answers = await Promise.all(Array.from({ length: 4 }, async () => (await post(pool)).text()));
+    expect([answers, connections.length, pool.idle]).toEqual([Array(4).fill('hello'), 4, 4]);
+  });
+
+  test.each([
+    ['says that it closes', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello'],
+    ['has more than an answer', `${HELLO}HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nnot me`],
+    [
+      'has two kinds of length',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
+    ],
+  ])('that %s carries no other', async (_, bytes) => {
+    const { pool, connections } = serve(({ socket }) => socket.write(bytes));
+    for (let i = 0; i < 2; i++) expect(await (await post(pool)).text()).toBe('hello');
+    expect([connections.length, pool.idle]).toEqual([2, 0]);
+    await waitFor(() => connections.every(({ closed }) => closed));
+  });
+
+  test('with unsolicited bytes is closed', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
+    await (await post(pool)).text();
+    connections[0]!.socket.write(HELLO);
+    await waitFor(() => connections[0]!.closed);
+    expect(pool.idle).toBe(0);
+  });
+
+  test('that was closed while idle is not reused', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
+    for (let i = 1; i <= 3; i++) {
+      expect(await (await post(pool)).text()).toBe('hello');
+      expect(connections).toHaveLength(i);
+      connections.at(-1)!.socket.end();
+    }
+  });
+});
+
+describe('an answer', () => {
+  const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+  test('that breaks off gives all received bytes, then the error', async () => {
+    const { pool } = serve(({ socket }) => {
+      socket.write(`${chunked}5\r\nhello\r\n`);
+      setTimeout(() => socket.terminate(), 50);
+    });
+    const reader = (await post(pool)).body!.getReader();
+    expect(Buffer.from((await reader.read()).value!).toString()).toBe('hello');
+    expect(await codeOf(reader.read())).toBe('ECONNRESET');
+  });
+
+  test('that ends early is an error', async () => {
+    const { pool } = serve(({ socket }) => socket.end(`${chunked}5\r\nhello\r\n`));
+    expect(await codeOf((await post(pool)).text())).toBe('ECONNRESET');
+    const whole = serve(({ socket }) => socket.end('HTTP/1.1 200 OK\r\n\r\nhello'));
+    expect(await (await post(whole.pool)).text()).toBe('hello');
+  });
+
+  test('that is not HTTP is refused', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'));
+    expect(await codeOf(post(pool))).toBe('BadReply');
+    await waitFor(() => connections[0]!.closed);
+  });
+
+  test('that is compressed is passed on unchanged', async () => {
+    const zipped = Buffer.from(Bun.gzipSync('hello'));
+    const { pool } = serve(({ socket }) => {
+      const head = `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${zipped.length}\r\n\r\n`;
+      socket.write(Buffer.concat([Buffer.from(head, 'latin1'), zipped]));
+    });
+    expect(Buffer.from(await (await post(pool)).bytes())).toEqual(zipped);
+  });
+
+  test('that redirects is not followed', async () => {
+    const head = 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n';
+    const { pool, connections } = serve(({ socket }) => socket.write(head));
+    expect([(await post(pool)).status, connections.length]).toEqual([302, 1]);
+  });
+
+  test('that is not read blocks its sender, and is complete once it is read', async () => {
+    const bytes = 30_000_000;
+    const flood = startFlood({ contentType: 'text/event-stream', piece: 'x'.repeat(1_000), bytes });
+    cleanUp.push(flood.stop);
+    const pool = new ConnectionPool({
+      hostname: '127.0.0.1',
+      port: Number(new URL(flood.url).port),
+      servername: null,
+    });
+    const response = await post(pool);
+    for (let before = -1; flood.sent[0] !== before; await Bun.sleep(200)) before = flood.sent[0]!;
+    // The kernel's buffers.
+    expect(flood.sent[0]).toBeLessThan(bytes / 2);
+    expect((await response.bytes()).length).toBeGreaterThanOrEqual(bytes - 100_000);
+  }, 20_000);
+});
+
+describe('a server that never accepts', () => {
+  test('costs a bounded number of descriptors for abandoned connections', async () => {
+    const crowded = await startCrowded();
+    cleanUp.push(crowded.stop);
+    const pool = new ConnectionPool({ hostname: '127.0.0.1', port: crowded.port, servername: null });
+    const caller = new AbortController();
+    const all = Array.from({ length: 63 }, () => codeOf(post(pool, { signal: caller.signal })));
+    await Bun.sleep(100);
+    expect(pool.isStuck).toBeFalse();
+    const last = codeOf(post(pool, { signal: caller.signal }));
+    caller.abort();
+    await Promise.all([...all, last]);
+    expect(pool.isStuck).toBeTrue();
+  }, 20_000);
+});
+
+describe('an abort', () => {
+  test.each([
+    ['before there is a connection', 0],
+    ['before the head', 50],
+  ])('%s closes it at once', async (_, afterMs) => {
+    const { pool, connections } = serve(() => {});
+    const caller = new AbortController();
+    const pending = post(pool, { signal: caller.signal });
+    pending.catch(() => {});
+    if (afterMs > 0) await waitFor(() => connections[0]?.text);
+    caller.abort();
+    expect(await pending.catch((error: unknown) => (error as Error).name)).toBe('AbortError');
+    await waitFor(() => connections.every(({ closed }) => closed));
+    expect(pool.idle).toBe(0);
+  });
+
+  test('in the middle of an answer does, too; after its end it closes nothing', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(`${HELLO.slice(0, -2)}`));
+    const caller = new AbortController();
+    const reader = (await post(pool, { signal: caller.signal })).body!.getReader();
+    await reader.read();
+    caller.abort();
+    expect(await reader.read().catch((error: unknown) => (error as Error).name)).toBe('AbortError');
+    await waitFor(() => connections[0]!.closed);
+
+    const good = serve(({ socket }) => socket.write(HELLO));
+    const late = new AbortController();
+    await (await post(good.pool, { signal: late.signal })).text();
+    late.abort();
+    await (await post(good.pool)).text();
+    expect(good.connections).toHaveLength(1);
+  });
+
+  test('before the request sends nothing', async () => {
+    const { pool, connections } = serve(() => {});
+    expect(await post(pool, { signal: AbortSignal.abort() }).catch((error: unknown) => (error as Error).name)).toBe(
+      'AbortError',
+    );
+    await Bun.sleep(50);
+    expect(connections.every(({ text, closed }) => text === '' && closed)).toBeTrue();
+  });
+
+  test('by the reader closes it', async () => {
+    const { pool, connections } = serve(({ socket }) => socket.write(HELLO.slice(0, -1)));
+    await (await post(pool)).body!.cancel();
+    await waitFor(() => connections[0]!.closed);
+  });
+});
