@@ -3,9 +3,9 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../plugins/index.ts';
 import { rehearse } from '../src/operate/policy/rehearse.ts';
-import { createPluginShelf } from '../src/plugin-host/load.ts';
-import { isRejected, type Judge, judge } from '../src/runtime/candidate.ts';
-import { parseFiles } from '../src/runtime/language.ts';
+import { createPluginLoader } from '../src/plugin-host/load.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../src/runtime/candidate.ts';
+import { parseFiles } from '../src/runtime/parse-files.ts';
 import { createParser } from '../src/runtime/parser.ts';
 import { Reloader } from '../src/runtime/reload.ts';
 import { readBundle } from '../src/runtime/source.ts';
@@ -24,11 +24,11 @@ const ROUNDS = process.argv.includes('--quick') ? 5 : 25;
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
 const file = join(folder, 'policy.yaml');
-const shelf = createPluginShelf();
-const inline: Judge = {
+const loader = createPluginLoader();
+const inline: PolicyTools = {
   folder,
   shipped,
-  shelf,
+  loader,
   env: { get: () => undefined },
   now: Date.now,
   parse: parseFiles,
@@ -36,12 +36,12 @@ const inline: Judge = {
 };
 
 writeFileSync(file, largePolicy(MODELS, RULES, 0));
-const first = await judge(await readBundle(folder), inline);
+const first = await buildCandidate(await readBundle(folder), inline);
 if (isRejected(first)) throw new Error(first.message ?? JSON.stringify(first.problems.slice(0, 3)));
 
 const parser = createParser();
 let parseMs = 0;
-const tools: Judge = {
+const tools: PolicyTools = {
   ...inline,
   async parse(files, before) {
     const began = performance.now();
@@ -52,7 +52,7 @@ const tools: Judge = {
 };
 let applied = () => {};
 const reloader = new Reloader(first, {
-  judge: tools,
+  tools,
   prepare: async () => () => {},
   onAttempt: ({ result, message }) => {
     if (result === 'refused') throw new Error(message);
@@ -61,8 +61,8 @@ const reloader = new Reloader(first, {
 });
 const watch = watchPolicies({
   folder,
-  more: shelf.files,
-  onStir: parser.warm,
+  more: loader.files,
+  onFirstEvent: parser.warm,
   onEdit: () => void reloader.reload('edit'),
 });
 await Bun.sleep(200);

@@ -13,7 +13,7 @@ import { certify } from '../routing/certify.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { leftOutProviders } from '../runtime/candidate.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
-import { type Deciding, strategyOf } from '../runtime/runtime.ts';
+import { type DecisionRuntime, strategyOf } from '../runtime/runtime.ts';
 import { chosen } from './decision-record.ts';
 
 /** A record with the certificate of its decision, made by deciding again from what was recorded. */
@@ -71,7 +71,7 @@ function orNone(cause: unknown): null {
   throw cause;
 }
 
-function replayed(record: DecisionRecord, deciding: Deciding, readings: Readings): RecordedCertificate {
+function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: Readings): RecordedCertificate {
   const { id, seed, facts, estimate, draw } = record;
   const { snapshot } = deciding;
   // What was estimated is not estimated again; and nothing is drawn where nothing was, as for a recommendation.

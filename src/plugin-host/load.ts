@@ -4,41 +4,41 @@ import * as contract from '../contract/plugin.ts';
 import { claimFiles } from './owners.ts';
 import { assertContract, type Plugin } from './registry.ts';
 
-/** Longest wait for a module's own top level, ms. */
+/** Limit of the time that a module's top level takes, ms. */
 const IMPORT_MS = 5_000;
 
-/** A module of an operator's own, as it was loaded. */
-export interface LoadedModule {
-  /** As the policy names it: a path relative to the policy's folder, or a package. */
+/** A loaded module of the operator. */
+export interface PluginModule {
+  /** The name in the policy: a path relative to its folder, or a package. */
   readonly specifier: string;
-  /** All that it exports and the contract admits. */
+  /** Its exports that are plugins. */
   readonly plugins: readonly Plugin[];
-  /** Names the code: that of its file and of all files it imports by a relative path. */
+  /** Hash of its file and of all files that it imports by relative paths. */
   readonly hash: string;
-  /** The first of these files that is outside the policy's folder, as seen from there, links followed; null for none, and of a package. */
+  /** The first of these files outside the policy's folder, relative to it, links followed; null for none and for packages. */
   readonly outside: string | null;
 }
 
-/** The modules of a policy, by specifier; an Error tells why one could not be had. */
-export type LoadedModules = ReadonlyMap<string, LoadedModule | Error>;
+/** Specifier → module, or the error that kept it from loading. */
+export type PluginModules = ReadonlyMap<string, PluginModule | Error>;
 
-/** Loads the operators' plugins of one process. What is loaded stays: code that changes takes effect at a restart. */
-export interface PluginShelf {
+/** Loads the operator's plugins of one process. Loaded code stays until a restart. */
+export interface PluginLoader {
   /** Never throws. `folder` is the policy's, absolute. */
-  load(specifiers: readonly string[], folder: string): Promise<LoadedModules>;
-  /** The plugins of a module if its code still has this hash, for a policy of the past; else null. Never throws, and what is watched and loaded stays as it is. */
+  load(specifiers: readonly string[], folder: string): Promise<PluginModules>;
+  /** The plugins of a module for a past policy; null if its code no longer has this hash. Never throws. Does not change the watched files. */
   recall(specifier: string, folder: string, hash: string): Promise<readonly Plugin[] | null>;
-  /** Specifiers whose code on disk is no longer what was loaded. */
+  /** Specifiers whose code on disk differs from the loaded code. */
   outdated(): string[];
-  /** The files that count as the plugins' code, of plugins that failed too. */
+  /** All files of the plugins' code, including plugins that failed to load. */
   files(): readonly string[];
 }
 
-export function createPluginShelf(): PluginShelf {
-  const loaded = new Map<string, LoadedModule>();
+export function createPluginLoader(): PluginLoader {
+  const loaded = new Map<string, PluginModule>();
   let watched = new Map<string, readonly string[]>();
 
-  async function loadOne(specifier: string, folder: string): Promise<LoadedModule | Error> {
+  async function loadOne(specifier: string, folder: string): Promise<PluginModule | Error> {
     try {
       const file = locate(specifier, folder);
       const files = codeFiles(file);
@@ -59,7 +59,7 @@ export function createPluginShelf(): PluginShelf {
   return {
     async load(specifiers, folder) {
       watched = new Map();
-      const found = new Map<string, LoadedModule | Error>();
+      const found = new Map<string, PluginModule | Error>();
       for (const specifier of specifiers) found.set(specifier, await loadOne(specifier, folder));
       return found;
     },
@@ -85,7 +85,7 @@ export function createPluginShelf(): PluginShelf {
   };
 }
 
-/** The file behind a specifier. Throws an Error that says where it was looked for. */
+/** Resolves a specifier to a file. The error names the places that were searched. */
 function locate(specifier: string, folder: string): string {
   if (isPath(specifier)) {
     const file = resolve(folder, specifier);
@@ -93,7 +93,7 @@ function locate(specifier: string, folder: string): string {
     return Bun.resolveSync(file, folder);
   }
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
-  // Only what is installed: a gateway fetches no code.
+  // Bun must not fetch a package that is not installed.
   const home = [folder, process.cwd()].find((start) => isInstalled(name, start));
   if (!home) {
     const meant = existsSync(resolve(folder, specifier)) ? `; a file begins with a dot: \`./${specifier}\`` : '';
@@ -102,7 +102,7 @@ function locate(specifier: string, folder: string): string {
   return Bun.resolveSync(specifier, home);
 }
 
-/** Links within the folder lead nowhere else, such as those of a ConfigMap. */
+/** Follows links, so that links within the folder, as in a ConfigMap, do not count as outside. */
 function firstOutside(files: readonly string[], folder: string): string | null {
   const root = realpathSync(folder);
   const paths = files.map((file) => relative(root, realpathSync(file)));
@@ -120,7 +120,7 @@ function isInstalled(name: string, start: string): boolean {
 
 const LOADERS = { '.ts': 'ts', '.tsx': 'tsx', '.jsx': 'jsx', '.js': 'js', '.mjs': 'js', '.mts': 'ts' } as const;
 
-/** A module and all that it imports by relative paths, sorted. What cannot be read or resolved is left to the import. */
+/** A module and all its relative imports, sorted. Skips files that cannot be read or resolved. */
 function codeFiles(entry: string): string[] {
   const found = new Set<string>();
   const open = [entry];
@@ -136,7 +136,7 @@ function codeFiles(entry: string): string[] {
   return [...found].sort();
 }
 
-/** What a module imports, as it names it; types alone are no import. Throws for what cannot be read as code. */
+/** The specifiers that a module imports, without type imports. Throws if the file cannot be read or parsed. */
 export function importsOf(file: string): string[] {
   const loader = Object.entries(LOADERS).find(([ending]) => extname(file) === ending)?.[1];
   if (!loader) return [];
@@ -151,7 +151,7 @@ function hashFiles(files: readonly string[]): string {
 
 let contractIsShared = false;
 
-/** A plugin outside this package finds `signalbox/plugin` too. */
+/** Makes `signalbox/plugin` importable for plugins outside this package. */
 function shareContract(): void {
   if (contractIsShared) return;
   contractIsShared = true;
@@ -168,7 +168,7 @@ async function importPlugins(file: string, hash: string): Promise<Plugin[]> {
     timer = setTimeout(() => reject(new Error(`it did not finish loading within ${IMPORT_MS} ms`)), IMPORT_MS);
   });
   try {
-    // A failed import is remembered by its name: the hash lets a mended file be tried again.
+    // Failed imports are cached by specifier. The hash lets a fixed file be tried again.
     const module: Readonly<Record<string, unknown>> = await Promise.race([import(`${file}?${hash}`), late]);
     return pluginsIn(module);
   } catch (cause) {
@@ -178,18 +178,17 @@ async function importPlugins(file: string, hash: string): Promise<Plugin[]> {
   }
 }
 
-/** The plugins among a module's exports, each once. Throws an Error for one that breaks the contract. */
+/** The plugins among a module's exports, each once. Throws if one breaks the contract. */
 function pluginsIn(module: Readonly<Record<string, unknown>>): Plugin[] {
-  const found = new Set(Object.values(module).filter(claimsToBePlugin));
+  const found = new Set(Object.values(module).filter(looksLikePlugin));
   for (const plugin of found) assertContract(plugin);
   return [...found];
 }
 
-/** Whatever is the default export, or has a kind and a name, means to be one; the contract is checked after. */
-const claimsToBePlugin = (value: unknown): value is Plugin =>
+const looksLikePlugin = (value: unknown): value is Plugin =>
   typeof value === 'object' && value !== null && 'kind' in value && 'prepare' in value;
 
-/** What a build or a top level complains of, on one line. */
+/** The error of a build or top level, on one line. */
 function reasonOf(cause: unknown): string {
   const first = cause instanceof AggregateError ? cause.errors[0] : cause;
   const message = first instanceof Error || hasMessage(first) ? first.message : String(first);

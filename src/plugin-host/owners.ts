@@ -1,12 +1,12 @@
-/** The operators' code of this process: each file, with the plugin whose code it is. Code stays loaded, so nothing is forgotten. */
+/** File → the operator's plugin that it belongs to. Entries stay, because code stays loaded. */
 const owners = new Map<string, string>();
 
-/** Notes whose code these files are, before they run. `specifier`: the plugin, as the policy names it. */
+/** Records the plugin of files before they run. `specifier`: the plugin's name in the policy. */
 export function claimFiles(files: readonly string[], specifier: string): void {
   for (const file of files) owners.set(file, specifier);
 }
 
-/** The plugin, as the policy names it, whose file is the first in a stack; null where no plugin's file is. */
+/** The specifier of the plugin whose file comes first in a stack; null for none. */
 export function pluginIn(stack: string): string | null {
   let first = Number.POSITIVE_INFINITY;
   let owner: string | null = null;
@@ -19,7 +19,7 @@ export function pluginIn(stack: string): string | null {
   return owner;
 }
 
-/** Where a file is in a stack: the hash that it was imported with follows, or the line. Below 0 where it is not. */
+/** The offset of a file in a stack, where an import hash or a line follows it; negative if it is absent. */
 function placeOf(file: string, stack: string): number {
   let at = stack.indexOf(file);
   while (at >= 0 && !/[?:]/.test(stack.charAt(at + file.length))) at = stack.indexOf(file, at + 1);

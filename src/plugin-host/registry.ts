@@ -5,20 +5,20 @@ import type { StrategyPlugin } from '../contract/strategy.ts';
 
 export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
-/** The plugins in force, by name. Each kind has names of its own. */
-export interface Registry {
+/** Plugins by kind and name. */
+export interface PluginRegistry {
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
   readonly estimators: ReadonlyMap<string, EstimatorPlugin>;
 }
 
-/** Strategies that every policy may name and that requests rely on. */
+/** Strategies that requests rely on. */
 const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;
-/** What estimates quality where the policy names no other. */
+/** The default estimator. */
 const REQUIRED_ESTIMATOR = 'learned';
 
-/** Collects plugins by name. Throws an Error naming the plugin that clashes, lacks its contract, or is missing. */
-export function createRegistry(plugins: readonly Plugin[]): Registry {
+/** Collects plugins by name. Throws an error with the name of a plugin that clashes, breaks the contract, or is missing. */
+export function createRegistry(plugins: readonly Plugin[]): PluginRegistry {
   const strategies = new Map<string, StrategyPlugin>();
   const providers = new Map<string, ProviderPlugin>();
   const estimators = new Map<string, EstimatorPlugin>();
@@ -41,12 +41,12 @@ export function createRegistry(plugins: readonly Plugin[]): Registry {
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** Plugins may come from outside the type checker: what they claim is looked at once, here. */
+/** Checks a plugin, which may not be type-checked. Throws if it breaks the contract. */
 export function assertContract(plugin: Plugin): void {
   const { kind, name } = plugin;
   if (kind !== 'strategy' && kind !== 'provider' && kind !== 'estimator') {
-    const told = `this one has the kind ${String(kind)}`;
-    throw new Error(`a plugin must be made by defineStrategy, defineProvider or defineEstimator; ${told}`);
+    const actual = `this one has the kind ${String(kind)}`;
+    throw new Error(`a plugin must be made by defineStrategy, defineProvider or defineEstimator; ${actual}`);
   }
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new Error(`a plugin's name must be lower-case letters, digits and dashes, not ${JSON.stringify(name)}`);

@@ -1,11 +1,10 @@
 import { addressClass, literalAddress } from '../core/address-class.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 
-/** What an address must be. */
 export const ADDRESS = { expected: 'http:// or https://, host and path, without user, query and fragment' };
 
-/** An address as it is used: without a slash at its end; null for what is none. */
+/** The address without a slash at its end; null for an invalid one. */
 export function normalUrl(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
@@ -14,8 +13,8 @@ export function normalUrl(text: string): string | null {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Only what the address says itself: where a name leads is looked at when it is connected to. */
-export function refuseForbidden(url: string, what: string, place: Place, report: Report): void {
+/** Reports a literal IP address that is forbidden. Host names are checked when they are connected to. */
+export function refuseForbidden(url: string, what: string, place: SourceSpan, report: Report): void {
   const address = literalAddress(new URL(url).hostname);
   if (!address || addressClass(address) !== 'forbidden') return;
   const isUnspecified = address.at(-1) === 0 && address.at(-2) === 0;

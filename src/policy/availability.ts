@@ -1,11 +1,11 @@
 import type { LeftOut, Model, Provider } from '../core/snapshot.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { ModelDraft } from './models.ts';
-import type { ProviderState } from './providers.ts';
+import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 
-/** What of a policy can be served in the environment it met. */
-export interface Available {
+/** The providers and models that can be served in this environment. */
+export interface Availability {
   readonly providers: ReadonlyMap<string, Provider>;
   /** By ID, ascending. */
   readonly models: readonly Model[];
@@ -13,10 +13,13 @@ export interface Available {
 }
 
 /**
- * Leaves out providers that lack a variable, models without a provider, and, where any other
- * provider can serve a model, those that serve only when alone.
+ * Leaves out providers that lack a variable and models without a provider. Providers that serve only
+ * when alone are left out if any other provider can serve a model.
  */
-export function selectAvailable(states: ReadonlyMap<string, ProviderState>, drafts: readonly ModelDraft[]): Available {
+export function selectAvailable(
+  states: ReadonlyMap<string, ProviderSetup>,
+  drafts: readonly ModelDraft[],
+): Availability {
   const ready = [...states.values()].filter((state) => state.unset.length === 0 && state.provider !== null);
   const used = new Set(drafts.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider)));
   const isAlone = !ready.some((state) => !state.whenAlone && used.has(state.name));
@@ -32,11 +35,11 @@ export function selectAvailable(states: ReadonlyMap<string, ProviderState>, draf
     models.push({ ...model, endpoints: [first, ...rest], firstSlot });
     firstSlot += 1 + rest.length;
   }
-  return { providers: serving, models, leftOut: whatIsLeftOut(states, drafts, used, serving, models) };
+  return { providers: serving, models, leftOut: leftOutOf(states, drafts, used, serving, models) };
 }
 
-function whatIsLeftOut(
-  states: ReadonlyMap<string, ProviderState>,
+function leftOutOf(
+  states: ReadonlyMap<string, ProviderSetup>,
   drafts: readonly ModelDraft[],
   used: ReadonlySet<string>,
   serving: ReadonlyMap<string, Provider>,
@@ -44,7 +47,7 @@ function whatIsLeftOut(
 ): LeftOut[] {
   const served = new Set(models.map((model) => model.id));
   const providers = [...states.values()]
-    // Who is set up and has no model is not heard of otherwise.
+    // A provider that is set up and has no model is reported nowhere else.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
     .map(({ name, unset }) => {
       const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : 'no model of the policy names it';
@@ -54,12 +57,12 @@ function whatIsLeftOut(
     .filter(({ model }) => !served.has(model.id))
     .map(({ model, endpoints }) => {
       const names = [...new Set(endpoints.map(({ endpoint }) => endpoint.provider))];
-      // One that lacks no variable is kept back while another can serve.
-      const isKept = (name: string) => states.get(name)?.unset.length === 0;
-      const said = names.map((name) => (isKept(name) ? `${name}, which serves ${WHEN_ALONE}` : name));
-      const toCallers = `left out with its provider${names.length > 1 ? 's' : ''} ${said.join(', ')}`;
-      const lacking = unsetText([...new Set(names.flatMap((name) => states.get(name)?.unset ?? []))]);
-      const reason = lacking === null ? toCallers : `${toCallers}: ${lacking}`;
+      // A provider that lacks no variable is held back while another can serve.
+      const isHeldBack = (name: string) => states.get(name)?.unset.length === 0;
+      const labels = names.map((name) => (isHeldBack(name) ? `${name}, which serves ${WHEN_ALONE}` : name));
+      const toCallers = `left out with its provider${names.length > 1 ? 's' : ''} ${labels.join(', ')}`;
+      const missing = unsetText([...new Set(names.flatMap((name) => states.get(name)?.unset ?? []))]);
+      const reason = missing === null ? toCallers : `${toCallers}: ${missing}`;
       return { kind: 'model' as const, name: model.id, reason, toCallers };
     });
   return [...providers, ...without];
@@ -74,8 +77,8 @@ function unsetText(variables: readonly string[]): string | null {
   return others.length === 0 ? `${last} is not set` : `${others.reverse().join(', ')} and ${last} are not set`;
 }
 
-/** Says that no provider of the policy can serve here, and which variables lack. `place` is that of the providers. */
-export function reportNothing(states: ReadonlyMap<string, ProviderState>, place: Place, report: Report): void {
+/** Reports that no provider can serve here, and the variables that are missing, at the place of the providers. */
+export function reportNoProvider(states: ReadonlyMap<string, ProviderSetup>, place: SourceSpan, report: Report): void {
   const reasons = [...states.values()].map(({ unset }) => unsetText(unset)).filter((reason) => reason !== null);
   report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
     expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',
@@ -83,8 +86,8 @@ export function reportNothing(states: ReadonlyMap<string, ProviderState>, place:
   });
 }
 
-/** What the environment made of the policy, as text without secrets: part of the revision. */
-export function environmentFacts(states: ReadonlyMap<string, ProviderState>): readonly (readonly unknown[])[] {
+/** The effects of the environment on the policy, without secrets: part of the revision. */
+export function environmentFacts(states: ReadonlyMap<string, ProviderSetup>): readonly (readonly unknown[])[] {
   return [...states.values()]
     .map(({ name, unset, provider }) => [name, unsetText(unset), provider?.baseUrl ?? null] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));

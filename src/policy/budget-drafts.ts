@@ -1,21 +1,21 @@
 import type { WindowKind } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { inUnitsOf } from './decimal-text.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { decimalAt } from './prices.ts';
-import { readable } from './readable.ts';
 import type { Report } from './report.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import { BudgetText } from './schema-budgets.ts';
-import { checkList, type Named, type Source } from './scope.ts';
+import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
-/** A budget of the policy, checked but for its expressions. Where a key of it is wrong, its figures are fillers. */
+/** A budget whose expressions are not checked yet. If one of its keys is wrong, its figures are placeholders. */
 export interface BudgetDraft {
   readonly name: string;
-  /** Of its name. */
-  readonly place: Place;
+  /** The place of its name. */
+  readonly place: SourceSpan;
   readonly match: ExpressionDraft | null;
   readonly each: ExpressionDraft | null;
   readonly limit: Microcredits;
@@ -25,27 +25,27 @@ export interface BudgetDraft {
   readonly alertAt: readonly number[];
 }
 
-/** A Credit has so many decimals in the ledger. */
+/** Decimals of a Credit in the ledger. */
 const DECIMALS = 6;
 
-/** The budgets of the policy. `zone` is that of those that name none. */
-export function draftBudgets(source: Source, zone: string): BudgetDraft[] {
-  return checkList('budgets', BudgetText, source).map((named) => {
+/** Checks the budgets of the policy. `zone` is the default time zone. */
+export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[] {
+  return checkList('budgets', BudgetText, context).map((named) => {
     const { name, tree, data } = named;
-    const stated = data ?? readable(BudgetText, tree);
+    const stated = data ?? validPartsOf(BudgetText, tree);
     const {
       window = 'total',
       time_zone: timeZone = zone,
       on_exhausted: onExhausted = 'reject',
       alert_at = [],
     } = stated;
-    if (stated.time_zone !== undefined) checkTimeZone(timeZone, placeAt(tree, 'time_zone'), source.report);
+    if (stated.time_zone !== undefined) checkTimeZone(timeZone, placeAt(tree, 'time_zone'), context.report);
     return {
       name,
       place: placeAt(tree, 'name'),
       match: expressionAt(named, 'match'),
       each: eachOf(named),
-      limit: stated.limit_credits === undefined ? 0 : limitOf(named, source.report),
+      limit: stated.limit_credits === undefined ? 0 : limitOf(named, context.report),
       window,
       timeZone,
       onExhausted,
@@ -54,13 +54,13 @@ export function draftBudgets(source: Source, zone: string): BudgetDraft[] {
   });
 }
 
-/** `key` stands for its ID. */
-function eachOf(named: Named<BudgetText>): ExpressionDraft | null {
+/** `key` is short for `key.id`. */
+function eachOf(named: NamedItem<BudgetText>): ExpressionDraft | null {
   const each = expressionAt(named, 'each');
   return each?.text.trim() === 'key' ? { ...each, text: 'key.id' } : each;
 }
 
-function limitOf({ name, path, tree }: Named<BudgetText>, report: Report): Microcredits {
+function limitOf({ name, path, tree }: NamedItem<BudgetText>, report: Report): Microcredits {
   const decimal = decimalAt(tree, 'limit_credits', report);
   if (!decimal) return 0;
   const limit = inUnitsOf(DECIMALS, decimal);

@@ -3,14 +3,14 @@ import type { Budget, BudgetScope } from '../core/budget.ts';
 import type { BudgetDraft } from './budget-drafts.ts';
 import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
-import { partsOf } from './cel-reach.ts';
-import { budgetViewOf, environmentOf, type Sight } from './cel-types.ts';
-import { BARE, type Checker, tryRun } from './expressions.ts';
+import { partsOf } from './cel-contradictions.ts';
+import { budgetViewOf, type CelKind, environmentOf } from './cel-types.ts';
+import { EMPTY_KEY, type ExpressionChecker, tryRun } from './expressions.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 
-/** A budget with its checked expressions; null where there are none, or where they are wrong. */
+/** A budget with its checked expressions; null for an expression that is absent or wrong. */
 export interface CheckedBudget {
   readonly draft: BudgetDraft;
   readonly match: Program | null;
@@ -20,14 +20,14 @@ export interface CheckedBudget {
 /** Checks the expressions of every budget. */
 export function* checkBudgets(
   { budgets }: ParsedPolicy,
-  check: Checker,
+  check: ExpressionChecker,
   report: Report,
 ): Generator<undefined, readonly CheckedBudget[]> {
   const checked: CheckedBudget[] = [];
   for (const draft of budgets) {
     const match = check.match(draft.match, 'budget');
     const each = check.each(draft.each, 'budget');
-    // Beside a `match` that is wrong nobody knows for whom `each` is asked.
+    // A wrong `match` does not tell which keys `each` runs for.
     if (each && (match || !draft.match)) reviewEach(each, match, report, OF_BUDGETS);
     checked.push({ draft, match, each });
     yield;
@@ -35,7 +35,6 @@ export function* checkBudgets(
   return checked;
 }
 
-/** A budget as the ledger uses it. */
 export function compileBudget({ draft, match, each }: CheckedBudget): Budget {
   const { name, place, limit, window, timeZone, onExhausted, alertAt } = draft;
   return {
@@ -56,30 +55,30 @@ function textOf(draft: ExpressionDraft | null): string | null {
   return draft?.text.trim() ?? null;
 }
 
-/** What an `each` divides. */
-export interface EachKind {
-  readonly sight: Sight;
+/** The kind of limit that an `each` divides. */
+export interface EachContext {
+  readonly kind: CelKind;
   viewOf(scope: BudgetScope): Readonly<Record<string, unknown>>;
-  /** What each text has of its own. */
+  /** Each value of the expression has its own one of these. */
   readonly unit: 'window' | 'limit';
 }
 
-const OF_BUDGETS: EachKind = { sight: 'budget', viewOf: budgetViewOf, unit: 'window' };
+const OF_BUDGETS: EachContext = { kind: 'budget', viewOf: budgetViewOf, unit: 'window' };
 
-/** Warns of an `each` that fails, or that throws keys together which nobody may have meant. */
-export function reviewEach(each: TextProgram, match: Program | null, report: Report, kind: EachKind): void {
+/** Warns of an `each` that fails, or that may group keys by mistake. */
+export function reviewEach(each: TextProgram, match: Program | null, report: Report, context: EachContext): void {
   const { ast, placeOf, draft } = each;
   const accesses = [...accessesOf(ast)];
   if (accesses.length === 0) {
     report.add('shared-window', placeOf(ast), `\`${draft.path}\` names nothing: it is the same for everyone`, {
-      hint: `leave it out for one ${kind.unit} for everyone; \`key.labels.team\` makes one for each team, \`key\` one for each key`,
+      hint: `leave it out for one ${context.unit} for everyone; \`key.labels.team\` makes one for each team, \`key\` one for each key`,
     });
     return;
   }
-  const bare = kind.viewOf(BARE);
+  const bare = context.viewOf(EMPTY_KEY);
   const ofNoLabels = tryRun(each, bare);
-  const isAsked = !match || tryRun(match, bare).value !== false;
-  if (ofNoLabels.failure !== undefined && isAsked) {
+  const isMatched = !match || tryRun(match, bare).value !== false;
+  if (ofNoLabels.failure !== undefined && isMatched) {
     const message = `\`${draft.path}\` fails for some, which counts as the empty text: ${ofNoLabels.failure}`;
     report.add('when-can-fail', placeOf(ast), message, {
       hint: 'let `match` demand what it takes, such as `key.labels.team.contains("-")`',
@@ -87,18 +86,18 @@ export function reviewEach(each: TextProgram, match: Program | null, report: Rep
     return;
   }
   for (const label of new Set(accesses.map(({ path }) => labelOf(path)))) {
-    if (label !== null && isShared(label, each, match, kind)) warnOfShared(label, each, match, report, kind);
+    if (label !== null && isShared(label, each, match, context)) warnOfShared(label, each, match, report, context);
   }
 }
 
-/** Whether keys without a label come together by an oversight. */
-function isShared(label: string, each: TextProgram, match: Program | null, kind: EachKind): boolean {
-  // An `each` that asks for the label has thought of the keys without it.
+/** Whether keys without a label share one limit, probably by mistake. */
+function isShared(label: string, each: TextProgram, match: Program | null, context: EachContext): boolean {
+  // A comparison with the label shows that keys without it were considered.
   if (isComparedIn(each.ast, label)) return false;
-  // So has one that then falls back on the key itself.
-  const probe = { ...BARE, key: { ...BARE.key, id: '\u0000' } };
-  if (tryRun(each, kind.viewOf(probe)).value?.includes('\u0000')) return false;
-  return !match || !partsOf(match.ast).some((part) => isDemand(part, label, kind));
+  // So does a fallback on the ID of the key.
+  const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
+  if (tryRun(each, context.viewOf(probe)).value?.includes('\u0000')) return false;
+  return !match || !partsOf(match.ast).some((part) => isDemand(part, label, context));
 }
 
 function isComparedIn(ast: ASTNode, label: string): boolean {
@@ -106,12 +105,12 @@ function isComparedIn(ast: ASTNode, label: string): boolean {
   return [...nodesOf(ast)].some((node) => (node.op === '==' || node.op === '!=') && node.args.some(isIt));
 }
 
-/** Whether a part of a condition is about a label alone, and false of a key without it. */
-function isDemand(part: ASTNode, label: string, { sight, viewOf }: EachKind): boolean {
+/** Whether a part of a condition reads only this label and is false for keys without it. */
+function isDemand(part: ASTNode, label: string, { kind, viewOf }: EachContext): boolean {
   const accesses = [...accessesOf(part)];
   if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;
-  const run = (view: Readonly<Record<string, unknown>>) => environmentOf(sight).parse(serialize(part))(view);
-  return tryRun({ run }, viewOf(BARE)).value === false;
+  const run = (view: Readonly<Record<string, unknown>>) => environmentOf(kind).parse(serialize(part))(view);
+  return tryRun({ run }, viewOf(EMPTY_KEY)).value === false;
 }
 
 /** The label of `key.labels.team`; null for anything else. */
@@ -125,7 +124,7 @@ function warnOfShared(
   each: TextProgram,
   match: Program | null,
   report: Report,
-  { unit }: EachKind,
+  { unit }: EachContext,
 ): void {
   const { ast, placeOf, draft } = each;
   const node = [...accessesOf(ast)].find(({ path }) => labelOf(path) === label)?.node ?? ast;

@@ -2,18 +2,18 @@ import type { PolicyCase } from '../core/policy-case.ts';
 import type { Diagnostic } from './diagnostics.ts';
 import { Report } from './report.ts';
 
-/** A case that did not come out as it expects. */
+/** A failed case of the policy. */
 export interface CaseFailure {
   readonly case: Pick<PolicyCase, 'name' | 'place'>;
-  /** What came instead: `chose sim-large`. */
+  /** The actual outcome: `chose sim-large`. */
   readonly message: string;
-  /** What the case expects: `model sim-coder`. */
+  /** The expected outcome: `model sim-coder`. */
   readonly expected?: string;
-  /** Why, where that can be said in a line. */
+  /** The reason, on one line. */
   readonly hint?: string;
 }
 
-/** What a rehearsal found, as diagnostics of the policy, in its order. */
+/** Failed cases as diagnostics, sorted by place. */
 export function caseDiagnostics(failures: readonly CaseFailure[]): Diagnostic[] {
   const report = new Report();
   for (const { case: failed, message, expected, hint } of failures) {

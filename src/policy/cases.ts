@@ -1,12 +1,13 @@
 import { REJECTIONS } from '../core/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
-import { readable } from './readable.ts';
+import type { Report } from './report.ts';
 import { CaseText, ExpectText, GivenText } from './schema-case.ts';
-import { checkList, emptyMap, type Named, type Source, unknownName } from './scope.ts';
+import { type CheckContext, checkList, emptyMap, type NamedItem, reportUnknown } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
-/** The names that cases may use. */
+/** The names that cases may refer to. */
 export interface CaseNames {
   readonly models: { has(name: string): boolean; keys(): Iterable<string> };
   readonly providers: ReadonlySet<string>;
@@ -15,16 +16,16 @@ export interface CaseNames {
   readonly tasks: { has(name: string): boolean; keys(): Iterable<string> };
 }
 
-/** The cases of the policy, checked: every name in them exists. Running them is not for this room. */
-export function draftCases(source: Source, names: CaseNames): PolicyCase[] {
-  return checkList('cases', CaseText, source).flatMap((named) => {
+/** Checks the cases of the policy, and that every name in them exists. `operate/policy/rehearse.ts` runs them. */
+export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
+  return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
     if (!data) {
-      checkNames(named, readNames(named), names, source);
+      checkNames(named, readNames(named), names, context.report);
       return [];
     }
-    checkNames(named, data, names, source);
-    checkExpectation(named, data, source);
+    checkNames(named, data, names, context.report);
+    checkExpectation(named, data, context.report);
     const { model, metadata, key, time = null, ...query } = data.given;
     const { expect } = data;
     return [
@@ -58,54 +59,54 @@ function definedOnly(query: Readonly<Record<string, unknown>>): Record<string, u
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
 }
 
-/** Of a case, what names something. */
-interface NamesStated {
+/** The parts of a case that refer to names. */
+interface CaseReferences {
   readonly given: { readonly model?: string; readonly key?: { readonly models?: readonly string[] } };
   readonly expect: Pick<Partial<ExpectText>, 'model' | 'provider' | 'task' | 'refused' | 'rejected'>;
 }
 
-/** What can be read of a case that is wrong. */
-function readNames({ tree, place }: Named<CaseText>): NamesStated {
-  const given = readable(GivenText, valueAt(tree, 'given') ?? emptyMap(place));
-  return { given, expect: readable(ExpectText, valueAt(tree, 'expect') ?? emptyMap(place)) };
+/** The valid references of a case that does not fit its schema. */
+function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
+  const given = validPartsOf(GivenText, valueAt(tree, 'given') ?? emptyMap(place));
+  return { given, expect: validPartsOf(ExpectText, valueAt(tree, 'expect') ?? emptyMap(place)) };
 }
 
-function checkNames({ tree }: Named<CaseText>, stated: NamesStated, names: CaseNames, { report }: Source): void {
+function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names: CaseNames, report: Report): void {
   const models = [...names.models.keys()];
   const { given, expect } = stated;
   if (given.model !== undefined && !names.models.has(given.model) && !names.selectors.has(given.model)) {
     const place = placeAt(tree, 'given', 'model');
-    unknownName('selector or model', given.model, [...names.selectors, ...models], place, report);
+    reportUnknown('selector or model', given.model, [...names.selectors, ...models], place, report);
   }
   for (const [at, id] of (given.key?.models ?? []).entries()) {
-    if (!names.models.has(id)) unknownName('model', id, models, placeAt(tree, 'given', 'key', 'models', at), report);
+    if (!names.models.has(id)) reportUnknown('model', id, models, placeAt(tree, 'given', 'key', 'models', at), report);
   }
   for (const [at, id] of [expect.model ?? []].flat().entries()) {
     if (names.models.has(id)) continue;
-    // Of one that stands alone, the place of the value itself.
-    unknownName('model', id, models, placeAt(tree, 'expect', 'model', at), report);
+    // For a single model instead of a list, this is the place of the value.
+    reportUnknown('model', id, models, placeAt(tree, 'expect', 'model', at), report);
   }
   if (expect.provider !== undefined && !names.providers.has(expect.provider)) {
-    unknownName('provider', expect.provider, names.providers, placeAt(tree, 'expect', 'provider'), report);
+    reportUnknown('provider', expect.provider, names.providers, placeAt(tree, 'expect', 'provider'), report);
   }
   if (expect.task !== undefined && !names.tasks.has(expect.task)) {
-    unknownName('task', expect.task, names.tasks.keys(), placeAt(tree, 'expect', 'task'), report);
+    reportUnknown('task', expect.task, names.tasks.keys(), placeAt(tree, 'expect', 'task'), report);
   }
   if (expect.refused !== undefined && !Object.hasOwn(ERRORS, expect.refused)) {
-    unknownName('error code', expect.refused, Object.keys(ERRORS), placeAt(tree, 'expect', 'refused'), report);
+    reportUnknown('error code', expect.refused, Object.keys(ERRORS), placeAt(tree, 'expect', 'refused'), report);
   }
   const rejected = valueAt(tree, 'expect', 'rejected');
   for (const [id, reason] of Object.entries(expect.rejected ?? {})) {
     const entry = rejected && entryOf(rejected, id);
     if (!entry) continue;
-    if (!names.models.has(id)) unknownName('model', id, models, entry.place, report);
+    if (!names.models.has(id)) reportUnknown('model', id, models, entry.place, report);
     if (names.constraints.has(reason) || Object.hasOwn(REJECTIONS, reason)) continue;
     const known = [...names.constraints, ...Object.keys(REJECTIONS)];
-    unknownName('constraint or kind of rejection', reason, known, entry.value.place, report);
+    reportUnknown('constraint or kind of rejection', reason, known, entry.value.place, report);
   }
 }
 
-function checkExpectation({ tree, path, place }: Named<CaseText>, { expect }: CaseText, { report }: Source): void {
+function checkExpectation({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseText, report: Report): void {
   const { refused, rejected, task, ...ofTheChoice } = expect;
   const stated = Object.entries(ofTheChoice).filter(([, value]) => value !== undefined);
   const isEmpty = refused === undefined && task === undefined && stated.length === 0;

@@ -2,7 +2,13 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 
 export type { ASTNode } from '@marcbachmann/cel-js';
 
-/** A literal of an expression, or undefined. `-1` is one. */
+/** Offsets in the text of an expression. */
+export interface TextRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The value of a literal, `-1` included; undefined for any other node. */
 export function literalOf(node: ASTNode): string | number | boolean | undefined {
   if (node.op === '-_') {
     const value = literalOf(node.args);
@@ -14,12 +20,12 @@ export function literalOf(node: ASTNode): string | number | boolean | undefined 
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
 }
 
-/** Whether a node is a whole number as CEL means it: `100`, not `100.0`. */
+/** Whether a node is a CEL integer literal: `100`, not `100.0`. */
 export function isWhole(node: ASTNode): boolean {
   return node.op === '-_' ? isWhole(node.args) : node.op === 'value' && typeof node.args === 'bigint';
 }
 
-/** The names of an access: `model.price["input"]` gives model, price, input; null for anything else. */
+/** The names of an access: `model.price["input"]` returns model, price, input. Null for any other node. */
 export function pathOf(node: ASTNode): readonly string[] | null {
   if (node.op === 'id') return [node.args];
   if (node.op === '.') {
@@ -36,13 +42,13 @@ export function pathOf(node: ASTNode): readonly string[] | null {
   return null;
 }
 
-/** The nodes that an expression is made of, itself first. */
+/** The node and all nodes below it, parents first. */
 export function* nodesOf(node: ASTNode): Generator<ASTNode> {
   yield node;
   for (const child of childrenOf(node)) yield* nodesOf(child);
 }
 
-/** The accesses in an expression, each as a whole: of `key.labels.team` that one, and not `key` too. */
+/** The longest accesses in an expression: `key.labels.team`, not `key` within it. */
 export function* accessesOf(node: ASTNode): Generator<{ readonly node: ASTNode; readonly path: readonly string[] }> {
   const path = pathOf(node);
   if (path) yield { node, path };

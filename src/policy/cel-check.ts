@@ -1,9 +1,9 @@
 import { ParseError, type ParseResult } from '@marcbachmann/cel-js';
-import { type ASTNode, nodesOf } from './cel-ast.ts';
+import { type ASTNode, nodesOf, type TextRange } from './cel-ast.ts';
 import { type CelFault, explainSyntax, explainType } from './cel-explain.ts';
-import { findRefused, type Refused } from './cel-refused.ts';
-import { environmentOf, type Sight, VARIABLES } from './cel-types.ts';
-import type { Details, DiagnosticCode, Place } from './diagnostics.ts';
+import { findRefused } from './cel-refusals.ts';
+import { type CelKind, environmentOf, VARIABLES } from './cel-types.ts';
+import type { DiagnosticCode, DiagnosticDetails, SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -12,30 +12,28 @@ import { EXPRESSION_LENGTH_MAX } from './schema-parts.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-interface Range {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** An expression that was checked: what it is of what it sees. Throws where it cannot be evaluated. */
-export interface Checked<Value> {
+/** A checked expression. `run` throws if it cannot be evaluated on a view. */
+export interface CheckedExpression<Value> {
   readonly ast: ASTNode;
   run(view: View): Value;
-  /** The place in the file of a part of the expression. */
-  placeOf(node: Range): Place;
+  /** The place of a part of the expression in its file. */
+  placeOf(node: TextRange): SourceSpan;
   readonly draft: ExpressionDraft;
 }
-/** One that is true or false. */
-export type Program = Checked<boolean>;
-/** One that gives a text. */
-export type TextProgram = Checked<string>;
+export type Program = CheckedExpression<boolean>;
+export type TextProgram = CheckedExpression<string>;
 
-/** File → its text. */
-export type Texts = ReadonlyMap<string, string>;
+/** Path of a file → its text. */
+export type FileTexts = ReadonlyMap<string, string>;
 
-/** Checks an expression against what its key can see; null when it is wrong, and then the report says why. */
-export function checkExpression(draft: ExpressionDraft, sight: Sight, texts: Texts, report: Report): Program | null {
-  const checked = checkAny(draft, sight, texts, report);
+/** Checks a condition against the variables of its kind. Reports errors and returns null for a wrong one. */
+export function checkExpression(
+  draft: ExpressionDraft,
+  kind: CelKind,
+  texts: FileTexts,
+  report: Report,
+): Program | null {
+  const checked = checkAny(draft, kind, texts, report);
   if (!checked) return null;
   const { type, run, ...rest } = checked;
   if (type === 'bool') return { ...rest, run: (view) => run(view) === true };
@@ -46,71 +44,70 @@ export function checkExpression(draft: ExpressionDraft, sight: Sight, texts: Tex
   return null;
 }
 
-/** The same for an expression that is to give a text. */
-export function checkText(draft: ExpressionDraft, sight: Sight, texts: Texts, report: Report): TextProgram | null {
-  const checked = checkAny(draft, sight, texts, report);
+/** As `checkExpression`, for an expression whose value is a text. */
+export function checkText(draft: ExpressionDraft, kind: CelKind, texts: FileTexts, report: Report): TextProgram | null {
+  const checked = checkAny(draft, kind, texts, report);
   if (!checked) return null;
   const { type, run, ...rest } = checked;
   if (type === 'string') return { ...rest, run: (view) => String(run(view)) };
   const message = `\`${draft.path}\` is ${nameOfType(type)}, not a text`;
   report.add('cel-not-text', rest.placeOf(rest.ast), message, {
     expected: 'a text, such as `key.id` or `key.labels.team`',
-    ...hintForText(type, draft.text.trim(), sight),
+    ...hintForText(type, draft.text.trim(), kind),
   });
   return null;
 }
 
-/** How the text that was meant is written. */
-function hintForText(type: string | undefined, written: string, sight: Sight): { hint?: string } {
+function hintForText(type: string | undefined, written: string, kind: CelKind): { hint?: string } {
   if (type === 'bool') return { hint: 'a comparison tells which requests it is for: that is `match`' };
   if (written === 'key.labels') return { hint: 'name the label: `key.labels.team`' };
   if (type === 'int' || type === 'double') return { hint: `make it a text: \`string(${written})\`` };
-  const other = sight === 'budget' ? 'request.model' : 'key.id';
+  const other = kind === 'budget' ? 'request.model' : 'key.id';
   if (type?.startsWith('list')) return { hint: `join the texts: \`key.labels.team + "/" + ${other}\`` };
   return written === 'request' ? { hint: 'name its field: `request.model`' } : {};
 }
 
-/** An expression that is right, with the type that it gives. */
+/** Checks syntax, variables and types, and returns the type of the result. */
 function checkAny(
   draft: ExpressionDraft,
-  sight: Sight,
-  texts: Texts,
+  kind: CelKind,
+  texts: FileTexts,
   report: Report,
-): (Checked<unknown> & { readonly type: string | undefined }) | null {
-  const placeOf = ({ start, end }: Range) =>
+): (CheckedExpression<unknown> & { readonly type: string | undefined }) | null {
+  const placeOf = ({ start, end }: TextRange) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
-  // The schema has said so. The parser nests as deep as its text lets it.
+  // The schema reported it. The parser recurses as deep as the text nests.
   if (draft.text.length > EXPRESSION_LENGTH_MAX) return null;
-  const add = (code: DiagnosticCode, at: Range, message: string, d: Details) =>
+  const add = (code: DiagnosticCode, at: TextRange, message: string, d: DiagnosticDetails) =>
     report.add(code, placeOf(at), message, d);
-  const parsed = parse(draft.text, sight);
+  const parsed = parse(draft.text, kind);
   if ('code' in parsed) {
     add(parsed.code, parsed.at, parsed.message, parsed.details);
     return null;
   }
   const { ast } = parsed;
-  const faults = [...wrongPlaces(ast, sight), ...findRefused(ast).map(refusal)];
+  const faults = [...wrongPlaces(ast, kind), ...findRefused(ast)];
   for (const { code, at, message, details } of faults) add(code, at, message, details);
   if (faults.length > 0) return null;
   const { valid, type, error } = parsed.check();
   if (!valid) {
-    const { code, at, message, details } = explainType(error, ast, sight);
+    const { code, at, message, details } = explainType(error, ast, kind);
     add(code, at, message, details);
     return null;
   }
   return { ast, run: (view) => parsed(view), placeOf, draft, type };
 }
 
-function parse(text: string, sight: Sight): ParseResult | CelFault {
+function parse(text: string, kind: CelKind): ParseResult | CelFault {
   try {
-    return environmentOf(sight).parse(text);
+    return environmentOf(kind).parse(text);
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     return explainSyntax(error, text);
   }
 }
 
-/** Whether a text is CEL at all, whatever it names. */
+/** Whether a text is valid CEL syntax. */
 export function isCel(text: string): boolean {
   return text.length <= EXPRESSION_LENGTH_MAX && !('code' in parse(text, 'when'));
 }
@@ -127,7 +124,7 @@ function nameOfType(type: string | undefined): string {
   return names[type ?? ''] ?? `of the type ${type}`;
 }
 
-const ELSEWHERE: Readonly<Record<Sight, string>> = {
+const ELSEWHERE: Readonly<Record<CelKind, string>> = {
   when: 'a condition is judged once for a request, before models are looked at',
   budget: 'the ledger, which budgets are counted from, keeps of a request only its key and its `model`',
   limit: 'requests are counted before their body is read, when only their key is known',
@@ -135,36 +132,32 @@ const ELSEWHERE: Readonly<Record<Sight, string>> = {
   model: 'the filter is judged once for each model when the policy is loaded, before there are requests',
 };
 
-function wrongPlaces(ast: ASTNode, sight: Sight): CelFault[] {
-  const here = VARIABLES[sight];
+function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
+  const here = VARIABLES[kind];
   const all: ReadonlySet<string> = new Set(Object.values(VARIABLES).flatMap((names) => Object.keys(names)));
   const seen = new Set<string>();
   return [...nodesOf(ast)].flatMap((node) => {
     if (node.op !== 'id' || here[node.args] || !all.has(node.args) || seen.has(node.args)) return [];
     const name = node.args;
     seen.add(name);
-    const onlyEndpoint = sight === 'model' && name === 'endpoint';
-    const hint = hintForPlace(sight, name);
-    const message = `\`${name}\` cannot be seen here: ${onlyEndpoint ? 'this is about models' : ELSEWHERE[sight]}`;
+    const onlyEndpoint = kind === 'model' && name === 'endpoint';
+    const hint = hintForPlace(kind, name);
+    const message = `\`${name}\` cannot be seen here: ${onlyEndpoint ? 'this is about models' : ELSEWHERE[kind]}`;
     const details = { expected: `one of ${listNames(Object.keys(here))}`, hint };
     return [{ code: 'cel-wrong-place' as const, at: node, message, details }];
   });
 }
 
-/** Where what cannot be seen belongs. */
-function hintForPlace(sight: Sight, name: string): string {
-  if (sight === 'when') return 'move this part to `require` (or `prefer`)';
-  if (sight === 'budget') {
+/** The key that may use a variable which this one may not. */
+function hintForPlace(kind: CelKind, name: string): string {
+  if (kind === 'when') return 'move this part to `require` (or `prefer`)';
+  if (kind === 'budget') {
     return name === 'time'
       ? '`window` says for how long a budget counts; what depends on the hour is for the `when` of a constraint'
       : '`request.model` is what the caller asks for; which models may serve it is for the `require` of a constraint';
   }
-  if (sight === 'limit') return 'labels of the key can say more: `key.labels.team`';
-  return sight === 'model' && name === 'endpoint'
+  if (kind === 'limit') return 'labels of the key can say more: `key.labels.team`';
+  return kind === 'model' && name === 'endpoint'
     ? 'only constraints look at single endpoints; `model.providers` has the providers of all'
     : 'move this part to the `when` of a rule';
-}
-
-function refusal({ at, message, hint }: Refused): CelFault {
-  return { code: 'cel-refused', at, message, details: hint === undefined ? {} : { hint } };
 }

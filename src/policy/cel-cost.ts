@@ -1,20 +1,20 @@
 import type { ASTNode } from './cel-ast.ts';
 import { DOUBLE, type Extent, type Extents, largerOf, listOf, mapOf, objectOf, SCALAR, textOf } from './cel-extents.ts';
 import { methodCost, readSteps } from './cel-function-cost.ts';
-import { type Sight, VARIABLES } from './cel-types.ts';
+import { type CelKind, VARIABLES } from './cel-types.ts';
 
-/** The most steps of one expression, about 1 ms: a step is the time of reading a name, at most 20 ns. */
+/** Limit of steps of one expression, about 1 ms. A step is the time to read a name, at most 20 ns. */
 export const EXPRESSION_STEPS_MAX = 50_000;
 
-/** The steps of a failure: `||`, `&&`, `all` and `exists` go on after one, so that there can be many. */
+/** Steps of a failure. `||`, `&&`, `all` and `exists` continue after one, so there can be many. */
 const FAILURE_STEPS = 400;
-/** The steps of each turn of a comprehension, beside its body. */
-const TURN_STEPS = 4;
+/** Steps of each iteration of a comprehension, without its body. */
+const ITERATION_STEPS = 4;
 
-/** The highest cost of an expression. */
-export interface Cost {
+/** The worst-case cost of an expression. */
+export interface ExpressionCost {
   readonly steps: number;
-  /** The smallest part that alone exceeds `EXPRESSION_STEPS_MAX`; null where the whole does not. */
+  /** The smallest part that exceeds `EXPRESSION_STEPS_MAX`; null if the whole expression does not. */
   readonly excess: Excess | null;
 }
 
@@ -23,20 +23,20 @@ interface Excess {
   readonly steps: number;
 }
 
-/** A part of an expression: its highest cost, and the largest size of its value. */
-interface Part {
+/** The worst-case cost of a part of an expression, and the largest extent of its value. */
+interface PartCost {
   readonly steps: number;
   readonly extent: Extent;
 }
 
-type Names = ReadonlyMap<string, Extent>;
+type NameExtents = ReadonlyMap<string, Extent>;
 
 /**
- * The most that an expression, whose types were checked, can cost: as if every part were evaluated, and every list, map and
- * text had its largest size. A single walk over the expression.
+ * The worst-case cost of a type-checked expression: every part is evaluated, and every list, map and text has its largest
+ * size. Walks the expression once.
  */
-export function costOf(ast: ASTNode, sight: Sight, extents: Extents): Cost {
-  const names = new Map(Object.entries(VARIABLES[sight]).map(([name, type]) => [name, objectOf(type)]));
+export function costOf(ast: ASTNode, kind: CelKind, extents: Extents): ExpressionCost {
+  const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectOf(type)]));
   const weigher = new Weigher(extents);
   const { steps } = weigher.part(ast, names);
   return { steps, excess: weigher.excess };
@@ -50,14 +50,14 @@ class Weigher {
     this.#extents = extents;
   }
 
-  part(node: ASTNode, names: Names): Part {
+  part(node: ASTNode, names: NameExtents): PartCost {
     const part = this.#weigh(node, names);
     // Inner parts come first, so the first is the smallest.
     if (part.steps > EXPRESSION_STEPS_MAX) this.excess ??= { node, steps: part.steps };
     return part;
   }
 
-  #weigh(node: ASTNode, names: Names): Part {
+  #weigh(node: ASTNode, names: NameExtents): PartCost {
     switch (node.op) {
       case 'value':
         return { steps: 1, extent: extentOfLiteral(node.args) };
@@ -106,20 +106,20 @@ class Weigher {
     }
   }
 
-  #field({ steps, extent }: Part, field: string): Part {
+  #field({ steps, extent }: PartCost, field: string): PartCost {
     if (extent.type) return { steps: steps + 1, extent: this.#extents(extent.type, field) };
     return { steps: steps + 1 + (extent.isTotal ? 0 : FAILURE_STEPS), extent: extent.value ?? extent };
   }
 
-  /** Several parts that are all evaluated, as one whose value is the largest of theirs. */
-  #joined(nodes: readonly ASTNode[], names: Names): Part {
+  /** Adds the steps of parts that are all evaluated, and joins their extents to the largest. */
+  #joined(nodes: readonly ASTNode[], names: NameExtents): PartCost {
     const parts = nodes.map((node) => this.part(node, names));
     const steps = parts.reduce((sum, part) => sum + part.steps, 1);
     const [first, ...more] = parts.map(({ extent }) => extent);
     return { steps, extent: more.reduce(largerOf, first ?? SCALAR) };
   }
 
-  #receiverCall([name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]], names: Names): Part {
+  #receiverCall([name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]], names: NameExtents): PartCost {
     const [bound, ...body] = args;
     if (bound?.op === 'id' && name === 'bind' && receiver.op === 'id' && receiver.args === 'cel') {
       return this.#binding(bound.args, body, names);
@@ -130,7 +130,7 @@ class Weigher {
     const item = over.extent.item ?? over.extent;
     const inner = new Map(names).set(bound.args, item);
     const parts = body.map((node) => this.part(node, inner));
-    const turn = parts.reduce((sum, { steps }) => sum + steps, TURN_STEPS);
+    const turn = parts.reduce((sum, { steps }) => sum + steps, ITERATION_STEPS);
     const { size } = over.extent;
     const steps = 1 + over.steps + size * turn;
     if (name === 'map') return { steps, extent: listOf(size, parts.at(-1)?.extent ?? item) };
@@ -138,14 +138,14 @@ class Weigher {
   }
 
   /** `cel.bind(name, value, expression)`. */
-  #binding(name: string, [value, expression]: readonly ASTNode[], names: Names): Part {
+  #binding(name: string, [value, expression]: readonly ASTNode[], names: NameExtents): PartCost {
     if (!value || !expression) return { steps: 1, extent: SCALAR };
-    const given = this.part(value, names);
-    const { steps, extent } = this.part(expression, new Map(names).set(name, given.extent));
-    return { steps: 1 + given.steps + steps, extent };
+    const binding = this.part(value, names);
+    const { steps, extent } = this.part(expression, new Map(names).set(name, binding.extent));
+    return { steps: 1 + binding.steps + steps, extent };
   }
 
-  #method(name: string, operands: readonly ASTNode[], names: Names): Part {
+  #method(name: string, operands: readonly ASTNode[], names: NameExtents): PartCost {
     const parts = operands.map((node) => this.part(node, names));
     const { steps, extent, canFail } = methodCost(
       name,
@@ -156,7 +156,7 @@ class Weigher {
   }
 }
 
-/** The macros that evaluate their last arguments for each entry. */
+/** Macros that evaluate their last arguments for each entry. */
 const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 
 function extentOfLiteral(value: unknown): Extent {
@@ -165,19 +165,19 @@ function extentOfLiteral(value: unknown): Extent {
 }
 
 /** `owner[index]`. */
-function entryOf(owner: Part, index: Part): Part {
+function entryOf(owner: PartCost, index: PartCost): PartCost {
   const { extent } = owner;
   const steps = 1 + owner.steps + index.steps + (extent.isTotal ? 0 : FAILURE_STEPS);
   return { steps, extent: extent.value ?? extent.item ?? extent };
 }
 
-function operation(sign: string, left: Part, right: Part): Part {
+function operation(sign: string, left: PartCost, right: PartCost): PartCost {
   const [a, b] = [left.extent, right.extent];
   const { steps, extent } = operator(sign, a, b);
   return { steps: 1 + left.steps + right.steps + steps, extent };
 }
 
-function operator(sign: string, a: Extent, b: Extent): Part {
+function operator(sign: string, a: Extent, b: Extent): PartCost {
   switch (sign) {
     case '&&':
     case '||':
@@ -197,8 +197,8 @@ function operator(sign: string, a: Extent, b: Extent): Part {
   }
 }
 
-/** Of numbers, or of texts and lists, which `+` joins. */
-function sum(sign: string, a: Extent, b: Extent): Part {
+/** Arithmetic on numbers, or `+` on texts or lists. */
+function sum(sign: string, a: Extent, b: Extent): PartCost {
   const joined = largerOf(a, b);
   if (sign === '+' && (joined.kind === 'text' || joined.kind === 'list')) {
     const extent = { ...joined, size: a.size + b.size };

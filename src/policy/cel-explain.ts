@@ -1,21 +1,16 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
-import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf } from './cel-ast.ts';
+import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
 import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS, NOT_IN_LIMITS } from './cel-fields.ts';
-import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
-import type { Details, DiagnosticCode } from './diagnostics.ts';
+import { type CelKind, FIELDS, isTypeName, type TypeName, VARIABLES } from './cel-types.ts';
+import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 
-interface Range {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** What is wrong with an expression, and where in it. */
+/** An error in an expression, with its offsets. */
 export interface CelFault {
   readonly code: DiagnosticCode;
-  readonly at: Range;
+  readonly at: TextRange;
   readonly message: string;
-  readonly details: Details;
+  readonly details: DiagnosticDetails;
 }
 
 const WORDS: ReadonlyMap<string, string> = new Map([
@@ -27,7 +22,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['|', '||'],
 ]);
 
-/** Explains why a text is no CEL. */
+/** Explains a syntax error. */
 export function explainSyntax({ code, range, summary }: ParseError, text: string): CelFault {
   const start = Math.min(range?.start ?? 0, text.length);
   const at = { start, end: Math.max(start, range?.end ?? start) };
@@ -57,7 +52,7 @@ function hintFor(code: string, sign: string, before: string): string | null {
   return sign === ',' && /\bin\s*\([^()]*$/.test(before) ? 'a list stands in brackets: `x in ["a", "b"]`' : null;
 }
 
-/** A word of other languages, with the sign that CEL has for it. */
+/** A word of other languages, for which CEL has a sign. */
 function notCel(word: string, start: number): CelFault {
   const at = { start, end: start + word.length };
   return {
@@ -68,13 +63,13 @@ function notCel(word: string, start: number): CelFault {
   };
 }
 
-/** Explains why an expression does not fit the types of what it sees. */
-export function explainType(error: Error | undefined, ast: ASTNode, sight: Sight): CelFault {
+/** Explains a type error. */
+export function explainType(error: Error | undefined, ast: ASTNode, kind: CelKind): CelFault {
   const { code, range, summary, node } = readError(error);
   const at = range ?? ast;
   const found = [...nodesOf(ast)].find((one) => one === node);
-  if (code === 'unknown_variable') return unknownName(summary.split(': ').at(-1) ?? '', at, sight, ast);
-  if (code === 'no_such_key' && found) return unknownField(found, at, sight);
+  if (code === 'unknown_variable') return unknownName(summary.split(': ').at(-1) ?? '', at, kind, ast);
+  if (code === 'no_such_key' && found) return unknownField(found, at, kind);
   if (code === 'no_matching_overload') return unknownFunction(summary, found, at);
   return clash(summary, found, at);
 }
@@ -84,29 +79,29 @@ function readError(error: Error | undefined): Pick<CelTypeError, 'code' | 'range
   return { code: code ?? '', range, summary: summary ?? error?.message ?? '', node };
 }
 
-function unknownName(name: string, at: Range, sight: Sight, ast: ASTNode): CelFault {
-  const known = Object.entries(VARIABLES[sight]);
+function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): CelFault {
+  const known = Object.entries(VARIABLES[kind]);
   const owner = known.find(([, type]) => Object.hasOwn(FIELDS[type], name));
-  const alias = sight === 'when' ? ALIASES.get(name) : undefined;
+  const alias = kind === 'when' ? ALIASES.get(name) : undefined;
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
   const variables = known.map(([variable]) => variable);
   const meant = path ? { hint: `did you mean \`${path}\`?` } : didYouMean(name, variables);
-  const ofKeys = (sight === 'budget' || sight === 'limit') && !path ? hintForKeys(name, ast, sight) : null;
+  const ofKeys = (kind === 'budget' || kind === 'limit') && !path ? hintForKeys(name, ast, kind) : null;
   const hint = ofKeys ?? meant.hint ?? `a text needs quotes: "${name}"`;
   const details = { expected: `one of ${listNames(variables)}`, hint };
   return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, details };
 }
 
 /**
- * What a budget or rate limit may mean by a name that nobody knows: alone, as a rule a label of the key. Null for a
- * misspelt owner.
+ * A hint for an unknown name in a budget or rate limit. A lone name is usually a label of the key; null for a misspelt
+ * owner.
  */
-function hintForKeys(name: string, ast: ASTNode, sight: 'budget' | 'limit'): string | null {
-  if (sight === 'limit' && name === 'address') return '`each: address` stands alone, and is no part of an expression';
-  if (sight === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']).hint)) {
+function hintForKeys(name: string, ast: ASTNode, kind: 'budget' | 'limit'): string | null {
+  if (kind === 'limit' && name === 'address') return '`each: address` stands alone, and is no part of an expression';
+  if (kind === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']).hint)) {
     return 'the address of the caller is `each: address`';
   }
-  if (isOfRequests(name)) return sight === 'budget' ? NOT_IN_BUDGETS : NOT_IN_LIMITS;
+  if (isOfRequests(name)) return kind === 'budget' ? NOT_IN_BUDGETS : NOT_IN_LIMITS;
   const paths = [...accessesOf(ast)].map(({ path }) => path).filter(([owner]) => owner === name);
   if (/key/i.test(name)) return null;
   if (paths.some(([, field]) => field === 'labels')) return 'only keys have labels: `key.labels`';
@@ -114,11 +109,11 @@ function hintForKeys(name: string, ast: ASTNode, sight: 'budget' | 'limit'): str
   return `a label of the key is \`key.labels.${name}\`; a text needs quotes: "${name}"`;
 }
 
-function unknownField(node: ASTNode, at: Range, sight: Sight): CelFault {
+function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   const path = pathOf(node) ?? [];
   const field = path.at(-1) ?? '';
   const owner = path.slice(0, -1);
-  const type = typeOf(owner, sight);
+  const type = typeOf(owner, kind);
   const known = type ? Object.keys(FIELDS[type]) : [];
   const message = `\`${owner.join('.')}\` has no field \`${field}\``;
   const hint = fieldHint(field, owner.join('.'), type, known);
@@ -130,20 +125,16 @@ function unknownField(node: ASTNode, at: Range, sight: Sight): CelFault {
   };
 }
 
-/** The declared type that an access leads to; null where it leads to something else. */
-function typeOf(path: readonly string[], sight: Sight): TypeName | null {
+/** The declared type of an access; null for any other type. */
+function typeOf(path: readonly string[], kind: CelKind): TypeName | null {
   const [variable = '', ...fields] = path;
-  let type: TypeName | null = VARIABLES[sight][variable] ?? null;
+  let type: TypeName | null = VARIABLES[kind][variable] ?? null;
   for (const field of fields) {
     const known: Readonly<Record<string, readonly [string, string]>> = type ? FIELDS[type] : {};
     const next: string = known[field]?.[0] ?? '';
     type = isTypeName(next) ? next : null;
   }
   return type;
-}
-
-function isTypeName(name: string): name is TypeName {
-  return name in FIELDS;
 }
 
 const FUNCTIONS = [
@@ -160,7 +151,7 @@ const FUNCTIONS = [
 const GLOBALS = ['size', 'int', 'double', 'string', 'bool', 'type'];
 const MACROS = ['exists', 'all', 'exists_one', 'filter', 'map'];
 
-function unknownFunction(summary: string, node: ASTNode | undefined, at: Range): CelFault {
+function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRange): CelFault {
   const call = /'(.+)'/.exec(summary)?.[1] ?? '';
   const isMethod = node?.op === 'rcall';
   const name = node?.op === 'rcall' || node?.op === 'call' ? node.args[0] : call;
@@ -183,9 +174,8 @@ function plainTypes(text: string): string {
     .replaceAll(/\bbool\b/g, 'true or false');
 }
 
-/** Two types that do not go together. The usual one is a whole number against a figure. */
-function clash(summary: string, node: ASTNode | undefined, at: Range): CelFault {
-  const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
+/** Explains types that do not fit each other: mostly an integer literal and a double. */
+function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFault {
   const whole = wholeAgainstFigure(summary, node);
   if (whole) {
     const written = whole.input.slice(whole.start, whole.end);
@@ -197,31 +187,28 @@ function clash(summary: string, node: ASTNode | undefined, at: Range): CelFault 
       details,
     };
   }
-  if (/double % int|double % double/.test(summary)) {
-    return { code: 'cel-type', at, message, details: { hint: '`%` takes whole numbers: `int(time.hour) % 2 == 0`' } };
-  }
-  if (/^no such overload: string [<>]=? (?:int|double)|^no such overload: string [!=]= (?:int|double)/.test(summary)) {
-    return {
-      code: 'cel-type',
-      at,
-      message,
-      details: { hint: 'compare with a text in quotes, or convert: `double(…) > 3.0`' },
-    };
-  }
-  if (/list<string> [!=]= string|string [!=]= list<string>/.test(summary)) {
-    return { code: 'cel-type', at, message, details: { hint: `ask whether it is in the list: ${inList(node)}` } };
-  }
-  return { code: 'cel-type', at, message, details: {} };
+  const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
+  const hint = clashHint(summary, node);
+  return { code: 'cel-type', at, message, details: hint ? { hint } : {} };
 }
 
-/** What `list.contains(text)` is in CEL. */
+function clashHint(summary: string, node: ASTNode | undefined): string | null {
+  if (/double % int|double % double/.test(summary)) return '`%` takes whole numbers: `int(time.hour) % 2 == 0`';
+  if (/^no such overload: string [<>]=? (?:int|double)|^no such overload: string [!=]= (?:int|double)/.test(summary)) {
+    return 'compare with a text in quotes, or convert: `double(…) > 3.0`';
+  }
+  const isListAgainstText = /list<string> [!=]= string|string [!=]= list<string>/.test(summary);
+  return isListAgainstText ? `ask whether it is in the list: ${inList(node)}` : null;
+}
+
+/** The CEL form of `list.contains(text)`. */
 function membership({ op, args }: ASTNode): string | undefined {
   if (op !== 'rcall') return undefined;
   const [, list, [item]] = args;
   return item && `write \`${sourceOf(item)} in ${sourceOf(list)}\``;
 }
 
-/** What a list that is compared with a text should be: `"local" in model.tags`. */
+/** The CEL form of comparing a list with a text: `"local" in model.tags`. */
 function inList(node: ASTNode | undefined): string {
   if (node?.op !== '==' && node?.op !== '!=') return '`"…" in …`';
   const [left, right] = node.args;
@@ -234,7 +221,7 @@ function sourceOf({ input, start, end }: ASTNode): string {
   return input.slice(start, end);
 }
 
-/** The whole number of an operation on a figure; undefined when that is not what is wrong. */
+/** The integer literal in an operation on a double; undefined for any other error. */
 function wholeAgainstFigure(summary: string, node: ASTNode | undefined): ASTNode | undefined {
   if (!node) return undefined;
   if (/expected type 'double' but found 'int'/.test(summary)) return isWhole(node) ? node : undefined;

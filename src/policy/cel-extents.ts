@@ -1,18 +1,18 @@
 import { CAPABILITY_NAMES } from '../core/capability.ts';
-import { FIELDS, type TypeName } from './cel-types.ts';
+import { FIELDS, isTypeName, type TypeName } from './cel-types.ts';
 import { LANGUAGES_MAX, METADATA_MAX, TEXT_MAX } from './cel-view-limits.ts';
 import type { ModelDraft } from './models.ts';
 
-/** The largest that a value of an expression can be. */
+/** The largest possible size of a value in an expression. */
 export interface Extent {
   readonly kind: 'scalar' | 'double' | 'text' | 'list' | 'map' | 'object';
-  /** Characters of a text or bytes; entries of a list or map; 1 for all else. */
+  /** Characters of a text, bytes, or entries of a list or map; otherwise 1. */
   readonly size: number;
-  /** An item of a list, or a key of a map: what a comprehension binds. Where it is absent, this extent stands for it. */
+  /** An item of a list, or a key of a map: a comprehension binds it. Absent, the extent itself is used. */
   readonly item?: Extent;
   /** The values of a map. */
   readonly value?: Extent;
-  /** Every key of the map reads: one that is missing gives the empty text. */
+  /** A missing key of the map reads as the empty text. */
   readonly isTotal?: boolean;
   /** The declared type of an object. */
   readonly type?: TypeName;
@@ -26,7 +26,7 @@ export const mapOf = (size: number, item: Extent, value: Extent): Extent => ({ k
 export const objectOf = (type: TypeName): Extent => ({ kind: 'object', size: 1, type });
 
 type Fields = typeof FIELDS;
-/** The fields that hold a list or a map, as `Request.needs`. */
+/** A field that is a list or a map, such as `Request.needs`. */
 type Collection = {
   [Type in TypeName]: {
     [Field in keyof Fields[Type]]: Fields[Type][Field] extends readonly [`${'list' | 'map'}<${string}>`, string]
@@ -35,18 +35,18 @@ type Collection = {
   }[keyof Fields[Type]];
 }[TypeName];
 
-/** The extent of a field of a declared type. */
+/** Returns the extent of a field of a declared type. */
 export type Extents = (type: TypeName, field: string) => Extent;
 
-/** Names of models, tasks, providers and keys, and of what they are made of: the longest that the language takes. */
+/** Characters of the longest name that the language accepts. */
 const NAME_MAX = 256;
 const NAME = textOf(NAME_MAX);
-/** As keys may have them. */
+/** Labels of one key. */
 const LABELS_MAX = 64;
 
 /**
- * The extents of all fields that expressions see. The request's are limits that the view of it keeps; those of the catalog
- * are its own, because its lists have no limit but the size of a file.
+ * The extents of all fields. Those of the request are limits that its view enforces. Those of the catalog are measured,
+ * because only the size of a file limits its lists.
  */
 export function extentsOf(models: readonly ModelDraft[], taskCount: number): Extents {
   const longest = (sizes: readonly number[]) => sizes.reduce((most, size) => Math.max(most, size), 0);
@@ -81,9 +81,7 @@ export function extentsOf(models: readonly ModelDraft[], taskCount: number): Ext
   };
 }
 
-const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIELDS, name);
-
-/** The larger of two values of which an expression gives one: in every part, the larger part. */
+/** An extent that covers both values: the larger one in every part. */
 export function largerOf(a: Extent, b: Extent): Extent {
   const isPlain = ({ kind }: Extent) => kind === 'scalar' || kind === 'double' || kind === 'object';
   if (isPlain(a)) return isPlain(b) && a.kind !== b.kind ? SCALAR : b;

@@ -3,7 +3,7 @@ import { RouteQuery } from '../core/route-query.ts';
 import { FIELDS, type TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 
-/** What the API calls otherwise than rules do, and what callers of other gateways write: as fields of `request`. */
+/** Names in the API and in other gateways → the field of `request` with the same meaning. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([
   ['task_type', 'task'],
   ['estimated_input_tokens', 'input_tokens'],
@@ -16,27 +16,27 @@ export const ALIASES: ReadonlyMap<string, string> = new Map([
   ['language', 'languages'],
 ]);
 
-/** What to do about all that budgets do not see of a request. */
+/** The hint for fields of a request that budgets cannot see. */
 export const NOT_IN_BUDGETS =
   'here only the key and the `model` of a request can be seen; labels of the key can say more: `key.labels.team`';
 
-/** The same of rate limits. */
+/** The hint for fields of a request that rate limits cannot see. */
 export const NOT_IN_LIMITS =
   'rate limits see only the key, for they count a request before its body is read; labels of the key can say more: `key.labels.team`';
 
-/** Whether a name is one of a request, to rules or to the API. */
+/** Whether a name is a field of a request, in rules or in the API. */
 export function isOfRequests(name: string): boolean {
   return Object.hasOwn(FIELDS.Request, name) || ALIASES.has(name) || OF_THE_API.has(name);
 }
 
-/** Fields of requests: none of them is ever found in the metadata. */
+/** Fields of API requests, which are never in the metadata. */
 const OF_THE_API: ReadonlySet<string> = new Set([
   ...KNOWN_FIELDS,
   ...Object.keys(RouteQuery.properties),
   ...Object.keys(RouteConstraints.properties),
 ]);
 
-/** What was probably meant by a field that a type does not have. `owner` as `request`. */
+/** A hint for an unknown field. `owner` is its path, such as `request`. */
 export function fieldHint(
   field: string,
   owner: string,

@@ -1,20 +1,20 @@
 import { DOUBLE, type Extent, listOf, mapOf, SCALAR, textOf } from './cel-extents.ts';
 
-/** Characters that are read in a step. */
+/** Characters read in one step. */
 const CHARACTERS_PER_STEP = 16;
-/** The steps of comparing two entries, beside reading them. */
+/** Steps to compare two entries, without reading them. */
 const ENTRY_STEPS = 5;
-/** A time in another zone goes through the formatter of dates. */
+/** Steps to read a time in another zone, which needs the date formatter. */
 const ZONE_STEPS = 2_500;
 
-/** The highest cost of a function, beside its arguments. */
+/** The worst-case cost of a function, without its arguments. */
 interface MethodCost {
   readonly steps: number;
   readonly extent: Extent;
   readonly canFail: boolean;
 }
 
-/** The steps that reading all of a value takes. */
+/** Steps to read a whole value. */
 export function readSteps({ kind, size, item, value }: Extent): number {
   if (kind === 'text') return 1 + size / CHARACTERS_PER_STEP;
   if (kind !== 'list' && kind !== 'map') return 1;
@@ -22,7 +22,7 @@ export function readSteps({ kind, size, item, value }: Extent): number {
   return 1 + size * (ENTRY_STEPS + entry);
 }
 
-/** Functions that fail for no value of the right type. */
+/** Functions that never fail on values of the right type. */
 const NEVER_FAIL: ReadonlySet<string> = new Set([
   'size',
   'startsWith',
@@ -37,11 +37,11 @@ const NEVER_FAIL: ReadonlySet<string> = new Set([
   'type',
 ]);
 
-/** Functions that give a text or bytes → how much longer it can be than what they read. */
+/** Function that returns a text or bytes → the most that it multiplies the length of its input. */
 const TEXTS: Readonly<Record<string, number>> = {
   trim: 1,
   substring: 1,
-  // A letter can have three units in its other case.
+  // One letter can become three units in the other case.
   lowerAscii: 3,
   upperAscii: 3,
   hex: 2,
@@ -50,8 +50,8 @@ const TEXTS: Readonly<Record<string, number>> = {
 };
 
 /**
- * The highest cost of a function, by the extents of its receiver and arguments. A function that is not named here reads all
- * that it is given, can fail, and gives as much as it reads.
+ * The worst-case cost of a function by the extents of its receiver and arguments. A function that is not listed here is
+ * assumed to read all its input, to fail, and to return as much as it reads.
  */
 export function methodCost(name: string, operands: readonly Extent[]): MethodCost {
   const [first = SCALAR, second] = operands;
@@ -73,7 +73,7 @@ export function methodCost(name: string, operands: readonly Extent[]): MethodCos
     case 'json':
       return { steps: read * 4, extent: mapOf(first.size, textOf(first.size), textOf(first.size)), canFail };
     case 'duration':
-      // The pattern that it is read by tries every pair of places in a text of digits, from every place.
+      // Its regular expression tries every pair of positions in a text of digits, from every position.
       return { steps: read + first.size ** 3 / 25, extent: SCALAR, canFail };
     case 'double':
       return { steps: read, extent: DOUBLE, canFail };

@@ -2,28 +2,32 @@ import { MODEL_CAPABILITIES } from '../core/capability.ts';
 import { DIFFICULTIES } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
-import type { Checked, Program } from './cel-check.ts';
+import type { CheckedExpression, Program } from './cel-check.ts';
 import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
-import { unknownName } from './scope.ts';
+import { reportUnknown } from './sections.ts';
 
-/** The names that a policy defines. */
-export interface KnownNames {
+/** The names that expressions can refer to. */
+export interface ReferenceNames {
   readonly tasks: readonly string[];
   readonly models: readonly string[];
   readonly selectors: readonly string[];
   readonly providers: readonly string[];
 }
 
-/** Reports texts that are compared with a name of the policy and are none: such a comparison is never true. */
-export function checkReferences({ ast, placeOf }: Checked<unknown>, names: KnownNames, report: Report): void {
+/** Reports texts compared with a field of names that are not such a name, so that the comparison is never true. */
+export function checkReferences(
+  { ast, placeOf }: CheckedExpression<unknown>,
+  names: ReferenceNames,
+  report: Report,
+): void {
   for (const node of nodesOf(ast)) {
     const path = pathOf(node);
     const [owner, field, task] = path ?? [];
     if (path?.length === 3 && owner === 'model' && field === 'quality' && task !== undefined) {
       const known = ['default', ...names.tasks];
       const at = { start: node.end - task.length, end: node.end };
-      if (!known.includes(task)) unknownName('task', task, known, placeOf(node.op === '.' ? at : node), report);
+      if (!known.includes(task)) reportUnknown('task', task, known, placeOf(node.op === '.' ? at : node), report);
     }
     for (const [literal, compared] of comparisonsOf(node)) {
       const text = literalOf(literal);
@@ -32,7 +36,7 @@ export function checkReferences({ ast, placeOf }: Checked<unknown>, names: Known
   }
 }
 
-/** The tag that was probably meant where an expression names one that no model has: that is no error by itself. */
+/** A hint for a tag that no model has. Such a tag alone is not an error. */
 export function hintForTags(ast: ASTNode, tags: readonly string[]): { hint?: string } {
   for (const node of nodesOf(ast)) {
     for (const [literal, path] of comparisonsOf(node)) {
@@ -47,7 +51,7 @@ export function hintForTags(ast: ASTNode, tags: readonly string[]): { hint?: str
   return {};
 }
 
-/** Literal → the path that it is compared with. */
+/** Pairs of a literal and the path that it is compared with. */
 function comparisonsOf(node: ASTNode): [ASTNode, string][] {
   if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return [];
   const [left, right] = node.args;
@@ -62,11 +66,11 @@ function checkName(
   text: string,
   path: string,
   place: () => ReturnType<Program['placeOf']>,
-  names: KnownNames,
+  names: ReferenceNames,
   report: Report,
 ): void {
   const [what, known] = knownAt(path, names);
-  if (known && !known.includes(text)) unknownName(what, text, known, place(), report);
+  if (known && !known.includes(text)) reportUnknown(what, text, known, place(), report);
   if (path !== 'request.languages' && path !== 'model.languages') return;
   const canonical = canonicalLanguage(text);
   if (canonical === text) return;
@@ -76,7 +80,7 @@ function checkName(
   });
 }
 
-function knownAt(path: string, names: KnownNames): [string, readonly string[] | null] {
+function knownAt(path: string, names: ReferenceNames): [string, readonly string[] | null] {
   switch (path) {
     case 'request.task':
       return ['task', names.tasks];

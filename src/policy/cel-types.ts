@@ -6,14 +6,15 @@ import { LANGUAGES_MAX, METADATA_MAX, TEXT_MAX } from './cel-view-limits.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
 /**
- * What an expression may see: a condition the request, the key and the time; a budget what the ledger
- * keeps of them; a rate limit the key; the others the model, constraints its endpoint too.
+ * The kind of an expression decides its variables: the `when` of a rule has the request, the key and
+ * the time; a budget the parts of them that the ledger keeps; a rate limit the key; the `require` of a
+ * constraint the model and its endpoint; a filter or preference the model.
  */
-export type Sight = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
+export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
 
 /**
- * Every field that expressions know: type → field → its CEL type and meaning. Figures are doubles,
- * because a JS number is one. The environments, the hints and the docs are made from this table.
+ * All fields of expressions: type → field → CEL type and meaning. Figures are doubles, as JS numbers
+ * are. The environments, hints and docs are made from this table.
  */
 export const FIELDS = {
   Request: {
@@ -88,8 +89,10 @@ export const FIELDS = {
 
 export type TypeName = keyof typeof FIELDS;
 
-/** Variable → its type, by what sees it. */
-export const VARIABLES: Readonly<Record<Sight, Readonly<Record<string, TypeName>>>> = {
+export const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIELDS, name);
+
+/** Kind of expression → variable → its type. */
+export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeName>>>> = {
   when: { request: 'Request', key: 'Key', time: 'Time' },
   budget: { key: 'Key', request: 'BudgetRequest' },
   limit: { key: 'Key' },
@@ -99,27 +102,27 @@ export const VARIABLES: Readonly<Record<Sight, Readonly<Record<string, TypeName>
 
 type View = Readonly<Record<string, unknown>>;
 
-/** What a field holds here, by its CEL type. */
-interface Held {
+/** CEL type → the JS type of its values. */
+interface FieldValues {
   readonly double: number;
   readonly string: string;
   readonly bool: boolean;
   readonly 'list<string>': readonly string[];
   readonly 'map<string, string>': ReadonlyMap<string, string>;
 }
-/** A type's fields as the table has them: a row without its field, or with another type, does not compile. */
+/** The fields of a type by the table: a class that lacks one, or has another type, does not compile. */
 type FieldsOf<Name extends TypeName> = {
   readonly [Field in keyof (typeof FIELDS)[Name]]: (typeof FIELDS)[Name][Field] extends readonly [
-    infer Type extends keyof Held,
+    infer Type extends keyof FieldValues,
     string,
   ]
-    ? Held[Type]
+    ? FieldValues[Type]
     : unknown;
 };
 
 /**
- * Values of declared types must be instances of a class each: an object literal would be a map to CEL. Those of each
- * request are written out field by field: filled by a loop, conditions would take twice as long.
+ * Values of declared types must be instances of a class: CEL treats an object literal as a map. The classes of each
+ * request assign field by field, because a loop makes conditions twice as slow.
  */
 class Request implements FieldsOf<'Request'> {
   readonly model: string;
@@ -162,7 +165,7 @@ class Request implements FieldsOf<'Request'> {
   }
 }
 
-/** Lets conditions that ask for a field fail, because it is larger than the cost of a condition allows for. */
+/** Makes conditions that read a field fail, because it is larger than their cost estimate assumes. */
 function withhold(request: Request, field: keyof Request, why: string): void {
   Object.defineProperty(request, field, {
     get(): never {
@@ -214,35 +217,34 @@ const CLASSES = { Price, Latency, Request, BudgetRequest, Key, Time, Model, Endp
 
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
 
-const environments = new Map<Sight, Environment>();
+const environments = new Map<CelKind, Environment>();
 
-/** The environment that expressions of a sight are checked and run in. Made once. */
-export function environmentOf(sight: Sight): Environment {
-  const known = environments.get(sight);
+/** The CEL environment for a kind of expression. Made once. */
+export function environmentOf(kind: CelKind): Environment {
+  const known = environments.get(kind);
   if (known) return known;
   const environment = new Environment({ limits: LIMITS });
   for (const [name, ctor] of Object.entries(CLASSES)) {
     const fields = Object.entries(FIELDS[name as TypeName]).map(([field, [type]]) => [field, type]);
     environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
   }
-  for (const [name, type] of Object.entries(VARIABLES[sight])) environment.registerVariable(name, type);
-  environments.set(sight, environment);
+  for (const [name, type] of Object.entries(VARIABLES[kind])) environment.registerVariable(name, type);
+  environments.set(kind, environment);
   return environment;
 }
 
-/** Of the catalog, made once a policy. */
 function instance<Name extends 'Model' | 'Endpoint' | 'Price' | 'Latency'>(name: Name, fields: FieldsOf<Name>): object {
   return Object.assign(new CLASSES[name](), fields);
 }
 
-/** Shared, because most requests say nothing. */
+/** Shared, because most requests have no metadata. */
 const NO_LABELS: ReadonlyMap<string, string> = Object.assign(new Map<string, string>(), { get: () => '' });
 
 function readOrEmpty(this: ReadonlyMap<string, string>, key: string): string {
   return Map.prototype.get.call(this, key) ?? '';
 }
 
-/** A map in which a key that is missing reads as the empty text. Its class stays Map, which CEL insists on. */
+/** A map whose missing keys read as the empty text. Its class stays Map, which CEL requires. */
 function labels(from: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   if (from.size === 0) return NO_LABELS;
   const copy = new Map(from);
@@ -253,7 +255,7 @@ function labels(from: ReadonlyMap<string, string>): ReadonlyMap<string, string> 
 let lastScope: RuleScope | null = null;
 let lastView: View = {};
 
-/** A scope as CEL takes it. The last one is kept, because all conditions of a request see the same. */
+/** The CEL view of a scope. The last one is cached, because all conditions of a request share it. */
 export function viewOf(scope: RuleScope): View {
   if (scope === lastScope) return lastView;
   lastView = { request: new Request(scope.request), key: new Key(scope.key), time: new Time(scope.time) };
@@ -264,7 +266,7 @@ export function viewOf(scope: RuleScope): View {
 let lastBudgetScope: BudgetScope | null = null;
 let lastBudgetView: View = {};
 
-/** The same of what budgets see: all budgets are asked of the same scope. */
+/** The CEL view of a budget's scope, cached likewise. */
 export function budgetViewOf(scope: BudgetScope): View {
   if (scope === lastBudgetScope) return lastBudgetView;
   lastBudgetView = { request: new BudgetRequest(scope.request), key: new Key(scope.key) };
@@ -272,12 +274,12 @@ export function budgetViewOf(scope: BudgetScope): View {
   return lastBudgetView;
 }
 
-/** The same of what rate limits see. */
+/** The CEL view of a rate limit's scope. */
 export function limitViewOf({ key }: LimitScope): View {
   return { key: new Key(key) };
 }
 
-/** A model of the catalog with its endpoints, as CEL takes them: one view for each endpoint. */
+/** The CEL views of a model, one for each endpoint. */
 export function modelViews(
   { model, endpoints, defaultQuality }: ModelDraft,
   capabilities: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The most that conditions read of what a caller chooses. A condition that asks for a field which is larger fails, and so
- * counts as true. With these limits the work of every condition is known when the policy is loaded.
+ * Size limits of fields that callers control. A condition that reads a larger field fails, and so counts as true. With
+ * these limits the cost of every condition is known when the policy is loaded.
  */
 
 /** Entries of `request.metadata`. */

@@ -1,4 +1,4 @@
-/** Networks on which money is worth nothing, by the number of their chain. */
+/** Test networks: chain ID → name. */
 export const TEST_CHAINS: ReadonlyMap<number, string> = new Map([
   [84_532, 'Base Sepolia'],
   [11_155_111, 'Sepolia'],
@@ -10,16 +10,16 @@ export const TEST_CHAINS: ReadonlyMap<number, string> = new Map([
   [1337, 'a local one'],
 ]);
 
-/** What the contract of a token says of itself. */
+/** The properties of a token by its contract. */
 interface Token {
-  /** As people call it. */
+  /** Common name. */
   readonly title: string;
   readonly name: string;
   readonly version: string;
   readonly decimals: number;
 }
 
-/** Tokens by their address in lower case, on whatever chain: a local one may be a copy of the one they are on. */
+/** Tokens by lower-case address, on any chain, because a local chain may be a copy of a public one. */
 export const TOKENS: ReadonlyMap<string, Token> = new Map([
   [
     '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',

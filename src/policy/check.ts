@@ -1,23 +1,24 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
 import { example, formHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
 
-/** Where a checked value stands in the policy, for messages: `models.gpt-5`. */
+/** A value to check, with its path and place for messages. */
 export interface Subject {
+  /** Such as `models.gpt-5`. */
   readonly path: string;
   readonly tree: Tree;
-  /** The place of its name, which stands for keys that are missing. */
-  readonly place: Place;
-  /** What to say of a key that it does not have, where no known one is like it. */
+  /** The place of its name, at which missing keys are reported. */
+  readonly place: SourceSpan;
+  /** The hint for an unknown key that is like no known one. */
   readonly unknownHint?: string;
 }
 
-/** Fills in defaults and checks a value; null when it does not fit, and then the report says why. */
+/** Fills in defaults and checks a value against a schema. Reports errors and returns null if it does not fit. */
 export function checkValue<Schema extends TSchema>(
   schema: Schema,
   subject: Subject,
@@ -26,17 +27,17 @@ export function checkValue<Schema extends TSchema>(
   const data = keepingLists(subject.tree, Value.Default(schema, toData(subject.tree)));
   if (Value.Check(schema, data)) return data;
   const errors = [...Value.Errors(schema, data)].map(mostTelling);
-  const misspelt = new Set(errors.map(meantBy));
+  const misspelt = new Set(errors.map(intendedKey));
   for (const error of errors) {
-    // A key that is there by a wrong name is one mistake, told where it is written.
-    const isTold = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
-    if (!isTold) explain(error, subject, report);
+    // A misspelt required key is one mistake, reported at the misspelt key.
+    const isReported = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
+    if (!isReported) explain(error, subject, report);
   }
   return null;
 }
 
-/** The path of the key that an unknown one was probably meant to be. */
-function meantBy({ type, path, schema }: ValueError): string | null {
+/** The path of the known key that an unknown one probably stands for. */
+function intendedKey({ type, path, schema }: ValueError): string | null {
   if (type !== ValueErrorType.ObjectAdditionalProperties) return null;
   const meant = nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
   return meant === null ? null : `${path.slice(0, path.lastIndexOf('/'))}/${meant}`;
@@ -46,7 +47,7 @@ function propertiesOf({ properties }: TSchema): string[] {
   return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
 }
 
-/** Filling in defaults makes a map of a list that stands where a map should. */
+/** Restores lists in the place of a map, which filling in defaults turns into maps. */
 function keepingLists(tree: Tree, filled: unknown): unknown {
   if (tree.kind === 'scalar' || typeof filled !== 'object' || filled === null) return filled;
   if (tree.kind === 'list' && !Array.isArray(filled)) return toData(tree);
@@ -55,7 +56,7 @@ function keepingLists(tree: Tree, filled: unknown): unknown {
   return { ...filled, ...Object.fromEntries(tree.entries.map(({ key, value }) => [key, inner(key, value)])) };
 }
 
-/** Checks what a plugin takes: as above, and unknown keys are errors unless its schema wants them. */
+/** Checks the options of a plugin. Unknown keys are errors unless its schema admits them. */
 export function checkOptions(
   schema: TObject,
   subject: Subject,
@@ -91,7 +92,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     return;
   }
   const tree = valueAt(subject.tree, ...steps);
-  // A value that is missing was reported as a missing key.
+  // A missing value was reported as a missing key.
   if (!tree) return;
   const [code, problem, details] = problemOf(error, tree);
   report.add(code, tree.place, `\`${name}\` ${problem}`, details);
@@ -189,8 +190,8 @@ function nameOf(path: string, root: Tree, steps: readonly string[]): string {
   return name;
 }
 
-/** The place of the key that a path ends in; for an item of a list, that of the item. */
-function keyPlace(subject: Subject, steps: readonly string[]): Place {
+/** The place of the last key of a path, or of the item for a list. */
+function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
   const last = steps.at(-1);
   const parent = valueAt(subject.tree, ...steps.slice(0, -1));
   if (last === undefined || !parent) return subject.place;

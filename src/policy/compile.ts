@@ -1,32 +1,32 @@
 import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
-import { type Available, environmentFacts, reportNothing, selectAvailable } from './availability.ts';
+import { type Availability, environmentFacts, reportNoProvider, selectAvailable } from './availability.ts';
 import { checkBudgets, compileBudget } from './budgets.ts';
-import { capableDrafts } from './capable.ts';
 import { compileContent } from './contents.ts';
+import { narrowCapabilities } from './endpoint-capabilities.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
 import { compileLearning } from './learning.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkRateLimits, compileRateLimit } from './limits.ts';
-import { reviewLanguage } from './odd-languages.ts';
-import type { ParsedPolicy, Settings } from './parsed.ts';
-import { type Installed, type LoadedPlugin, withOwnPlugins } from './plugins.ts';
-import { compileProvider, type Environment, type ProviderState } from './providers.ts';
+import { reviewLanguage } from './misspelt-languages.ts';
+import type { ParsedPolicy, PolicySettings } from './parsed.ts';
+import { type InstalledPlugins, type LoadedPlugin, withOwnPlugins } from './plugins.ts';
+import { compileProvider, type Environment, type ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 import { type CompiledRules, compileRules } from './rule-bits.ts';
 import { type CheckedRules, checkRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
 
-/** A compiled policy that still lacks its revision, and the facts of the environment that are part of it. */
-export interface Compiled {
+/** A compiled policy without its revision, and the environment's part of that revision. */
+export interface CompiledPolicy {
   readonly snapshot: Omit<PolicySnapshot, 'revision'>;
   readonly environment: readonly (readonly unknown[])[];
 }
 
-export interface CompileContext extends Installed {
+export interface CompileContext extends InstalledPlugins {
   readonly env: Environment;
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
   readonly outside?: ReadonlyMap<string, string>;
@@ -34,12 +34,12 @@ export interface CompileContext extends Installed {
   readonly ledger?: LedgerState;
 }
 
-/** Checks what needs plugins, expressions and the environment, and compiles; null when anything is wrong. */
+/** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 export function* compile(
   parsed: ParsedPolicy,
   { env, plugins, outside, today, ledger, ...installed }: CompileContext,
   report: Report,
-): Generator<undefined, Compiled | null> {
+): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
   const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
   const selectors = yield* compileSelectors(parsed.selectors, { report, strategies: all.strategies });
@@ -53,16 +53,16 @@ export function* compile(
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (today !== undefined) for (const model of parsed.models) review(model, today, report);
-  // Whether anything can be served is asked only of a policy that is right.
+  // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit || !learning) {
-    if (parsed.hasSoundModels && isAffordable) yield* judgeSoundRules(parsed, programs, report);
+    if (parsed.hasSoundModels && isAffordable) yield* evaluateSoundRules(parsed, programs, report);
     return null;
   }
-  const drafts = yield* capableDrafts(parsed.models, states, report);
+  const drafts = yield* narrowCapabilities(parsed.models, states, report);
   const available = selectAvailable(states, drafts);
   const { models } = available;
-  if (models.length === 0) reportNothing(states, parsed.providersPlace, report);
+  if (models.length === 0) reportNoProvider(states, parsed.providersPlace, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
   if (report.failed) return null;
@@ -70,7 +70,7 @@ export function* compile(
     deepFreeze(model);
     yield;
   }
-  const snapshot = assembled(parsed, settings, credit.usd, available, {
+  const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     learning,
     selectors: selectors.map(({ filterOf, ...one }) => ({ ...one, allows: rules.filters.get(filterOf) ?? null })),
@@ -81,20 +81,19 @@ export function* compile(
   return { snapshot: deepFreeze(snapshot), environment: environmentFacts(states) };
 }
 
-/** What of a snapshot is made of expressions and plugins. */
-interface Parts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'learning'> {
+/** The parts of a snapshot that are made of expressions and plugins. */
+interface SnapshotParts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'learning'> {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }
 
-/** Puts a snapshot together. Checks nothing. */
-function assembled(
+function assembleSnapshot(
   { tasks, cases, payments }: ParsedPolicy,
-  { baseline, admitUnstated, ...figures }: Settings,
+  { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
-  { providers, models, leftOut }: Available,
-  { rules: { constraints, preferences }, selectors, ...parts }: Parts,
-): Compiled['snapshot'] {
+  { providers, models, leftOut }: Availability,
+  { rules: { constraints, preferences }, selectors, ...parts }: SnapshotParts,
+): CompiledPolicy['snapshot'] {
   const modelIndex = new Map(models.map((model, index) => [model.id, index]));
   return {
     ...figures,
@@ -119,8 +118,8 @@ function assembled(
 function* compileProviders(
   parsed: ParsedPolicy,
   scope: Parameters<typeof compileProvider>[1],
-): Generator<undefined, ReadonlyMap<string, ProviderState>> {
-  const states = new Map<string, ProviderState>();
+): Generator<undefined, ReadonlyMap<string, ProviderSetup>> {
+  const states = new Map<string, ProviderSetup>();
   for (const named of parsed.providers) {
     states.set(named.name, compileProvider(named, scope));
     yield;
@@ -128,14 +127,18 @@ function* compileProviders(
   return states;
 }
 
-/** What `policy check` alone tells. */
-function review({ figures, oddLanguages }: ParsedPolicy['models'][number], today: string, report: Report): void {
+/** Reports warnings that only `policy check` shows. */
+function review(
+  { figures, misspeltLanguages: oddLanguages }: ParsedPolicy['models'][number],
+  today: string,
+  report: Report,
+): void {
   for (const figure of figures) reviewFigure(figure, today, report);
   for (const odd of oddLanguages) reviewLanguage(odd, report);
 }
 
-/** What rules do to the catalog of a policy that is wrong elsewhere, so that all is told at once. */
-function judgeSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
+/** Evaluates the valid rules of a policy that is wrong elsewhere, so that all problems are reported at once. */
+function evaluateSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
   const isWhole = ({ draft }: { readonly draft: { readonly isWhole: boolean } }) => draft.isWhole;
   const constraints = programs.constraints.filter(isWhole);
   const preferences = programs.preferences.filter(isWhole);

@@ -2,10 +2,10 @@ import type { Report } from './report.ts';
 import type { GatewayText } from './schema.ts';
 import { placeAt, type Tree } from './tree.ts';
 
-/** An origin of an application, such as a browser's extension: a scheme that the web does not know, and a name. */
+/** An origin with a non-web scheme, such as that of a browser extension. */
 const OF_APPLICATION = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/;
 
-/** Whose pages may read answers. `tree` is that of the section `gateway`. */
+/** The origins whose pages may read answers. `tree` is the section `gateway`. */
 export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): ReadonlySet<string> {
   const origins = cors?.origins ?? [];
   origins.forEach((written, at) => {
@@ -25,7 +25,7 @@ function hintFor(written: string): { readonly hint?: string } {
   return origin ? { hint: `write \`${origin}\`` } : {};
 }
 
-/** Of an address of the web, in the form in which browsers send it; null for any other text. */
+/** The origin of a web address as browsers send it; null for any other text. */
 function originOf(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const { protocol, origin } = new URL(text);

@@ -1,10 +1,10 @@
 import { visibleLines } from '../core/visible.ts';
 import { type FileText, frameOf, sourceLines } from './frame.ts';
 import { type Paint, painter } from './paint.ts';
-import type { Place } from './place.ts';
+import type { SourceSpan } from './source-span.ts';
 
 /**
- * Every kind of problem that loading a policy can report. Codes are never renamed or reused.
+ * All problems that loading a policy can report. Codes are never renamed or reused.
  * `docs/diagnostics.md` is made from this table.
  */
 export const DIAGNOSTICS = {
@@ -150,35 +150,35 @@ export const DIAGNOSTICS = {
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS;
 
-export type { Place } from './place.ts';
+export type { SourceSpan } from './source-span.ts';
 
 /** One problem of a policy, with its place. Never holds a secret. */
-export interface Diagnostic extends Place {
+export interface Diagnostic extends SourceSpan {
   readonly severity: 'error' | 'warning';
   readonly code: DiagnosticCode;
   readonly message: string;
-  /** What would have been right. */
+  /** The correct form. */
   readonly expected?: string;
-  /** What was probably meant, or what to do. */
+  /** The probable intention, or a remedy. */
   readonly hint?: string;
-  /** Another place that has to do with it, such as the first definition of a name. */
-  readonly related?: { readonly place: Place; readonly message: string };
+  /** A related place, such as the first definition of a name. */
+  readonly related?: { readonly place: SourceSpan; readonly message: string };
 }
 
-export interface Details {
+export interface DiagnosticDetails {
   expected?: string;
   hint?: string;
-  related?: { readonly place: Place; readonly message: string };
+  related?: { readonly place: SourceSpan; readonly message: string };
 }
 
 export interface FormatOptions {
-  /** Colours of a terminal; without it plain text. */
+  /** Adds terminal colours. Default: plain text. */
   readonly colour?: boolean;
 }
 
 /**
- * The diagnostics as a person reads them: `file:line:col  code  message`, the line with carets
- * under the place, what was expected and the related place. Secrets in the lines are masked.
+ * The diagnostics for people: `file:line:col  code  message`, the line with carets under the place,
+ * the expected form and the related place. Secrets in the lines are masked.
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
@@ -193,7 +193,7 @@ export function formatDiagnostics(
 
 function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint: Paint): string {
   const { severity, code, related } = found;
-  // Names, values and what plugins say are quoted in them.
+  // They quote names, values and messages of plugins.
   const [message, expected, hint] = [found.message, found.expected ?? '', found.hint ?? ''].map(visibleLines);
   const kind = severity === 'warning' ? 'warning ' : '';
   const parts = [
@@ -209,11 +209,11 @@ function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint:
   return parts.filter((part) => part !== '').join('\n');
 }
 
-function position(place: Place): string {
+function position(place: SourceSpan): string {
   return `${place.file}:${place.line}:${place.column}`;
 }
 
-/** The diagnostics for a program: what `--json` prints, with the counts that decide the exit code. */
+/** The diagnostics for programs, as `--json` prints them, with the counts that decide the exit code. */
 export function diagnosticsJson(diagnostics: readonly Diagnostic[]): {
   readonly errors: number;
   readonly warnings: number;

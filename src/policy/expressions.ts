@@ -1,50 +1,56 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { RuleScope } from '../core/rules.ts';
-import { type Checked, checkExpression, checkText, type Program, type TextProgram, type Texts } from './cel-check.ts';
-import { createCosts } from './cel-costs.ts';
-import { findImpossible } from './cel-reach.ts';
-import { checkReferences, type KnownNames } from './cel-references.ts';
-import { budgetViewOf, limitViewOf, type Sight, viewOf } from './cel-types.ts';
+import {
+  type CheckedExpression,
+  checkExpression,
+  checkText,
+  type FileTexts,
+  type Program,
+  type TextProgram,
+} from './cel-check.ts';
+import { findContradiction } from './cel-contradictions.ts';
+import { createCostLimits } from './cel-cost-limits.ts';
+import { checkReferences, type ReferenceNames } from './cel-references.ts';
+import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 
-/** Checks the expressions of one policy; null for none, and for one that is wrong. */
-export interface Checker {
-  /** What is judged by the catalog. */
-  of(draft: ExpressionDraft | null, sight: Sight): Program | null;
+/** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
+export interface ExpressionChecker {
+  /** An expression over the catalog. */
+  of(draft: ExpressionDraft | null, kind: CelKind): Program | null;
   /** The condition of a rule. */
   when(draft: ExpressionDraft | null): Program | null;
   /** The condition of a budget or rate limit. */
-  match(draft: ExpressionDraft | null, sight: 'budget' | 'limit'): Program | null;
-  /** Whose share a budget or rate limit is. */
-  each(draft: ExpressionDraft | null, sight: 'budget' | 'limit'): TextProgram | null;
-  /** Whether all expressions that were checked are within the limits of a policy's work; where not, the report says so. */
+  match(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): Program | null;
+  /** The `each` of a budget or rate limit. */
+  each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null;
+  /** Whether all checked expressions together are within the cost limits. Reports the costliest one otherwise. */
   reviewTotals(): boolean;
 }
 
-export function createChecker(parsed: ParsedPolicy, report: Report): Checker {
-  const texts: Texts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
-  const names: KnownNames = {
+export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionChecker {
+  const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
+  const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
     models: [...parsed.modelIds.keys()],
     selectors: parsed.selectors.map(({ name }) => name),
     providers: parsed.providers.map(({ name }) => name),
   };
-  const costs = createCosts(parsed, report);
-  // Before anything evaluates it.
-  const affordable = <Expression extends Checked<unknown>>(program: Expression | null, sight: Sight) =>
-    program && costs.admit(program, sight) ? program : null;
-  const check = (draft: ExpressionDraft | null, sight: Sight): Program | null => {
-    const program = affordable(draft && checkExpression(draft, sight, texts, report), sight);
+  const costs = createCostLimits(parsed, report);
+  const affordable = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) =>
+    program && costs.admit(program, kind) ? program : null;
+  const check = (draft: ExpressionDraft | null, kind: CelKind): Program | null => {
+    const program = affordable(draft && checkExpression(draft, kind, texts, report), kind);
     if (program) checkReferences(program, names, report);
     return program;
   };
   return {
-    // What names something that is not there fits no model, which then goes without saying.
-    of(draft, sight) {
+    // With an unknown name it matches no model, which need not be reported too.
+    of(draft, kind) {
       const before = report.found.length;
-      const program = check(draft, sight);
+      const program = check(draft, kind);
       return report.found.length === before ? program : null;
     },
     when(draft) {
@@ -52,13 +58,13 @@ export function createChecker(parsed: ParsedPolicy, report: Report): Checker {
       if (program) checkCondition(program, OF_RULES, report);
       return program;
     },
-    match(draft, sight) {
-      const program = check(draft, sight);
-      if (program) checkCondition(program, sight === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
+    match(draft, kind) {
+      const program = check(draft, kind);
+      if (program) checkCondition(program, kind === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
       return program;
     },
-    each(draft, sight) {
-      const program = affordable(draft && checkText(draft, sight, texts, report), sight);
+    each(draft, kind) {
+      const program = affordable(draft && checkText(draft, kind, texts, report), kind);
       if (program) checkReferences(program, names, report);
       return program;
     },
@@ -66,8 +72,8 @@ export function createChecker(parsed: ParsedPolicy, report: Report): Checker {
   };
 }
 
-/** A request that says nothing: what a condition must bear. */
-const NOTHING: RuleScope = {
+/** A request without optional fields. Conditions must not fail on it. */
+const EMPTY_REQUEST: RuleScope = {
   request: {
     model: 'auto',
     task: 'general',
@@ -89,34 +95,34 @@ const NOTHING: RuleScope = {
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
 };
 
-/** The same for a budget: a key that has no labels. */
-export const BARE: BudgetScope = { request: { model: 'auto' }, key: { id: 'k', labels: new Map() } };
+/** A key without labels, for budgets and rate limits. */
+export const EMPTY_KEY: BudgetScope = { request: { model: 'auto' }, key: { id: 'k', labels: new Map() } };
 
-interface Kind {
+interface ConditionKind {
   readonly nothing: Parameters<Program['run']>[0];
   readonly toSwitchOff: string;
   readonly toAskFirst: string;
 }
 
-const OF_RULES: Kind = {
-  nothing: viewOf(NOTHING),
+const OF_RULES: ConditionKind = {
+  nothing: viewOf(EMPTY_REQUEST),
   toSwitchOff: 'to switch a rule off, put it in a comment',
   toAskFirst: 'request.metadata.n != "" && double(request.metadata.n) > 3.0',
 };
-const OF_BUDGETS: Kind = {
-  nothing: budgetViewOf(BARE),
+const OF_BUDGETS: ConditionKind = {
+  nothing: budgetViewOf(EMPTY_KEY),
   toSwitchOff: 'to switch a budget off, put it in a comment',
   toAskFirst: 'key.labels.level != "" && double(key.labels.level) > 3.0',
 };
-const OF_LIMITS: Kind = {
-  nothing: limitViewOf(BARE),
+const OF_LIMITS: ConditionKind = {
+  nothing: limitViewOf(EMPTY_KEY),
   toSwitchOff: 'to switch a rate limit off, put it in a comment',
   toAskFirst: OF_BUDGETS.toAskFirst,
 };
 
-function checkCondition(program: Program, { nothing, toSwitchOff, toAskFirst }: Kind, report: Report): void {
+function checkCondition(program: Program, { nothing, toSwitchOff, toAskFirst }: ConditionKind, report: Report): void {
   const { path } = program.draft;
-  const impossible = findImpossible(program.ast, () => tryRun(program, nothing).value === true);
+  const impossible = findContradiction(program.ast, () => tryRun(program, nothing).value === true);
   if (impossible) {
     const message = `\`${path}\` can never be true: ${impossible.message}`;
     const hint = impossible.hint ?? toSwitchOff;
@@ -130,10 +136,10 @@ function checkCondition(program: Program, { nothing, toSwitchOff, toAskFirst }: 
   });
 }
 
-/** What an expression is of something, or why it fails. */
+/** The value of an expression, or the reason of its failure. */
 export function tryRun<Value>(
-  program: { run(view: Kind['nothing']): Value },
-  view: Kind['nothing'],
+  program: { run(view: ConditionKind['nothing']): Value },
+  view: ConditionKind['nothing'],
 ): { readonly value?: Value; readonly failure?: string } {
   try {
     return { value: program.run(view) };
@@ -142,7 +148,7 @@ export function tryRun<Value>(
   }
 }
 
-/** Why an expression failed, in a line. */
+/** The reason of a failure, on one line. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split('\n', 1)[0] ?? text;

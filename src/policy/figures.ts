@@ -1,29 +1,29 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ModelText, PriceText } from './schema-model.ts';
-import type { Named } from './scope.ts';
+import type { NamedItem } from './sections.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** A stated figure, for the question whether it can be relied upon. */
-export interface Figure {
+/** A figure of a model, with its source and age. */
+export interface DeclaredFigure {
   /** Such as `models.gpt-5.price`. */
   readonly path: string;
-  readonly place: Place;
-  /** Of the day. */
-  readonly dayPlace?: Place;
-  /** The day it was seen; null where nobody says, undefined where it does not age. */
+  readonly place: SourceSpan;
+  /** The place of `as_of`. */
+  readonly dayPlace?: SourceSpan;
+  /** The day it was seen; null if it is not stated, undefined if the figure does not age. */
   readonly asOf?: string | null;
-  /** Whether it says where it comes from. */
+  /** Whether its source is stated. */
   readonly isVerified: boolean;
   readonly expected: string;
 }
 
-/** Days after which a figure is called old. */
+/** Days after which a figure is stale. */
 const STALE_AFTER_DAYS = 90;
 const DAY_MS = 86_400_000;
 
-/** The figures of a model: its prices, quality and speed. */
-export function figuresOf({ path, tree }: Named<ModelText>, data: ModelText): Figure[] {
+/** The prices, quality and speed of a model. */
+export function figuresOf({ path, tree }: NamedItem<ModelText>, data: ModelText): DeclaredFigure[] {
   const figures = [stated('quality', path, tree, data.quality)];
   if (data.price) figures.push(price(path, valueAt(tree, 'price') ?? tree, data.price));
   for (const [at, endpoint] of (data.endpoints ?? []).entries()) {
@@ -36,13 +36,13 @@ export function figuresOf({ path, tree }: Named<ModelText>, data: ModelText): Fi
 
 const BASIS = '`basis: measured`, or `basis: guessed` where it is';
 
-/** Quality or latency. Without a day they do not age: most operators' own figures have none. */
+/** Quality or latency. Without a day they do not age, because most figures of operators have none. */
 function stated(
   key: 'quality' | 'latency',
   path: string,
   tree: Tree,
   { basis, as_of: asOf }: ModelText['quality'] | NonNullable<ModelText['latency']>,
-): Figure {
+): DeclaredFigure {
   return {
     path: `${path}.${key}`,
     place: placeAt(tree, key, 'basis'),
@@ -53,7 +53,7 @@ function stated(
   };
 }
 
-function price(path: string, tree: Tree, text: PriceText): Figure {
+function price(path: string, tree: Tree, text: PriceText): DeclaredFigure {
   return {
     path: `${path}.price`,
     place: placeAt(tree, 'basis'),
@@ -64,8 +64,8 @@ function price(path: string, tree: Tree, text: PriceText): Figure {
   };
 }
 
-/** Warns of a figure that is old or that nobody vouches for. `today` as `2026-10-07`. */
-export function reviewFigure(figure: Figure, today: string, report: Report): void {
+/** Warns of a stale or unverified figure. `today`: such as `2026-10-07`. */
+export function reviewFigure(figure: DeclaredFigure, today: string, report: Report): void {
   const { path, place, dayPlace = place, asOf, isVerified, expected } = figure;
   if (!isVerified || asOf === null) {
     const lack = isVerified ? 'when it was seen' : 'where it comes from';

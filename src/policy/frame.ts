@@ -1,37 +1,41 @@
 import { visibleLines } from '../core/visible.ts';
 import { maskSecrets } from './mask.ts';
-import type { Place } from './place.ts';
+import type { SourceSpan } from './source-span.ts';
 import { blanksFor, widthOf } from './width.ts';
 
-/** A file as diagnostics show it; without a text, where it could not be read. */
+/** A file for diagnostics; without text if it could not be read. */
 export interface FileText {
   readonly path: string;
   readonly text?: string;
 }
 
-/** File → its lines, fit to be shown. */
+/** Path of a file → its lines, safe to show. */
 export type SourceLines = ReadonlyMap<string, readonly string[]>;
 
-/** Splits files into lines in which nothing secret is left: neither what looks like a key nor the given places. */
-export function sourceLines(files: readonly FileText[], secrets: readonly Place[]): SourceLines {
+/** Splits files into lines. Masks texts that look like keys, and the given places. */
+export function sourceLines(files: readonly FileText[], secrets: readonly SourceSpan[]): SourceLines {
   const lines = new Map(files.map(({ path, text }) => [path, text?.split(/\r?\n/) ?? []]));
   for (const { file, line, column, length } of secrets) {
     const of = lines.get(file);
     const text = of?.[line - 1];
     if (!of || text === undefined) continue;
     const from = column - 1;
-    // Same length, so that other carets on the line stay where they belong.
+    // The same length keeps other carets on the line in place.
     of[line - 1] = text.slice(0, from) + '*'.repeat(Math.min(length, text.length - from)) + text.slice(from + length);
   }
   return new Map([...lines].map(([path, of]) => [path, of.map((line) => visibleLines(maskSecrets(line)))]));
 }
 
-/** Longer lines are shown around the place. */
+/** Characters shown of a longer line. */
 const SHOWN_MAX = 160;
 const SHOWN_BEFORE = 60;
 
-/** The line of a place with the line before it and carets below; empty when the file is not at hand. */
-export function frameOf(place: Place, lines: SourceLines, paint: (carets: string) => string = (text) => text): string {
+/** The line of a place with the line before it and carets below; empty if the file is unknown. */
+export function frameOf(
+  place: SourceSpan,
+  lines: SourceLines,
+  paint: (carets: string) => string = (text) => text,
+): string {
   const of = lines.get(place.file);
   const whole = of?.[place.line - 1];
   if (!of || whole === undefined) return '';
@@ -50,7 +54,7 @@ export function frameOf(place: Place, lines: SourceLines, paint: (carets: string
   ].join('\n');
 }
 
-/** What is shown of a line, and where in it a place then stands. */
+/** The shown part of a line, and the position of a place in it. */
 function windowOf(line: string, at: number): readonly [string, number] {
   if (line.length <= SHOWN_MAX) return [line, at];
   const start = Math.max(0, at - SHOWN_BEFORE);

@@ -1,6 +1,6 @@
 /**
- * Freezes a value and all that hangs on it. Maps and sets lose their writers. Typed arrays
- * cannot be frozen by the language and stay as they are.
+ * Freezes a value and everything it holds. Maps and sets lose their mutating methods. Typed arrays
+ * cannot be frozen in JavaScript and stay mutable.
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;

@@ -1,15 +1,15 @@
 import type { YAMLError } from 'yaml';
 
-/** A line that is indented otherwise than what it stands under. */
-export interface Slip {
-  /** From 1. */
+/** A line whose indentation does not fit the line above. */
+export interface IndentationSlip {
+  /** Counts from 1. */
   readonly line: number;
-  /** How many spaces it begins with. */
+  /** Its leading spaces. */
   readonly spaces: number;
   readonly hint: string;
 }
 
-/** Errors after which the reader has lost its way: what it says of later lines follows from them. */
+/** Errors that cause all later errors of the YAML library. */
 const LOST: ReadonlySet<YAMLError['code']> = new Set([
   'TAB_AS_INDENT',
   'BAD_INDENT',
@@ -17,16 +17,16 @@ const LOST: ReadonlySet<YAMLError['code']> = new Set([
   'MISSING_CHAR',
 ]);
 
-export function losesItsWay({ code }: YAMLError): boolean {
+export function derailsParser({ code }: YAMLError): boolean {
   return LOST.has(code);
 }
 
-/** The slip of the indentation that an error of the YAML library is about; null where it is about something else. */
-export function findSlip({ code, message }: YAMLError, line: number, text: string): Slip | null {
+/** The wrong indentation behind an error of the YAML library; null for other errors. */
+export function findSlip({ code, message }: YAMLError, line: number, text: string): IndentationSlip | null {
   const lines = text.split('\n');
   const isOnTheLine = /^All (?:mapping|sequence) items|without - indicator/.test(message);
   if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return null;
-  // A value that goes on below its line: the line below stands deeper than the key.
+  // A value that continues below its line: the line below is indented deeper than the key.
   const at = nextFilled(lines, isOnTheLine ? line - 1 : line);
   const above = lastFilled(lines, at - 1);
   const slipped = lines[at];

@@ -1,14 +1,14 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { JsonSchema } from './json-schema-form.ts';
-import { HINTS, type Hint } from './json-schema-hints.ts';
+import { type EditorHint, HINTS } from './json-schema-hints.ts';
 import { MESSAGES } from './json-schema-messages.ts';
-import type { Rules } from './json-schema-rules.ts';
+import type { SchemaRules } from './json-schema-rules.ts';
 import type { Snippets } from './json-schema-snippets.ts';
-import { type About, aboutOf, isEmpty, titleOf } from './json-schema-text.ts';
-import { type Plugin, type Vocabulary, type Word, wordsOf } from './json-schema-words.ts';
+import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
+import { type AnyPlugin, type EditorVocabulary, type EditorWord, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 
-/** Keywords that mean the same to both. All others are our own, or TypeBox's. */
+/** Keywords of JSON Schema. All others are our own, or TypeBox's. */
 const SHARED = [
   'type',
   'const',
@@ -24,43 +24,43 @@ const SHARED = [
   'uniqueItems',
 ] as const;
 
-/** Turns schemas of the language into what editors read. */
-export class Converter {
-  /** What several places refer to. */
+/** Converts TypeBox schemas of the language to JSON Schema for editors. */
+export class SchemaConverter {
+  /** Schemas that several places refer to. */
   readonly definitions: Record<string, JsonSchema> = {};
-  readonly #words: Vocabulary;
-  readonly #rules: Rules;
+  readonly #words: EditorVocabulary;
+  readonly #rules: SchemaRules;
   readonly #snippets: Snippets;
 
-  constructor(words: Vocabulary, rules: Rules, snippets: Snippets) {
+  constructor(words: EditorVocabulary, rules: SchemaRules, snippets: Snippets) {
     this.#words = words;
     this.#rules = rules;
     this.#snippets = snippets;
   }
 
-  /** `path` as in HINTS; `isRequired` where it cannot be left out. */
+  /** `path`: as in HINTS. */
   convert(schema: TSchema, path: string, isRequired = false): JsonSchema {
     const hint = HINTS[path] ?? {};
     const title = hint.title ?? schema.title ?? titleOf(lastOf(path));
     const forms = withShort(this.#forms(schema, path, hint), hint);
     return {
-      ...aboutOf(schema, title, isRequired, hint.sees),
+      ...editorTextOf(schema, title, isRequired, hint.sees),
       ...defaultOf(schema),
       ...(forms.every((form) => form.enum === undefined) && examplesOf(schema)),
       ...oneOf(forms),
     };
   }
 
-  /** What a plugin takes. */
-  options(plugin: Plugin): JsonSchema {
+  /** The options or settings of a plugin. */
+  options(plugin: AnyPlugin): JsonSchema {
     const schema = plugin.kind === 'provider' ? plugin.settings : plugin.options;
     const path = `${plugin.kind}:${plugin.name}`;
     const { title, ...options } = this.convert({ additionalProperties: false, ...schema }, path);
     return { title: `What ${plugin.name} takes`, ...options };
   }
 
-  /** The forms that a value can have. */
-  #forms(schema: TSchema, path: string, hint: Hint): JsonSchema[] {
+  /** The alternative forms of a value. */
+  #forms(schema: TSchema, path: string, hint: EditorHint): JsonSchema[] {
     if (path === 'cases[].given.messages') return [MESSAGES];
     const words = wordsOf(schema);
     if (words) return [{ type: 'string', ...enumOf(words) }];
@@ -69,7 +69,7 @@ export class Converter {
     if (schema.type === 'array')
       return [{ ...shared(schema), items: this.#item(schema, path), ...this.#snippetsOf(path, 'array') }];
     const known = hint.names && schema.type === 'string' ? this.#words[hint.names] : [];
-    // Error codes are all known; of all else there may be more.
+    // All error codes are known. Other names may come from elsewhere.
     if (hint.names === 'error') return [{ type: 'string', ...enumOf(known) }];
     const expected: unknown = schema.expected;
     const plain = {
@@ -79,25 +79,25 @@ export class Converter {
     return known.length === 0 ? [plain] : [plain, { type: 'string', ...enumOf(known) }];
   }
 
-  /** What a list holds. Names are offered as snippets: to a list of several forms, editors offer items that are none. */
+  /** The items of a list. Names are snippets, because with several forms editors offer wrong items. */
   #item(list: TSchema, path: string): JsonSchema {
     const schema: TSchema = list.items ?? {};
     const hint = HINTS[`${path}[]`] ?? HINTS[path] ?? {};
     if (!hint.names || schema.type !== 'string')
       return { ...this.convert(schema, `${path}[]`), ...this.#aboutItem(schema, list, path) };
     const [plain = {}] = this.#forms(schema, path, {});
-    const offers = this.#words[hint.names].map(([label]) => ({ label, body: label }));
-    return { ...this.#aboutItem(schema, list, path), ...plain, defaultSnippets: offers };
+    const snippets = this.#words[hint.names].map(([label]) => ({ label, body: label }));
+    return { ...this.#aboutItem(schema, list, path), ...plain, defaultSnippets: snippets };
   }
 
-  /** An item that says nothing of itself is what its list says. */
-  #aboutItem(schema: TSchema, list: TSchema, path: string): About {
+  /** The text of an item without a description is that of its list. */
+  #aboutItem(schema: TSchema, list: TSchema, path: string): EditorText {
     const { description } = list;
-    return aboutOf({ description, ...schema }, HINTS[`${path}[]`]?.title ?? titleOf(lastOf(path)), false, undefined);
+    return editorTextOf({ description, ...schema }, HINTS[`${path}[]`]?.title ?? titleOf(lastOf(path)), false);
   }
 
-  /** Keys stand inside `allOf`: else editors would write all defaults out where a map is begun. */
-  #map(schema: TSchema, path: string, hint: Hint): JsonSchema {
+  /** Keys are inside `allOf`; otherwise editors insert all defaults into a new map. */
+  #map(schema: TSchema, path: string, hint: EditorHint): JsonSchema {
     const properties = this.#properties(schema, path, hint);
     const required = requiredOf(schema);
     const others = this.#others(schema, path);
@@ -114,12 +114,12 @@ export class Converter {
       ...(others !== undefined && { additionalProperties: others }),
       ...this.#snippetsOf(path),
     };
-    // An editor's own words would be `Expected "Quality"`, by its title.
+    // The editor's own message would be `Expected "Quality"`, by the title.
     const errorMessage = `Needs a map${required.length > 0 ? ` with ${required.join(', ')}` : ''}.`;
     return { type: 'object', errorMessage, allOf: [keys, ...(this.#rules[path] ?? [])] };
   }
 
-  #properties(schema: TSchema, path: string, hint: Hint): Record<string, JsonSchema> {
+  #properties(schema: TSchema, path: string, hint: EditorHint): Record<string, JsonSchema> {
     const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
     const required = requiredOf(schema);
     const stated = Object.entries(properties).map(([key, property]): [string, JsonSchema] => [
@@ -146,7 +146,7 @@ export class Converter {
     };
   }
 
-  /** What stands under a key that is none of the known ones. */
+  /** The schema of unknown keys. */
   #others(schema: TSchema, path: string): JsonSchema | false | undefined {
     const each = eachOf(schema);
     if (each && Object.keys(each).length === 0) return undefined;
@@ -154,7 +154,7 @@ export class Converter {
     return schema.additionalProperties === false && !schema.patternProperties ? false : undefined;
   }
 
-  /** What stands under each key, where some keys are known. */
+  /** The schema of each key of a map with some known keys. */
   #each(schema: TSchema, path: string): JsonSchema {
     const name = `each.${lastOf(path)}`;
     this.definitions[name] ??= this.convert(schema, `${path}.*`);
@@ -162,7 +162,7 @@ export class Converter {
   }
 }
 
-/** A section may be empty, too. */
+/** Admits an empty section. */
 export function nullable(schema: JsonSchema): JsonSchema {
   const { type } = schema;
   if (typeof type !== 'string') return schema;
@@ -170,32 +170,32 @@ export function nullable(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * Each form stands two deep, because an editor that finds as many forms to match as there are shows the texts of all of
- * them, and there are none: what is to be said stands outside.
+ * One schema of several forms. Each form is nested twice: otherwise editors in which all forms match show the texts of the
+ * forms, which have none, instead of the outer text.
  */
 function oneOf(forms: readonly JsonSchema[]): JsonSchema {
   const [first = {}, ...others] = forms;
   return others.length === 0 ? first : { anyOf: forms.map((form) => ({ allOf: [{ allOf: [form] }] })) };
 }
 
-/** With the short forms of a value, which the loader writes out before it checks. */
-function withShort(forms: readonly JsonSchema[], { short }: Hint): readonly JsonSchema[] {
+/** Adds the short forms of a value, which the loader expands before it checks. */
+function withShort(forms: readonly JsonSchema[], { short }: EditorHint): readonly JsonSchema[] {
   if (!short) return forms;
   const words = short.map(([word]) => word).join(', ');
-  const told = forms.map((form) => ({
+  const described = forms.map((form) => ({
     ...form,
     errorMessage: `Needs ${form.type === 'object' ? 'a map' : `a ${form.type}`}, or ${words}.`,
   }));
-  return [...told, { type: 'string', ...enumOf(short) }];
+  return [...described, { type: 'string', ...enumOf(short) }];
 }
 
-function enumOf(words: readonly Word[]): JsonSchema {
+function enumOf(words: readonly EditorWord[]): JsonSchema {
   const meanings = words.map(([, means]) => means);
-  const isTold = meanings.some((means) => means !== '');
+  const hasMeanings = meanings.some((means) => means !== '');
   const isMarkdown = meanings.some((means) => means.includes('`'));
   return {
     enum: words.map(([word]) => word),
-    ...(isTold && { enumDescriptions: meanings.map(plainly) }),
+    ...(hasMeanings && { enumDescriptions: meanings.map(plainly) }),
     ...(isMarkdown && { markdownEnumDescriptions: meanings }),
   };
 }
@@ -212,7 +212,7 @@ function shared(schema: TSchema): JsonSchema {
   return Object.fromEntries(keywords.map((keyword) => [keyword, schema[keyword]]));
 }
 
-/** Editors read patterns as Unicode, and complain of those that cannot be. */
+/** Editors compile patterns with the Unicode flag, and report those that fail. */
 function isReadable(pattern: unknown): boolean {
   try {
     return typeof pattern === 'string' && new RegExp(pattern, 'u') !== null;
@@ -227,19 +227,19 @@ function requiredOf(schema: TSchema): readonly string[] {
   return required.filter((key) => schema.properties?.[key]?.default === undefined);
 }
 
-/** The schema of what stands under each key of a map whose keys are names; null where they are known, or of a form. */
+/** The schema of the values of a map whose keys are names; null if its keys are known or have a pattern. */
 function eachOf({ patternProperties = {}, additionalProperties }: TSchema): TSchema | null {
   const [[pattern, schema] = []] = Object.entries<TSchema>(patternProperties);
   if (schema) return pattern === '^(.*)$' ? schema : null;
   return typeof additionalProperties === 'object' ? additionalProperties : null;
 }
 
-/** What is empty says nothing. */
+/** Empty defaults are left out. */
 function defaultOf(schema: TSchema): JsonSchema {
   return schema.default === undefined || isEmpty(schema.default) ? {} : { default: schema.default };
 }
 
-/** An example that is the default, or all there is, is none. */
+/** Leaves out examples that equal the default or the constant. */
 function examplesOf(schema: TSchema): JsonSchema {
   const stated: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
   const known = [schema.default, schema.const].map((one) => JSON.stringify(one));

@@ -1,28 +1,28 @@
 import { SIGNALS } from '../core/learning-policy.ts';
-import type { Sight } from './cel-types.ts';
-import type { Kind, Word } from './json-schema-words.ts';
+import type { CelKind } from './cel-types.ts';
+import type { EditorWord, NameKind } from './json-schema-words.ts';
 
-/** What an editor can be told of a key beyond its schema. */
-export interface Hint {
-  /** Of what cannot take it from its key. */
+/** Facts on a key, for editors, that its schema does not have. */
+export interface EditorHint {
+  /** Default: made from the key. */
   readonly title?: string;
-  /** What its value names. */
-  readonly names?: Kind;
-  /** What the keys of its map name. */
-  readonly keys?: Kind;
-  /** It is an expression that sees this. */
-  readonly sees?: Sight;
-  /** Words that stand for the whole of it. */
-  readonly short?: readonly Word[];
-  /** Its keys are names that the operator gives. */
+  /** The kind of thing that its value names. */
+  readonly names?: NameKind;
+  /** The kind of thing that the keys of its map name. */
+  readonly keys?: NameKind;
+  /** The kind of expression that it holds. */
+  readonly sees?: CelKind;
+  /** Words that are short for the whole value. */
+  readonly short?: readonly EditorWord[];
+  /** Its keys are names chosen by the operator. */
   readonly isNamed?: boolean;
 }
 
-const OFF = (means: string): readonly Word[] => [['off', means]];
-const NOT_LOOKED_FOR: Hint = { short: OFF('It is not looked for.') };
+const OFF = (means: string): readonly EditorWord[] => [['off', means]];
+const NOT_LOOKED_FOR: EditorHint = { short: OFF('It is not looked for.') };
 
 /** By path: `*` stands for each name of a map, `[]` for each item of a list. */
-export const HINTS: Readonly<Record<string, Hint>> = {
+export const HINTS: Readonly<Record<string, EditorHint>> = {
   providers: { isNamed: true },
   'providers.*': { title: 'Provider' },
   'providers.*.adapter': { names: 'adapter' },

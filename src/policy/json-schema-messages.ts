@@ -1,7 +1,7 @@
 import { ChatMessage } from '../core/chat-request.ts';
 import { wordsOf } from './json-schema-words.ts';
 
-/** OpenAI's messages in brief: the whole shape is checked where the policy is loaded. */
+/** OpenAI's messages in brief. The loader checks the whole shape. */
 export const MESSAGES = {
   type: 'array',
   minItems: 1,

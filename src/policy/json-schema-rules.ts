@@ -1,11 +1,12 @@
 import type { JsonSchema } from './json-schema-form.ts';
-import type { Plugin } from './json-schema-words.ts';
+import type { AnyPlugin } from './json-schema-words.ts';
+import { FACILITATOR_KEYS } from './schema-payments.ts';
 
-/** What is asked of a map beside its keys, by its path. */
-export type Rules = Readonly<Record<string, readonly JsonSchema[]>>;
+/** Path of a map → conditions between its keys. */
+export type SchemaRules = Readonly<Record<string, readonly JsonSchema[]>>;
 
 const needs = (...keys: readonly string[]): JsonSchema => ({ required: keys });
-/** `then` as a key of a literal would make it look like a promise. */
+/** Not a literal: an object with a key `then` looks like a promise. */
 const when = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
   Object.fromEntries([
     ['if', condition],
@@ -18,32 +19,28 @@ const oneOf = (first: string, ...others: readonly string[]): JsonSchema =>
     { not: { anyOf: [first, ...others].map((key) => needs(key)) } },
     { errorMessage: `Needs ${[first, ...others].join(' or ')}.`, ...needs(first) },
   );
-/** Where a key is there, others may not be. */
+/** If a key is present, others must not be. */
 const alone = (key: string, others: readonly string[], errorMessage: string): JsonSchema =>
   when(needs(key), { errorMessage, properties: never(others) });
 const never = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, false]));
 
-/** A word stands alone: as `const`, an editor would take a longer one for it while it is written. */
+/** Matches whole words. With `const`, editors match a longer word while it is being typed. */
 const isWord = (...words: readonly string[]): JsonSchema => ({
   type: 'string',
   pattern: `^(?:${words.map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')})$`,
 });
 
-const OF_A_MODE = {
-  local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
-  http: ['url', 'timeout_ms', 'bearer_env'],
-};
-/** What a mode needs, and what only the other takes. */
+/** The key that a mode needs, and the keys that only the other mode takes. */
 const mode = (name: 'local' | 'http', other: 'local' | 'http'): JsonSchema[] => {
   const isNamed = { properties: { mode: isWord(name) }, ...needs('mode') };
-  const [first = ''] = OF_A_MODE[name];
+  const [first] = FACILITATOR_KEYS[name];
   return [
     when(isNamed, needs(first)),
-    when(isNamed, { errorMessage: `Only with mode: ${other}.`, properties: never(OF_A_MODE[other]) }),
+    when(isNamed, { errorMessage: `Only with mode: ${other}.`, properties: never(FACILITATOR_KEYS[other]) }),
   ];
 };
 
-const RULES: Rules = {
+const RULES: SchemaRules = {
   'providers.*': [oneOf('adapter', 'preset'), alone('base_url', ['base_url_env'], 'One of base_url and base_url_env.')],
   'models.*': [
     alone('endpoints', ['provider', 'upstream', 'regions'], 'Beside endpoints, this stands in each endpoint.'),
@@ -77,12 +74,12 @@ const RULES: Rules = {
   'payments.x402.networks[].facilitator': [...mode('local', 'http'), ...mode('http', 'local')],
 };
 
-/** The name that a plugin's options have among the definitions. */
-export const definitionOf = ({ kind, name }: Plugin): string => `${kind}.${name}`;
+/** The name of a plugin's options among the definitions. */
+export const definitionOf = ({ kind, name }: AnyPlugin): string => `${kind}.${name}`;
 
-/** All rules, with what plugins ask of their options. */
-export function rulesOf(plugins: readonly Plugin[]): Rules {
-  const takes = (key: string, plugin: Plugin): JsonSchema => ({
+/** All rules, including the option schemas of plugins. */
+export function rulesOf(plugins: readonly AnyPlugin[]): SchemaRules {
+  const takes = (key: string, plugin: AnyPlugin): JsonSchema => ({
     properties: { [key]: { $ref: `#/definitions/${definitionOf(plugin)}` } },
   });
   const strategies = plugins.flatMap((plugin) => {
@@ -91,7 +88,7 @@ export function rulesOf(plugins: readonly Plugin[]): Rules {
     const { options: former, by } = plugin.formerly ?? { options: [] };
     const older = plugins.find(({ kind, name }) => kind === 'strategy' && name === by);
     if (!older) return [when(isNamed, takes('options', plugin))];
-    // With options of an earlier version it runs as the strategy that still takes them.
+    // With options of an earlier version, the strategy that still takes them runs instead.
     const isFormer = { type: 'object', anyOf: former.map((key) => ({ type: 'object', ...needs(key) })) };
     const states = { properties: { options: isFormer }, ...needs('options') };
     return [
@@ -99,7 +96,7 @@ export function rulesOf(plugins: readonly Plugin[]): Rules {
       when({ allOf: [isNamed, { not: states }] }, takes('options', plugin)),
     ];
   });
-  // Left out, it is the default, whose options these are then.
+  // Without `estimator`, the options are those of the default.
   const estimators = plugins.flatMap((plugin) =>
     plugin.kind === 'estimator'
       ? [

@@ -1,13 +1,13 @@
-import type { Plugin } from './json-schema-words.ts';
+import type { AnyPlugin } from './json-schema-words.ts';
 
-/** A thing that an editor offers to write, whole. `body` is what it writes, with the places to fill in. */
+/** A completion that an editor inserts. `body` has placeholders to fill in. */
 export interface Snippet {
   readonly label: string;
   readonly description: string;
   readonly body: unknown;
 }
 
-/** By path. In bodies, `<1:text>` is a place to fill in, with what stands there until then. */
+/** Path → its snippets. In bodies, `<1:text>` is a placeholder with its initial text. */
 export type Snippets = Readonly<Record<string, readonly Snippet[]>>;
 
 const PRICE = { input: '<3:0.25>', output: '<4:2.00>', as_of: '<5:2026-10-07>', basis: '<6:vendor-list>' };
@@ -170,8 +170,8 @@ const SNIPPETS: Snippets = {
   ],
 };
 
-/** All snippets, with a provider for each service that a plugin knows. */
-export function snippetsOf(plugins: readonly Plugin[]): Snippets {
+/** All snippets, with a provider for each preset of a plugin. */
+export function snippetsOf(plugins: readonly AnyPlugin[]): Snippets {
   const presets = plugins.flatMap((plugin) => (plugin.kind === 'provider' ? Object.keys(plugin.presets ?? {}) : []));
   const services = presets.map((preset) => ({
     label: `the service ${preset}`,
@@ -187,14 +187,16 @@ export function snippetsOf(plugins: readonly Plugin[]): Snippets {
   };
   const all = Object.entries({ ...SNIPPETS, providers: [own, ...services] });
   return Object.fromEntries(
-    all.map(([path, snippets]) => [path, snippets.map((one) => ({ ...one, body: withPlaces(one.body) }))]),
+    all.map(([path, snippets]) => [path, snippets.map((one) => ({ ...one, body: withPlaceholders(one.body) }))]),
   );
 }
 
-/** With places to fill in as editors write them. */
-function withPlaces(body: unknown): unknown {
+/** Converts placeholders to the form of editors. */
+function withPlaceholders(body: unknown): unknown {
   if (typeof body === 'string') return body.replace(/<(\d+):([^>]*)>/g, (_, at, text) => `\${${at}:${text}}`);
-  if (Array.isArray(body)) return body.map(withPlaces);
+  if (Array.isArray(body)) return body.map(withPlaceholders);
   if (typeof body !== 'object' || body === null) return body;
-  return Object.fromEntries(Object.entries(body).map(([key, value]) => [withPlaces(key), withPlaces(value)]));
+  return Object.fromEntries(
+    Object.entries(body).map(([key, value]) => [withPlaceholders(key), withPlaceholders(value)]),
+  );
 }

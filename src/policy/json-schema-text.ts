@@ -1,16 +1,16 @@
 import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
-import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
+import { type CelKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
 import { wordsOf } from './json-schema-words.ts';
 
-/** What an editor shows of a key: plain for those that know nothing else, Markdown for the others. */
-export interface About {
+/** The text that an editor shows for a key, plain and in Markdown. */
+export interface EditorText {
   readonly title?: string;
   readonly description?: string;
   readonly markdownDescription?: string;
 }
 
-/** Words of keys that are not written as their letters say. */
+/** Words of keys with capitals of their own. */
 const WORDS: Readonly<Record<string, string>> = {
   api: 'API',
   id: 'ID',
@@ -50,13 +50,13 @@ export function titleOf(key: string): string {
   return unit === undefined ? title : `${title} (${unit})`;
 }
 
-/** What there is to say of a value, with its kind, its bounds and what it is where it is left out. */
-export function aboutOf(schema: TSchema, title: string, isRequired: boolean, sight: Sight | undefined): About {
+/** The description of a value, with its type, bounds and default. */
+export function editorTextOf(schema: TSchema, title: string, isRequired: boolean, kind?: CelKind): EditorText {
   const text: unknown = schema.description;
   if (typeof text !== 'string') return { title };
-  const facts = factsOf(schema, isRequired, sight !== undefined);
-  const plain = [text, facts, sight && `Sees ${namesSeen(sight)}.`].filter(Boolean).join(' ');
-  const markdown = [text, facts, sight && fieldsSeen(sight)].filter(Boolean).join('\n\n');
+  const facts = factsOf(schema, isRequired, kind !== undefined);
+  const plain = [text, facts, kind && `Sees ${namesSeen(kind)}.`].filter(Boolean).join(' ');
+  const markdown = [text, facts, kind && fieldsSeen(kind)].filter(Boolean).join('\n\n');
   return { title, description: plain.replaceAll('`', ''), markdownDescription: markdown };
 }
 
@@ -71,14 +71,14 @@ function factsOf(schema: TSchema, isRequired: boolean, isExpression: boolean): s
   return [kind, left, exampleOf(schema)].filter((part) => part !== '').join(' ');
 }
 
-/** Of a map, in words: an editor that offers values would not know what to call it. */
+/** An example of a map, as text: editors that offer values have no label for a map. */
 function exampleOf({ examples }: TSchema): string {
   const [first]: unknown[] = Array.isArray(examples) ? examples : [];
   const isExample = isObject(first) && !isEmpty(first);
   return isExample ? `For example \`${flow(first)}\`.` : '';
 }
 
-/** As YAML in a line. */
+/** A value as YAML on one line. */
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return String(value);
@@ -87,7 +87,7 @@ function flow(value: unknown): string {
     .join(', ')} }`;
 }
 
-/** A list or a map without anything in it. */
+/** Whether a value is an empty list or map. */
 export function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
@@ -111,21 +111,21 @@ function boundsOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: TSch
   return bounds.flatMap(([words, bound]) => (bound === undefined ? [] : [`, ${words} ${grouped(bound)}`])).join('');
 }
 
-/** Digits in threes, whatever the machine's language. */
+/** Groups digits in threes, independent of the machine's locale. */
 function grouped(figure: unknown): string {
   const [whole = '', fraction] = String(figure).split('.');
   const threes = whole.replace(/\B(?=(\d{3})+$)/g, ',');
   return fraction === undefined ? threes : `${threes}.${fraction}`;
 }
 
-function namesSeen(sight: Sight): string {
-  return Object.entries(VARIABLES[sight])
+function namesSeen(kind: CelKind): string {
+  return Object.entries(VARIABLES[kind])
     .flatMap(([name, type]) => Object.keys(FIELDS[type]).map((field) => `${name}.${field}`))
     .join(', ');
 }
 
-function fieldsSeen(sight: Sight): string {
-  const lists = Object.entries(VARIABLES[sight]).map(([name, type]) => fieldsOf(name, type));
+function fieldsSeen(kind: CelKind): string {
+  const lists = Object.entries(VARIABLES[kind]).map(([name, type]) => fieldsOf(name, type));
   return ['What it sees:', ...lists].join('\n\n');
 }
 

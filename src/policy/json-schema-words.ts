@@ -8,10 +8,10 @@ import { ERRORS } from '../core/errors.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { LANGUAGES } from './schema-model.ts';
 
-export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
+export type AnyPlugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
-/** The names that a policy gives to things of its own. */
-export interface OwnNames {
+/** The names that a policy defines. */
+export interface PolicyNames {
   readonly models: readonly string[];
   readonly providers: readonly string[];
   readonly selectors: readonly string[];
@@ -19,11 +19,11 @@ export interface OwnNames {
   readonly constraints: readonly string[];
 }
 
-/** A word with what it means; empty where that need not be said. */
-export type Word = readonly [word: string, means: string];
+/** A word with its meaning, which may be empty. */
+export type EditorWord = readonly [word: string, means: string];
 
-/** What names can stand for. */
-export type Kind =
+/** The kinds of things that have names. */
+export type NameKind =
   | 'adapter'
   | 'preset'
   | 'strategy'
@@ -37,10 +37,10 @@ export type Kind =
   | 'error'
   | 'zone';
 
-/** The names that are known, by what they stand for. All but error codes may be others, too. */
-export type Vocabulary = Readonly<Record<Kind, readonly Word[]>>;
+/** Kind → its known names. Except for error codes, other names are possible. */
+export type EditorVocabulary = Readonly<Record<NameKind, readonly EditorWord[]>>;
 
-const BUILT_IN: readonly Word[] = [
+const BUILT_IN: readonly EditorWord[] = [
   ['auto', "Weighs quality, cost and latency by the operator's balance."],
   ['auto-fast', 'The balance of `auto` with latency weighing more: never slower than `auto`.'],
   ['auto-cheap', 'The balance of `auto` with cost weighing more: never dearer than `auto`.'],
@@ -62,7 +62,7 @@ const REASONS: Readonly<Record<Rejection, string>> = {
   health: 'It is out for now.',
 };
 
-/** Zones that editors offer. Any other of IANA's will do. */
+/** Time zones that editors offer. The loader takes all IANA names. */
 const ZONES = [
   'UTC',
   'Africa/Johannesburg',
@@ -88,9 +88,9 @@ const ZONES = [
   'Europe/Zurich',
 ];
 
-/** All names that a policy with these plugins and names of its own can use. */
-export function vocabularyOf(plugins: readonly Plugin[], own: OwnNames): Vocabulary {
-  const ofKind = (kind: Plugin['kind']): Word[] =>
+/** All names that a policy can use, given its plugins and its own names. */
+export function vocabularyOf(plugins: readonly AnyPlugin[], own: PolicyNames): EditorVocabulary {
+  const ofKind = (kind: AnyPlugin['kind']): EditorWord[] =>
     plugins.filter((plugin) => plugin.kind === kind).map((plugin) => [plugin.name, meaningOfPlugin(plugin)]);
   const models = named(own.models, 'A model of this policy.');
   const selectors = named(own.selectors, 'A selector of this policy.');
@@ -110,38 +110,38 @@ export function vocabularyOf(plugins: readonly Plugin[], own: OwnNames): Vocabul
   };
 }
 
-/** The words of a schema that is one of a few; null where it is something else. */
-export function wordsOf(schema: TSchema): readonly Word[] | null {
+/** The words of a union of string literals; null for any other schema. */
+export function wordsOf(schema: TSchema): readonly EditorWord[] | null {
   const options: unknown = schema.anyOf;
   if (!Array.isArray(options) || options.length === 0) return null;
   const words = options.map(wordOf);
   return words.every((word) => word !== null) ? words : null;
 }
 
-function wordOf(option: unknown): Word | null {
+function wordOf(option: unknown): EditorWord | null {
   if (typeof option !== 'object' || option === null || !('const' in option)) return null;
   const means = 'description' in option ? option.description : '';
   return typeof option.const === 'string' ? [option.const, meaningOf(option.const, means)] : null;
 }
 
-/** Capabilities say what they mean in their own table. */
+/** The meaning of a capability is in its own table. */
 function meaningOf(word: string, means: unknown): string {
   if (typeof means === 'string' && means !== '') return means;
   return Object.hasOwn(CAPABILITIES, word) ? CAPABILITIES[word as keyof typeof CAPABILITIES].means : '';
 }
 
-const named = (names: readonly string[], means: string): Word[] => names.map((name) => [name, means]);
+const named = (names: readonly string[], means: string): EditorWord[] => names.map((name) => [name, means]);
 
-const unique = (words: readonly Word[]): Word[] => [...new Map(words.toReversed())].toReversed();
+const unique = (words: readonly EditorWord[]): EditorWord[] => [...new Map(words.toReversed())].toReversed();
 
-/** What the schema of its options says of a plugin, and whom an adapter speaks to. */
-function meaningOfPlugin(plugin: Plugin): string {
+/** The description of a plugin's options, and the presets of an adapter. */
+function meaningOfPlugin(plugin: AnyPlugin): string {
   const { description } = plugin.kind === 'provider' ? plugin.settings : plugin.options;
   const presets = plugin.kind === 'provider' ? Object.keys(plugin.presets ?? {}) : [];
   return [description, presets.length > 0 && `Presets: ${presets.join(', ')}.`].filter(Boolean).join(' ');
 }
 
-function presetsOf({ name, presets = {} }: ProviderPlugin): Word[] {
+function presetsOf({ name, presets = {} }: ProviderPlugin): EditorWord[] {
   return Object.entries(presets).map(([preset, known]) => [preset, `${whereOf(known)}, spoken to by \`${name}\`.`]);
 }
 

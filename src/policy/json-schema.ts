@@ -1,12 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
-import { Converter, nullable } from './json-schema-convert.ts';
+import { nullable, SchemaConverter } from './json-schema-convert.ts';
 import type { JsonSchema } from './json-schema-form.ts';
 import { definitionOf, rulesOf } from './json-schema-rules.ts';
 import { snippetsOf } from './json-schema-snippets.ts';
-import { type OwnNames, type Plugin, vocabularyOf } from './json-schema-words.ts';
+import { type AnyPlugin, type PolicyNames, vocabularyOf } from './json-schema-words.ts';
 import { SECTIONS } from './schema.ts';
 
-const NO_NAMES: OwnNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };
+const NO_NAMES: PolicyNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };
 
 const ABOUT =
   `A policy of Signalbox: one file of its folder. All files together are one policy, and each may hold any of the
@@ -14,18 +14,18 @@ sections, so that nothing is required here. What an editor cannot know (whether 
 right, whether cases hold) \`signalbox policy check\` tells.`.replaceAll('\n', ' ');
 
 /**
- * The policy language as a JSON Schema (draft-07), for editors: with what plugins take, and the names that a policy gives
- * to things of its own as completions. It takes whatever the loader takes; what it refuses, the loader refuses too.
+ * The policy language as a JSON Schema (draft-07) for editors, with the options of plugins, and the policy's own names as
+ * completions. It accepts every policy that the loader accepts.
  */
-export function policySchema(given: readonly Plugin[], own: OwnNames = NO_NAMES): JsonSchema {
-  // Of two with a name, which is an error elsewhere, the first.
+export function policySchema(given: readonly AnyPlugin[], own: PolicyNames = NO_NAMES): JsonSchema {
+  // Two plugins with one name are reported elsewhere; the first counts.
   const plugins = [
     ...new Map(given.toReversed().map((plugin) => [definitionOf(plugin), plugin])).values(),
   ].toReversed();
-  const converter = new Converter(vocabularyOf(plugins, own), rulesOf(plugins), snippetsOf(plugins));
+  const converter = new SchemaConverter(vocabularyOf(plugins, own), rulesOf(plugins), snippetsOf(plugins));
   const sections = Object.entries<TSchema>(SECTIONS).map(([name, schema]): [string, JsonSchema] => {
     const section = converter.convert(schema, name);
-    // A section whose every entry is a comment.
+    // All entries of a section may be comments.
     return [name, ['object', 'array'].includes(schema.type) ? nullable(section) : section];
   });
   const options = plugins.map((plugin): [string, JsonSchema] => [definitionOf(plugin), converter.options(plugin)]);
@@ -42,7 +42,7 @@ export function policySchema(given: readonly Plugin[], own: OwnNames = NO_NAMES)
   };
 }
 
-/** As it stands in a file. */
+/** The text of a schema file. */
 export function schemaText(schema: JsonSchema): string {
   return `${JSON.stringify(schema, null, 1)}\n`;
 }

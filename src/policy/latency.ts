@@ -1,37 +1,37 @@
 import type { DeclaredLatency } from '../core/snapshot.ts';
 import type { ModelText } from './schema-model.ts';
 
-/** To the first content of a model whose speed nobody knows, ms, before hidden reasoning; and its output rate. */
+/** A model of unknown speed: ms to the first content, without hidden reasoning, and the output rate. */
 const NEUTRAL = { startMs: 1000, tokensPerSecond: 50 };
-/** Of models that are as dear, by USD per 1M output tokens, speeds differ less: small ones are cheap and fast. */
+/** Limits of price classes, USD per 1M output tokens. Speeds differ less within a class: small models are cheap and fast. */
 const PRICE_CLASSES = [1, 5] as const;
-/** A median over fewer models of one provider says less than one over other providers. */
+/** A median over fewer models of one provider is worth less than one over all providers. */
 const OF_PROVIDER_MIN = 2;
 
-/** What is known of a model's speed, and of what kind it is. */
+/** The known speed of a model, and the facts that decide which models it is like. */
 interface SpeedFacts {
   readonly reasons: boolean;
   readonly priceClass: number;
   readonly provider: string;
   readonly isFree: boolean;
-  /** Time to the first content without hidden reasoning, ms; null where the policy does not say. */
+  /** Time to the first content without hidden reasoning, ms; null if the policy does not state it. */
   readonly startMs: number | null;
   readonly tokensPerSecond: number | null;
 }
 
-/** Gives a model's latency, with what the policy does not state filled in from models of the same kind. */
+/** Returns a model's latency. Figures that are not stated are filled in from similar models. */
 export type LatencyOf = (model: ModelText) => DeclaredLatency;
 
-/** Tokens of hidden reasoning for tasks without a figure of their own. */
+/** Hidden reasoning tokens for tasks without their own figure. */
 export const usualReasoning = ({ reasoning_tokens: stated }: Pick<ModelText, 'reasoning_tokens'>): number =>
   typeof stated === 'number' ? stated : stated.default;
 
 /**
- * Fills in latencies over the whole catalog. Medians are over models of `hosted` providers whose figures say where they
- * come from; null: every speed that is not stated is neutral.
+ * Fills in latencies over the whole catalog. Medians are over models of `hosted` providers whose figures state their
+ * source. If `hosted` is null, every unstated speed is neutral.
  */
 export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<string> | null): LatencyOf {
-  // A free model runs on the operator's own hardware, whatever dialect it speaks.
+  // A free model runs on the operator's own hardware, whatever its dialect.
   const isKnown = ({ provider, isFree, startMs, tokensPerSecond }: SpeedFacts) =>
     hosted?.has(provider) === true && !isFree && (startMs !== null || tokensPerSecond !== null);
   const known = catalog.map(speedFactsOf).filter(isKnown);
@@ -40,7 +40,7 @@ export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<str
     const own = speedFactsOf(model);
     const reasoning = usualReasoning(model);
     const tokensPerSecond = latency?.output_tokens_per_second ?? typical(own, known, 'tokensPerSecond');
-    // Hidden reasoning is written before the first content, at the rate of the output.
+    // Hidden reasoning precedes the first content, at the output rate.
     const filledMs = () => Math.round(typical(own, known, 'startMs') + (1000 * reasoning) / tokensPerSecond);
     const ttftMs = latency?.ttft_ms ?? filledMs();
     const isStated = latency?.ttft_ms !== undefined && latency.output_tokens_per_second !== undefined;
@@ -69,7 +69,7 @@ function speedFactsOf(model: ModelText): SpeedFacts {
   };
 }
 
-/** The median of a figure over the models that are most alike. */
+/** The median of a figure over the most similar models. */
 function typical(own: SpeedFacts, known: readonly SpeedFacts[], figure: 'startMs' | 'tokensPerSecond'): number {
   const isKind = (one: SpeedFacts) => one.reasons === own.reasons;
   const isClass = (one: SpeedFacts) => isKind(one) && one.priceClass === own.priceClass;

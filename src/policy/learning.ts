@@ -2,35 +2,35 @@ import { Value } from '@sinclair/typebox/value';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import { type ExplorePolicy, type LearningPolicy, SIGNALS } from '../core/learning-policy.ts';
 import { checkValue, type Subject } from './check.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { optionsOf } from './plugin-options.ts';
-import { readable } from './readable.ts';
 import type { Report } from './report.ts';
 import { LearningText } from './schema-learning.ts';
 import { RecordsText } from './schema-records.ts';
-import { emptyMap, type Source, sectionSubject, unknownOfPlugins } from './scope.ts';
+import { type CheckContext, emptyMap, reportUnknownPlugin, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The section `learning`, checked but for what its estimator says of it. */
+/** The section `learning`, before its estimator checks the options. */
 export interface LearningDraft {
-  /** Null where something is wrong. */
+  /** Null if something is wrong. */
   readonly policy: Omit<LearningPolicy, 'options'> | null;
-  /** Null where it is no name. */
+  /** Null if it is not a name. */
   readonly estimator: string | null;
-  readonly estimatorPlace: Place;
+  readonly estimatorPlace: SourceSpan;
   readonly options: Subject;
 }
 
-export function draftLearning(source: Source): LearningDraft {
-  const { report } = source;
-  const stated = sectionSubject('learning', source);
+export function draftLearning(context: CheckContext): LearningDraft {
+  const { report } = context;
+  const stated = sectionSubject('learning', context);
   const subject = { ...stated, tree: withoutOff(stated.tree) };
   const { tree, place } = subject;
   const text = checkValue(LearningText, subject, report);
-  const parts = text ?? readable(LearningText, tree);
-  const daysMax = readable(RecordsText, sectionSubject('records', source).tree).retention_days;
+  const parts = text ?? validPartsOf(LearningText, tree);
+  const daysMax = validPartsOf(RecordsText, sectionSubject('records', context).tree).retention_days;
   const days = parts.feedback_window_days;
   const isStated = valueAt(tree, 'feedback_window_days') !== undefined;
   if (isStated && days !== undefined && daysMax !== undefined && days > daysMax) {
@@ -49,7 +49,7 @@ export function draftLearning(source: Source): LearningDraft {
   };
 }
 
-/** Whatever is wrong elsewhere, this says what the estimator has against its options; null where it is not to be used. */
+/** Checks the estimator's options, also if the policy is wrong elsewhere. Null if it cannot be used. */
 export function compileLearning(
   { policy, estimator, estimatorPlace, options }: LearningDraft,
   { estimators, report }: { readonly estimators: ReadonlyMap<string, EstimatorPlugin>; readonly report: Report },
@@ -57,7 +57,7 @@ export function compileLearning(
   if (estimator === null) return null;
   const plugin = estimators.get(estimator);
   if (!plugin) {
-    unknownOfPlugins('estimator', estimator, estimators.keys(), estimatorPlace, report);
+    reportUnknownPlugin('estimator', estimator, estimators.keys(), estimatorPlace, report);
     return null;
   }
   const checked = options.tree.kind === 'map' ? optionsOf(plugin, options, report) : null;
@@ -80,7 +80,7 @@ function exploreOf(text: NonNullable<LearningText['explore']>): ExplorePolicy {
   return { share: text.share, temperature: text.temperature, qualityMargin: text.quality_margin };
 }
 
-/** `off` is short for a signal that counts as nothing, for all signals, and for never exploring. */
+/** Expands `off`: a weight of 0 for one signal or all of them, and no exploring. */
 function withoutOff(section: Tree): Tree {
   if (section.kind !== 'map') return section;
   const entries = section.entries.flatMap((entry) => {
@@ -105,7 +105,7 @@ function withZeros(signals: Tree): Tree {
 
 const isOff = (tree: Tree): tree is ScalarTree => tree.kind === 'scalar' && tree.value === 'off';
 
-/** Warns of what does nothing. */
+/** Warns of settings without effect. */
 function warnOfIdle(
   { mode, signals, feedback_weight: weight }: Partial<LearningText>,
   tree: Tree,
@@ -125,5 +125,5 @@ function warnOfIdle(
   }
 }
 
-/** Of a policy that says nothing of it, with an estimator that takes no options. */
+/** The default without a section `learning`, for an estimator without options. */
 export const LEARNING_OFF: LearningPolicy = { ...policyOf(Value.Parse(LearningText, {}), Infinity), options: {} };

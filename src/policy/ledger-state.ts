@@ -3,7 +3,7 @@ import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 
-/** Checks that a policy fits to the ledger that it would spend from. */
+/** Checks a policy against the ledger that it would spend from. */
 export function checkLedgerState(parsed: ParsedPolicy, ledger: LedgerState, report: Report): void {
   checkCredit(parsed, ledger.usdPerCredit, report);
   checkRenamed(parsed, ledger.budgets, report);

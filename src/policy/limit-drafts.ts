@@ -1,31 +1,31 @@
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../core/address.ts';
 import type { KeyLimits } from '../core/caller.ts';
 import type { AdmissionPolicy } from '../core/rate-limit.ts';
-import type { Place } from './diagnostics.ts';
-import { readable } from './readable.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import type { GatewayText } from './schema.ts';
 import { RateLimitText } from './schema-limits.ts';
-import { checkList, type Named, type Source } from './scope.ts';
+import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { placeAt, type Tree } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
-/** A rate limit of the policy, checked but for its expressions. */
+/** A rate limit whose expressions are not checked yet. */
 export interface RateLimitDraft {
   readonly name: string;
-  /** Of its name. */
-  readonly place: Place;
+  /** The place of its name. */
+  readonly place: SourceSpan;
   readonly match: ExpressionDraft | null;
   readonly each: ExpressionDraft | 'address' | null;
   readonly figures: KeyLimits;
 }
 
-/** The rate limits of the policy. */
-export function draftRateLimits(source: Source): RateLimitDraft[] {
-  return checkList('rate_limits', RateLimitText, source).map((named) => {
+/** Checks the rate limits of the policy. */
+export function draftRateLimits(context: CheckContext): RateLimitDraft[] {
+  return checkList('rate_limits', RateLimitText, context).map((named) => {
     const { name, tree, path, data } = named;
     const place = placeAt(tree, 'name');
-    const stated = data ?? readable(RateLimitText, tree);
+    const stated = data ?? validPartsOf(RateLimitText, tree);
     const figures = {
       requestsPerMinute: stated.requests_per_minute ?? null,
       tokensPerMinute: stated.tokens_per_minute ?? null,
@@ -33,21 +33,21 @@ export function draftRateLimits(source: Source): RateLimitDraft[] {
     };
     if (data && Object.values(figures).every((figure) => figure === null)) {
       const keys = '`requests_per_minute`, `tokens_per_minute` or `concurrent_streams`';
-      source.report.add('missing-key', place, `\`${path}\` limits nothing: it needs the key ${keys}`);
+      context.report.add('missing-key', place, `\`${path}\` limits nothing: it needs the key ${keys}`);
     }
     return { name, place, match: expressionAt(named, 'match'), each: eachOf(named), figures };
   });
 }
 
-/** `key` stands for its ID; `address` is no part of the key, and stands alone. */
-function eachOf(named: Named<RateLimitText>): RateLimitDraft['each'] {
+/** `key` is short for `key.id`. `address` is not an expression and stands alone. */
+function eachOf(named: NamedItem<RateLimitText>): RateLimitDraft['each'] {
   const each = expressionAt(named, 'each');
   const written = each?.text.trim();
   if (written === 'address') return 'address';
   return each && written === 'key' ? { ...each, text: 'key.id' } : each;
 }
 
-/** Who is let in, and how many at once. `tree` is that of the section `gateway`. */
+/** The admission limits. `tree` is the section `gateway`. */
 export function readAdmission(text: GatewayText, tree: Tree, report: Report): AdmissionPolicy {
   return {
     trustedProxies: text.trusted_proxies.flatMap((written, at) => {
@@ -66,7 +66,7 @@ export function readAdmission(text: GatewayText, tree: Tree, report: Report): Ad
 
 const ANY_IPV4: AddressRange = { base: [0, 0, 0, 0, 0, 0xffff, 0, 0], bits: 96 };
 
-function rangeAt(written: string, place: Place, report: Report): AddressRange | null {
+function rangeAt(written: string, place: SourceSpan, report: Report): AddressRange | null {
   const range = parseRange(written);
   if (!range) {
     report.add('bad-form', place, `\`${written}\` is no range of addresses`, {

@@ -1,32 +1,32 @@
 import type { RateLimit } from '../core/rate-limit.ts';
-import { type EachKind, reviewEach } from './budgets.ts';
+import { type EachContext, reviewEach } from './budgets.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { limitViewOf } from './cel-types.ts';
-import type { Checker } from './expressions.ts';
+import type { ExpressionChecker } from './expressions.ts';
 import type { RateLimitDraft } from './limit-drafts.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 
-/** A rate limit with its checked expressions; null where there are none, or where they are wrong. */
+/** A rate limit with its checked expressions; null for an expression that is absent or wrong. */
 export interface CheckedRateLimit {
   readonly draft: RateLimitDraft;
   readonly match: Program | null;
   readonly each: TextProgram | null;
 }
 
-const OF_LIMITS: EachKind = { sight: 'limit', viewOf: limitViewOf, unit: 'limit' };
+const OF_LIMITS: EachContext = { kind: 'limit', viewOf: limitViewOf, unit: 'limit' };
 
 /** Checks the expressions of every rate limit. */
 export function* checkRateLimits(
   { rateLimits }: ParsedPolicy,
-  check: Checker,
+  check: ExpressionChecker,
   report: Report,
 ): Generator<undefined, readonly CheckedRateLimit[]> {
   const checked: CheckedRateLimit[] = [];
   for (const draft of rateLimits) {
     const match = check.match(draft.match, 'limit');
     const each = draft.each === 'address' ? null : check.each(draft.each, 'limit');
-    // Beside a `match` that is wrong nobody knows for whom `each` is asked.
+    // A wrong `match` does not tell which keys `each` runs for.
     if (each && (match || !draft.match)) reviewEach(each, match, report, OF_LIMITS);
     checked.push({ draft, match, each });
     yield;
@@ -34,7 +34,6 @@ export function* checkRateLimits(
   return checked;
 }
 
-/** A rate limit as the limiter uses it. */
 export function compileRateLimit({ draft, match, each }: CheckedRateLimit): RateLimit {
   const { name, place, figures } = draft;
   return {

@@ -2,15 +2,15 @@ import { SECRET_SHAPES } from '../core/secret-shapes.ts';
 
 const LOOKS = new RegExp(SECRET_SHAPES, 'g');
 const CREDENTIALS_IN_URL = /(?<=:\/\/)[^/\s@:]*:[^/\s@]+(?=@)/g;
-/** A private key of a chain. Elsewhere such digits are hashes; shown they are nowhere. */
+/** A private key of a chain, or a hash: both are masked. */
 const PRIVATE_KEY = /(?:0x)?[0-9a-f]{64,}/gi;
 
 const mask = (text: string) => '*'.repeat(text.length);
 
-/** The text with everything that looks like a key replaced by as many asterisks. */
+/** Replaces everything that looks like a key by as many asterisks. */
 export function maskSecrets(text: string): string {
-  return maskLooks(text).replace(PRIVATE_KEY, mask);
+  return maskSecretShapes(text).replace(PRIVATE_KEY, mask);
 }
 
-/** The same but for digits that may be a private key of a chain. */
-export const maskLooks = (text: string): string => text.replace(LOOKS, mask).replace(CREDENTIALS_IN_URL, mask);
+/** As `maskSecrets`, but keeps digits that may be a private key of a chain. */
+export const maskSecretShapes = (text: string): string => text.replace(LOOKS, mask).replace(CREDENTIALS_IN_URL, mask);

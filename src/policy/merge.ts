@@ -1,19 +1,19 @@
 import { Value } from '@sinclair/typebox/value';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { SECTIONS } from './schema.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 
 export type SectionName = keyof typeof SECTIONS;
-/** The sections of all files together: section → its value and the place of its name. */
+/** Section → its value, joined over all files, and the place of its name. */
 export type Sections = ReadonlyMap<SectionName, Entry>;
 
 const NAMES = Object.keys(SECTIONS);
 
 /**
- * Joins files into one policy. A section may be spread over files; a name that is in it twice
- * is an error that shows both places. Sections that are unknown are errors.
+ * Joins files into one policy. A section may be spread over files. Reports names that are defined
+ * twice, with both places, and unknown sections.
  */
 export function mergeFiles(files: readonly MapTree[], report: Report): Sections {
   const merged = new Map<SectionName, Entry>();
@@ -23,7 +23,7 @@ export function mergeFiles(files: readonly MapTree[], report: Report): Sections 
       refuseSection(stated, report);
       continue;
     }
-    const entry = { ...stated, value: inFull(key, stated.value) };
+    const entry = { ...stated, value: expandShortForm(key, stated.value) };
     const before = merged.get(key);
     if (!before) merged.set(key, entry);
     else if (key === 'version') repeatVersion(before, entry, report);
@@ -32,11 +32,11 @@ export function mergeFiles(files: readonly MapTree[], report: Report): Sections 
   return merged;
 }
 
-/** Sections that one word can stand for, with the key that it is the value of. */
+/** Section that may be one word → the key that the word is the value of. */
 const SHORT_FORMS: Partial<Record<SectionName, string>> = { learning: 'mode' };
 
-/** A section that may be one word, as the map that the word stands for. */
-function inFull(section: SectionName, value: Tree): Tree {
+/** Expands a section that is one word to the map that it is short for. */
+function expandShortForm(section: SectionName, value: Tree): Tree {
   const key = SHORT_FORMS[section];
   if (key === undefined || value.kind !== 'scalar' || isEmpty(value)) return value;
   return { kind: 'map', entries: [{ key, place: value.place, value }], place: value.place };
@@ -68,25 +68,25 @@ function join(section: SectionName, before: Entry, again: Entry, report: Report)
   const wanted = kindOf(section);
   if (first.kind !== second.kind && wanted !== 'scalar') {
     const isFirst = first.kind === wanted;
-    wrongKind(section, isFirst ? second : first, report);
+    reportWrongKind(section, isFirst ? second : first, report);
     return isFirst ? first : second;
   }
   // Names of lists are compared where the lists are checked.
   if (first.kind === 'list' && second.kind === 'list') return { ...first, items: [...first.items, ...second.items] };
   if (first.kind !== 'map' || second.kind !== 'map') {
-    duplicate(section, again.place, before.place, report);
+    reportDuplicate(section, again.place, before.place, report);
     return first;
   }
   const places = new Map(first.entries.map((entry) => [entry.key, entry.place]));
   const fresh = second.entries.filter((entry) => {
     const known = places.get(entry.key);
-    if (known) duplicate(`${section}.${entry.key}`, entry.place, known, report);
+    if (known) reportDuplicate(`${section}.${entry.key}`, entry.place, known, report);
     return !known;
   });
   return { ...first, entries: [...first.entries, ...fresh] };
 }
 
-/** A section whose every entry is a comment. */
+/** Whether a section is empty, for example because all its entries are comments. */
 export function isEmpty(tree: Tree): boolean {
   return tree.kind === 'scalar' && tree.value === null;
 }
@@ -96,13 +96,13 @@ function kindOf(section: SectionName): Tree['kind'] {
   return type === 'array' ? 'list' : type === 'object' ? 'map' : 'scalar';
 }
 
-/** Whether the things of a list have names in them. */
+/** Whether the items of a list have a key `name`. */
 function hasNames(section: SectionName): boolean {
   return SECTIONS[section].items?.properties?.name !== undefined;
 }
 
-/** Reports a section that is no list, or no map, though it must be one. */
-export function wrongKind(section: SectionName, { place }: Tree, report: Report): void {
+/** Reports a section that must be a list or a map and is not. */
+export function reportWrongKind(section: SectionName, { place }: Tree, report: Report): void {
   const isList = kindOf(section) === 'list';
   const hint = isList
     ? `begin each with \`- ${hasNames(section) ? 'name: …' : ''}\``
@@ -111,7 +111,7 @@ export function wrongKind(section: SectionName, { place }: Tree, report: Report)
 }
 
 /** Reports a name that is defined again, with both places. */
-export function duplicate(name: string, place: Place, first: Place, report: Report): void {
+export function reportDuplicate(name: string, place: SourceSpan, first: SourceSpan, report: Report): void {
   const related = { place: first, message: 'first defined here' };
   report.add('duplicate-name', place, `\`${name}\` is defined twice`, { related });
 }

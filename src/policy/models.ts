@@ -3,29 +3,29 @@ import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapshot.ts';
-import type { Place } from './diagnostics.ts';
-import { type Figure, figuresOf } from './figures.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { type DeclaredFigure, figuresOf } from './figures.ts';
 import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
-import { type OddLanguage, oddLanguagesOf } from './odd-languages.ts';
+import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
-import { readable } from './readable.ts';
+import type { Report } from './report.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
-import { checkNamed, type Named, type Source, unknownName } from './scope.ts';
+import { type CheckContext, checkNamed, type NamedItem, reportUnknown } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
-/** Of a request without a cap of its own, where the policy does not say. */
+/** Output cap, tokens, of a request and model without one. */
 const DEFAULT_MAX_OUTPUT = 4096;
 const DEADLINES = { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
 
-/** A model as the policy states it: with all its endpoints, whether they can serve here or not. Plain data. */
+/** A model with all its endpoints, available here or not. Plain data. */
 export interface ModelDraft {
   readonly model: Omit<Model, 'endpoints' | 'firstSlot'>;
   readonly endpoints: readonly EndpointDraft[];
-  /** Share of good answers for tasks without a figure of their own, 0 to 1. */
+  /** Share of good answers for tasks without their own figure, 0 to 1. */
   readonly defaultQuality: number;
-  readonly figures: readonly Figure[];
-  /** Names of languages that may be misspelt. */
-  readonly oddLanguages: readonly OddLanguage[];
+  readonly figures: readonly DeclaredFigure[];
+  readonly misspeltLanguages: readonly MisspeltLanguage[];
 }
 
 export interface EndpointDraft {
@@ -33,26 +33,26 @@ export interface EndpointDraft {
   readonly usd: UsdPrice;
 }
 
-export interface ModelContext extends Source {
+export interface ModelContext extends CheckContext {
   readonly usdPerCredit: Decimal;
   /**
-   * The hosted providers, by name, whose models a model without a stated speed is taken to be like; null where it has
-   * neutral figures.
+   * Names of hosted providers. A model without a stated speed gets the medians of their models; null for neutral
+   * figures.
    */
-  readonly likeOthers: ReadonlySet<string> | null;
-  /** Provider → whether it asks for a key. */
-  readonly asksForKey: ReadonlyMap<string, boolean>;
+  readonly medianProviders: ReadonlySet<string> | null;
+  /** Provider → whether it needs a key. */
+  readonly needsKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
 }
 
-export interface Drafts {
+export interface CatalogDraft {
   readonly drafts: readonly ModelDraft[];
-  /** Every ID of the catalog, those of faulty models too, with its place. */
-  readonly ids: ReadonlyMap<string, Place>;
+  /** Every model ID, invalid models included → its place. */
+  readonly ids: ReadonlyMap<string, SourceSpan>;
 }
 
-/** Checks the catalog and makes drafts of it; models that are wrong are in the report instead. */
-export function draftModels(context: ModelContext): Drafts {
+/** Checks the catalog and drafts its models. Wrong models are reported instead. */
+export function draftModels(context: ModelContext): CatalogDraft {
   const named = checkNamed('models', ModelText, context);
   const section = context.sections.get('models');
   if (named.length === 0) {
@@ -62,23 +62,23 @@ export function draftModels(context: ModelContext): Drafts {
   }
   const latencyOf = latencies(
     named.flatMap(({ data }) => data ?? []),
-    context.likeOthers,
+    context.medianProviders,
   );
   const drafts = named.map((model) => draftModel(model, latencyOf, context)).filter((draft) => draft !== null);
   return { drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
 }
 
-function draftModel(named: Named<ModelText>, latencyOf: LatencyOf, context: ModelContext): ModelDraft | null {
+function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: ModelContext): ModelDraft | null {
   const { data, tree, name } = named;
   if (!data) {
     reviewFaulty(named, context);
     return null;
   }
   checkSizes(named, data, context);
-  checkLanguages(named, data, context);
+  checkLanguages(named, data, context.report);
   checkTasks(tree, context);
   const latency = latencyOf(data);
-  checkCachedTtft(named, data, latency.ttftMs, context);
+  checkCachedTtft(named, data, latency.ttftMs, context.report);
   const reasoningTokens = usualReasoning(data);
   const reasoningByTask = byTask(data.reasoning_tokens, reasoningTokens, context);
   const model = {
@@ -112,13 +112,13 @@ function draftModel(named: Named<ModelText>, latencyOf: LatencyOf, context: Mode
     endpoints: draftEndpoints(named, data, model.capabilities, context),
     defaultQuality: data.quality.default,
     figures: figuresOf(named, data),
-    oddLanguages: oddLanguagesOf(named, data),
+    misspeltLanguages: misspeltLanguagesOf(named, data),
   };
 }
 
-/** Looks at what can be read of a model that is wrong. */
-function reviewFaulty(named: Named<ModelText>, context: ModelContext): void {
-  const parts = readable(ModelText, named.tree);
+/** Checks the valid parts of a model that does not fit its schema. */
+function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void {
+  const parts = validPartsOf(ModelText, named.tree);
   checkSizes(named, parts, context);
   checkTasks(named.tree, context);
   const checkPrice = (owner: Tree, price: PriceText | undefined) => {
@@ -128,19 +128,19 @@ function reviewFaulty(named: Named<ModelText>, context: ModelContext): void {
   };
   checkPrice(named.tree, parts.price);
   const checkProvider = (name: string | undefined, owner: Tree) => {
-    if (name === undefined || context.asksForKey.has(name)) return;
-    unknownName('provider', name, context.asksForKey.keys(), placeAt(owner, 'provider'), context.report);
+    if (name === undefined || context.needsKey.has(name)) return;
+    reportUnknown('provider', name, context.needsKey.keys(), placeAt(owner, 'provider'), context.report);
   };
   checkProvider(parts.provider, named.tree);
   const endpoints = valueAt(named.tree, 'endpoints');
   for (const tree of endpoints?.kind === 'list' ? endpoints.items : []) {
-    const { provider, price } = readable(EndpointText, tree);
+    const { provider, price } = validPartsOf(EndpointText, tree);
     checkProvider(provider, tree);
     checkPrice(tree, price);
   }
 }
 
-/** Time to the first content, ms, of the task on which the model reasons longest. */
+/** Time to the first content, ms, for the task with the longest reasoning. */
 function longestTtftMs(
   { ttftMs, outputTokensPerSecond }: DeclaredLatency,
   usual: number,
@@ -149,8 +149,8 @@ function longestTtftMs(
   return ttftMs + (1000 * (Math.max(usual, ...reasoningByTask) - usual)) / outputTokensPerSecond;
 }
 
-/** A cache makes nobody wait: the two were most likely mistaken for each other. */
-function checkCachedTtft({ path, tree }: Named<ModelText>, { latency }: ModelText, ttftMs: number, { report }: Source) {
+/** A cached prompt is never slower, so the two figures were probably swapped. */
+function checkCachedTtft({ path, tree }: NamedItem<ModelText>, { latency }: ModelText, ttftMs: number, report: Report) {
   const cachedMs = latency?.cached_ttft_ms ?? 0;
   if (cachedMs <= ttftMs) return;
   const place = placeAt(tree, 'latency', 'cached_ttft_ms');
@@ -158,7 +158,7 @@ function checkCachedTtft({ path, tree }: Named<ModelText>, { latency }: ModelTex
   report.add('out-of-range', place, message, { expected: `at most ${ttftMs}` });
 }
 
-function checkSizes({ path, tree }: Named<ModelText>, data: Partial<ModelText>, { report }: Source): void {
+function checkSizes({ path, tree }: NamedItem<ModelText>, data: Partial<ModelText>, { report }: CheckContext): void {
   const atMost = (
     key: 'max_output' | 'default_max_output',
     value = 0,
@@ -173,11 +173,11 @@ function checkSizes({ path, tree }: Named<ModelText>, data: Partial<ModelText>, 
   atMost('default_max_output', data.default_max_output, 'max_output', data.max_output);
 }
 
-/** A model handles a language or it does not. */
+/** Reports languages that are in both lists. */
 function checkLanguages(
-  { path, tree }: Named<ModelText>,
+  { path, tree }: NamedItem<ModelText>,
   { languages, lacks_languages }: ModelText,
-  { report }: Source,
+  report: Report,
 ) {
   const declared = new Set(languages.map(canonicalLanguage));
   for (const [at, name] of lacks_languages.entries()) {
@@ -188,7 +188,7 @@ function checkLanguages(
   }
 }
 
-interface EndpointStated {
+interface EndpointEntry {
   readonly provider: string;
   readonly upstream?: string;
   readonly regions: readonly string[];
@@ -196,7 +196,7 @@ interface EndpointStated {
 }
 
 function draftEndpoints(
-  named: Named<ModelText>,
+  named: NamedItem<ModelText>,
   data: ModelText,
   capabilities: number,
   context: ModelContext,
@@ -204,16 +204,16 @@ function draftEndpoints(
   const { name, path, tree, place } = named;
   const { report } = context;
   const shared = priceAt(tree, data.price, context);
-  const listed: readonly EndpointStated[] = data.endpoints ?? shortForm(data);
+  const listed: readonly EndpointEntry[] = data.endpoints ?? shortForm(data);
   if (listed.length === 0) {
     report.add('missing-key', place, `\`${path}\` needs the key \`provider\` or \`endpoints\``);
   }
   if (data.endpoints) refuseBothForms(named, report);
   return listed.flatMap((text, at) => {
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
-    const known = context.asksForKey.has(text.provider);
+    const known = context.needsKey.has(text.provider);
     if (!known) {
-      unknownName('provider', text.provider, context.asksForKey.keys(), placeAt(own, 'provider'), report);
+      reportUnknown('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'), report);
     }
     if (!text.price && !data.price) {
       const hint = data.endpoints ? 'one for the model, or one for each endpoint' : '`price: { input, output }`';
@@ -227,11 +227,11 @@ function draftEndpoints(
   });
 }
 
-function shortForm({ provider, upstream, regions }: ModelText): EndpointStated[] {
+function shortForm({ provider, upstream, regions }: ModelText): EndpointEntry[] {
   return provider === undefined ? [] : [{ provider, upstream, regions }];
 }
 
-function refuseBothForms({ path, tree }: Named<ModelText>, report: Source['report']): void {
+function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: Report): void {
   for (const key of ['provider', 'upstream', 'regions']) {
     const entry = entryOf(tree, key);
     if (!entry) continue;
@@ -245,15 +245,21 @@ function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, repor
   return data && tree ? readPrice(tree, data, usdPerCredit, report) : null;
 }
 
-function warnIfFree(provider: string, price: Price, own: Tree, named: Named<ModelText>, context: ModelContext): void {
+function warnIfFree(
+  provider: string,
+  price: Price,
+  own: Tree,
+  named: NamedItem<ModelText>,
+  context: ModelContext,
+): void {
   const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
-  if (!context.asksForKey.get(provider) || !isFree) return;
+  if (!context.needsKey.get(provider) || !isFree) return;
   const place = valueAt(own, 'price')?.place ?? placeAt(named.tree, 'price');
   const message = `\`${named.path}\` costs nothing, though provider \`${provider}\` asks for a key`;
   context.report.add('free-model', place, message);
 }
 
-/** Figures by index of the task, with the usual one for tasks that have none of their own. */
+/** Figures by index of the task; `usual` for tasks without their own. */
 function byTask(
   stated: number | Readonly<Record<string, unknown>>,
   usual: number,
@@ -267,7 +273,7 @@ function byTask(
   return figures;
 }
 
-/** 1 for each task that the model has a figure of its own for. */
+/** 1 for each task with its own figure, by index. */
 function statedTasks({ quality }: ModelText, { taskIndex }: ModelContext): Uint8Array {
   const stated = new Uint8Array(taskIndex.size);
   for (const [task, share] of Object.entries(quality)) {
@@ -277,13 +283,13 @@ function statedTasks({ quality }: ModelText, { taskIndex }: ModelContext): Uint8
   return stated;
 }
 
-/** Reports shares of good answers, and reasoning, that are for no task. */
+/** Reports figures of quality and reasoning for unknown tasks. */
 function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
   for (const key of ['quality', 'reasoning_tokens']) {
     const figures = valueAt(model, key);
     for (const { key: task, value, place } of figures?.kind === 'map' ? figures.entries : []) {
       const isFigure = task !== 'default' && value.kind === 'scalar' && typeof value.value === 'number';
-      if (isFigure && !taskIndex.has(task)) unknownName('task', task, taskIndex.keys(), place, report);
+      if (isFigure && !taskIndex.has(task)) reportUnknown('task', task, taskIndex.keys(), place, report);
     }
   }
 }
@@ -297,7 +303,7 @@ function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlin
   };
 }
 
-/** Unix seconds at the beginning of a day; 0 when it is not stated. */
+/** Unix seconds at the beginning of a day; 0 if it is not stated. */
 function secondsOf(day: string | undefined): number {
   if (day === undefined) return 0;
   const [year = 1970, month = 1, date = 1] = day.split('-').map(Number);

@@ -1,6 +1,6 @@
 import { editDistance } from '../core/edit-distance.ts';
 
-/** The known name most like a given one; null when none is close. */
+/** The known name most similar to a given one; null if none is close. */
 export function nearest(name: string, known: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
@@ -15,7 +15,7 @@ export function nearest(name: string, known: Iterable<string>): string | null {
   return best ?? onlyLonger(name, known) ?? ofSameWords(name, known);
 }
 
-/** The one known name that the given one is the beginning or the end of. */
+/** The only known name that begins or ends with the given one. */
 function onlyLonger(name: string, known: Iterable<string>): string | null {
   if (name.length < 3) return null;
   const longer = [...known].filter((candidate) => candidate.startsWith(name) || candidate.endsWith(name));
@@ -29,7 +29,7 @@ function sharedWords(a: string, b: string): number {
   return wordsOf(a).filter((word) => word !== '' && words.includes(word)).length;
 }
 
-/** The one known name whose words are all in the given one, or the other way round: `task_type` and `task`. */
+/** The best known name that contains all words of the given one, or the reverse: `task_type` and `task`. */
 function ofSameWords(name: string, known: Iterable<string>): string | null {
   const contained = [...known]
     .map((candidate) => ({ candidate, shared: sharedWords(name, candidate) }))
@@ -41,7 +41,7 @@ function ofSameWords(name: string, known: Iterable<string>): string | null {
 
 const countWords = (name: string): number => wordsOf(name).length;
 
-/** The known names, those most like a given one first. */
+/** The known names, most similar first. */
 export function byNearness(name: string, known: Iterable<string>): string[] {
   const far = (candidate: string) => editDistance(name.toLowerCase(), candidate.toLowerCase());
   return [...known]
@@ -50,16 +50,16 @@ export function byNearness(name: string, known: Iterable<string>): string[] {
     .map(({ candidate }) => candidate);
 }
 
-/** "did you mean" for a name, or nothing. */
+/** A hint with the nearest known name, if one is close. */
 export function didYouMean(name: string, known: Iterable<string>): { hint?: string } {
   const meant = nearest(name, known);
   return meant === null ? {} : { hint: `did you mean \`${meant}\`?` };
 }
 
-/** Most names that are listed in a row. */
+/** Limit of names in one list. */
 export const NAMES_SHOWN = 20;
 
-/** Names in a row for a person, at most 21 of them: the last one takes no more room than saying that there is one more. */
+/** Lists names for people, at most 21: the last one takes no more space than "and 1 more". */
 export function listNames(names: Iterable<string>): string {
   const all = [...names];
   const count = all.length === NAMES_SHOWN + 1 ? all.length : NAMES_SHOWN;

@@ -1,4 +1,4 @@
-/** How the parts of what is told look. */
+/** Terminal styles for the parts of a message. */
 export interface Paint {
   strong(text: string): string;
   faint(text: string): string;
@@ -21,7 +21,7 @@ const COLOURED: Paint = {
 };
 const PLAIN: Paint = { strong: plain, faint: plain, error: plain, warning: plain, good: plain, label: plain };
 
-/** Colours of a terminal, or none. */
+/** Returns terminal colours, or plain text. */
 export function painter(colour: boolean): Paint {
   return colour ? COLOURED : PLAIN;
 }

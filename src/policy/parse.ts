@@ -11,16 +11,16 @@ import {
   type YAMLError,
 } from 'yaml';
 import { isCel } from './cel-check.ts';
-import type { Place } from './diagnostics.ts';
-import { findSlip, losesItsWay } from './indentation.ts';
-import { Lines } from './lines.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { derailsParser, findSlip } from './indentation.ts';
+import { LineIndex } from './line-index.ts';
 import type { Report } from './report.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
 
-/** One file of a policy, or why it could not be read. */
+/** One file of a policy, or the reason why it could not be read. */
 export type PolicyFile =
   | {
-      /** As diagnostics are to name it. */
+      /** The path that diagnostics show. */
       readonly path: string;
       readonly text: string;
     }
@@ -35,8 +35,8 @@ const PROBLEMS = {
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
-/** What is never closed, and where it opens. */
-interface Opening {
+/** A bracket or quote that is never closed, with the offset at which it opens. */
+interface UnclosedToken {
   readonly at: number;
   readonly message: string;
   readonly hint?: string;
@@ -44,13 +44,13 @@ interface Opening {
 
 const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
 
-/** Where opens what is never closed, of which the error tells only further down; null for other errors. */
-function openingOf(contents: Node | null, { code, message, pos }: YAMLError): Opening | null {
+/** The unclosed bracket or quote behind an error that the library reports further down; null for other errors. */
+function unclosedTokenOf(contents: Node | null, { code, message, pos }: YAMLError): UnclosedToken | null {
   const sign = FLOW_END.exec(message)?.[1];
   if (sign === undefined && code !== 'MISSING_CHAR') return null;
   let open: number | null = null;
   if (sign !== undefined) {
-    // The innermost is visited last.
+    // The innermost one is visited last.
     visitNodes(contents, (node) => {
       if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
     });
@@ -65,7 +65,7 @@ function openingOf(contents: Node | null, { code, message, pos }: YAMLError): Op
   return open === null ? null : { at: open, message: 'a quote opens here and is never closed' };
 }
 
-/** Visits a node and all below it. The library's own visit takes time by the square of the depth. */
+/** Visits a node and all nodes below it. The library's own visit takes quadratic time by depth. */
 function visitNodes(node: unknown, look: (node: Node) => void): void {
   if (isPair(node)) {
     visitNodes(node.key, look);
@@ -76,65 +76,65 @@ function visitNodes(node: unknown, look: (node: Node) => void): void {
   }
 }
 
-/** Reads a file's YAML into a tree with places; null when that cannot be done, and then the report says why. */
+/** Parses a file's YAML to a tree with places. Reports errors and returns null if it cannot be parsed. */
 export function parseFile(file: PolicyFile, report: Report): MapTree | null {
-  const start: Place = { file: file.path, line: 1, column: 1, length: 1 };
+  const start: SourceSpan = { file: file.path, line: 1, column: 1, length: 1 };
   if (file.text === undefined) {
     const [code, message, hint] = PROBLEMS[file.problem];
     report.add(code, start, file.detail === '' ? message : `${message}: ${file.detail}`, hint ? { hint } : {});
     return null;
   }
-  const tree = new Reader(file.path, file.text, report).read();
+  const tree = new YamlReader(file.path, file.text, report).read();
   if (!tree || tree.kind === 'map') return tree;
   if (tree.kind === 'scalar' && tree.value === null) return { kind: 'map', entries: [], place: start };
   report.add('wrong-type', tree.place, 'a policy file is a map of sections', { expected: '`section: …`' });
   return null;
 }
 
-/** Maps and lists inside each other. No policy needs as many, and what reads it later goes down as deep. */
+/** Limit of nested maps and lists: far above any real policy. Later passes recurse as deep. */
 const DEPTH_MAX = 64;
 
-/** Most syntax errors told of one file, and most unknown tags. */
+/** Limit of reported syntax errors of one file, and of unknown tags. */
 const SYNTAX_ERRORS_MAX = 5;
 
-/** What the library says for its own callers, said for an operator. */
+/** Errors of the library, worded for operators. */
 const MESSAGES: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'this value reads like a key and a value of its own',
   MULTIPLE_DOCS: 'a policy file is one YAML document: put what follows `---` in a file of its own',
 };
 
-/** The library tells of its stack's end as of any other error. */
+/** The library reports a stack overflow like any other error. */
 const isTooDeep = ({ message }: YAMLError): boolean => /call stack/i.test(message);
 
-class Reader {
+class YamlReader {
   readonly #path: string;
   readonly #text: string;
   readonly #report: Report;
-  readonly #lines: Lines;
-  /** Where tags stand that nobody knows. */
+  readonly #lines: LineIndex;
+  /** The offsets of unknown tags. */
   readonly #tags: { readonly from: number; readonly to: number }[] = [];
-  /** Aliases that were refused: once each, for a bomb has a thousand. */
+  /** Reported aliases. Each is reported once, because an alias bomb has thousands. */
   readonly #aliases = new Set<string>();
 
   constructor(path: string, text: string, report: Report) {
     this.#path = path;
     this.#text = text;
-    this.#lines = new Lines(text);
+    this.#lines = new LineIndex(text);
     this.#report = report;
   }
 
   read(): Tree | null {
-    // Duplicate keys are found here, with both places; the library's own check is slower and knows one.
+    // `#entries` finds duplicate keys with both places. The library's check is slower and knows one place.
     const document = parseDocument(this.#text, {
       uniqueKeys: false,
       prettyErrors: false,
       version: '1.2',
       schema: 'core',
     });
-    for (const error of [...this.#telling(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
-      if (this.#tellSlip(error)) continue;
+    for (const error of [...this.#primaryErrors(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
+      if (this.#reportSlip(error)) continue;
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
-      const open = openingOf(document.contents, error);
+      const open = unclosedTokenOf(document.contents, error);
       const place = open ? this.#place(open.at, open.at + 1) : this.#place(error.pos[0], error.pos[1]);
       if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
       if (open) {
@@ -148,11 +148,11 @@ class Reader {
     return this.#tree(document.contents, this.#place(0, 0), 0);
   }
 
-  /** The errors that stand for themselves: an error mostly has others on its line and after it in its train. */
-  #telling(errors: readonly YAMLError[]): readonly YAMLError[] {
+  /** The errors that are not consequences of others on their line or before them. */
+  #primaryErrors(errors: readonly YAMLError[]): readonly YAMLError[] {
     const lines = new Set<number>();
     const [first] = errors;
-    if (first && losesItsWay(first)) return [first];
+    if (first && derailsParser(first)) return [first];
     return errors
       .filter(({ code }, at) => at === 0 || code !== 'UNEXPECTED_TOKEN')
       .filter(({ pos }) => {
@@ -162,8 +162,8 @@ class Reader {
       .slice(0, SYNTAX_ERRORS_MAX);
   }
 
-  /** Reports an indentation that slipped, at its line; false where an error is about something else. */
-  #tellSlip(error: YAMLError): boolean {
+  /** Reports a wrong indentation at its line. Returns false for other errors. */
+  #reportSlip(error: YAMLError): boolean {
     const slip = findSlip(error, this.#lines.placeOf(error.pos[0]).line, this.#text);
     if (!slip) return false;
     const { line, spaces, hint } = slip;
@@ -173,7 +173,7 @@ class Reader {
     return true;
   }
 
-  /** What most likely went wrong: CEL is full of signs that YAML takes for its own. */
+  /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
   #hintFor(code: string, lineNumber: number): { hint?: string } {
     if (code === 'TAB_AS_INDENT') return { hint: 'indent with spaces' };
     if (code === 'BLOCK_AS_IMPLICIT_KEY') return { hint: 'a value with `: ` in it needs quotes around it' };
@@ -183,11 +183,11 @@ class Reader {
     const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
     if (!key || isQuoted)
       return code === 'TAG_RESOLVE_FAILED' ? { hint: 'a text that begins with `!` needs quotes' } : {};
-    return { hint: `put the whole expression in quotes: ${key}: ${quoted(meantBy(value))}` };
+    return { hint: `put the whole expression in quotes: ${key}: ${quoted(withoutOuterQuotes(value))}` };
   }
 
   /** `depth` counts the maps and lists around the node. */
-  #tree(node: Node | null, fallback: Place, depth: number): Tree {
+  #tree(node: Node | null, fallback: SourceSpan, depth: number): Tree {
     if (!node) return { kind: 'scalar', value: null, source: '', place: fallback };
     const place = node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback;
     this.#refuseFeatures(node, place);
@@ -202,13 +202,13 @@ class Reader {
     }
     const value = isScalar(node) ? node.value : null;
     const source = isScalar(node) && typeof node.source === 'string' ? node.source : '';
-    // What is not there stands where its key does.
+    // A missing value has the place of its key.
     if (value === null && source === '' && !isAlias(node)) return { kind: 'scalar', value, source, place: fallback };
     return { kind: 'scalar', value: plain(value, source), source, place };
   }
 
-  #entries(items: readonly { key: unknown; value: unknown }[], around: Place, depth: number): Entry[] {
-    const first = new Map<string, Place>();
+  #entries(items: readonly { key: unknown; value: unknown }[], around: SourceSpan, depth: number): Entry[] {
+    const first = new Map<string, SourceSpan>();
     const entries: Entry[] = [];
     for (const item of items) {
       const keyNode = asNode(item.key);
@@ -234,20 +234,20 @@ class Reader {
     return entries;
   }
 
-  #refuseFeatures(node: Node, place: Place): void {
+  #refuseFeatures(node: Node, place: SourceSpan): void {
     const refuse = (what: string) => this.#report.add('yaml-feature', place, `${what} not part of the policy language`);
     if (isAlias(node) && !this.#aliases.has(node.source)) refuse('aliases are');
     if (isAlias(node)) this.#aliases.add(node.source);
     if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor) refuse('anchors are');
   }
 
-  /** The place of a value; of its tag, where that is refused, so that only this is said. */
-  #placeOf(from: number, to: number): Place {
+  /** The place of a value, or of its refused tag, so that only the tag is reported. */
+  #placeOf(from: number, to: number): SourceSpan {
     const tag = this.#tags.find((one) => one.to <= from && this.#text.slice(one.to, from).trim() === '');
     return tag ? this.#place(tag.from, tag.to) : this.#place(from, to);
   }
 
-  #place(from: number, to: number): Place {
+  #place(from: number, to: number): SourceSpan {
     const { line, column } = this.#lines.placeOf(Math.min(from, this.#text.length));
     const end = this.#text.indexOf('\n', from);
     const last = Math.min(to, end < 0 ? this.#text.length : end);
@@ -255,8 +255,8 @@ class Reader {
   }
 }
 
-/** The expression of a line: without the quotes around it, where only that is CEL: `"a == "b""`. */
-function meantBy(value: string): string {
+/** An expression without outer quotes, if only that is CEL: `"a == "b""`. */
+function withoutOuterQuotes(value: string): string {
   const inner = /^(["'])(.*)\1$/.exec(value)?.[2];
   return inner !== undefined && !isCel(value) && isCel(inner) ? inner : value;
 }

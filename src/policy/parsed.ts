@@ -10,7 +10,7 @@ import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import { plainText } from './decimal-text.ts';
-import type { Diagnostic, Place } from './diagnostics.ts';
+import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { draftLearning, type LearningDraft } from './learning.ts';
 import { draftRateLimits, type RateLimitDraft, readAdmission } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
@@ -38,80 +38,87 @@ import {
 } from './schema.ts';
 import { LedgerText } from './schema-budgets.ts';
 import { RecordsText } from './schema-records.ts';
-import { checkNamed, checkSection, type Named, type Source, sectionSubject, unknownName } from './scope.ts';
 import { findSecrets } from './secrets.ts';
+import {
+  type CheckContext,
+  checkNamed,
+  checkSection,
+  type NamedItem,
+  reportUnknown,
+  sectionSubject,
+} from './sections.ts';
 import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
 
 /**
- * A policy, read and checked as far as that needs neither plugins nor expressions nor the
- * environment. Plain data: it may cross from a worker by structured clone.
+ * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
+ * a worker can send it by structured clone.
  */
 export interface ParsedPolicy {
   /** By path, ascending. */
   readonly files: readonly PolicyFile[];
-  /** What was found so far, not sorted. `compilePolicy` gives all. */
+  /** The problems so far, not sorted. `compilePolicy` returns all. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Some file could not be read, so that what seems to be missing may stand there. */
+  /** Some file could not be read, so missing parts may be in it. */
   readonly isPartial: boolean;
-  /** The beginning of the policy: the place of what is missing altogether. */
-  readonly start: Place;
-  /** The plugins that it lists: to be loaded before it is compiled. */
+  /** The beginning of the policy, at which missing sections are reported. */
+  readonly start: SourceSpan;
+  /** Plugins to load before the policy is compiled. */
   readonly plugins: readonly PluginDraft[];
-  /** What a Credit is worth; null where that is wrong. */
-  readonly credit: Credit | null;
-  /** Null where a section is wrong. */
-  readonly settings: Settings | null;
+  /** The value of a Credit; null if it is wrong. */
+  readonly credit: CreditValue | null;
+  /** Null if a section is wrong. */
+  readonly settings: PolicySettings | null;
   readonly tasks: readonly Task[];
-  readonly providers: readonly Named<ProviderText>[];
-  readonly providersPlace: Place;
+  readonly providers: readonly NamedItem<ProviderText>[];
+  readonly providersPlace: SourceSpan;
   readonly models: readonly ModelDraft[];
-  /** Every ID of the catalog, those of faulty models too, with its place. */
-  readonly modelIds: ReadonlyMap<string, Place>;
-  /** Nothing is wrong with the catalog, so that rules can be judged by it. */
+  /** Every model ID, invalid models included → its place. */
+  readonly modelIds: ReadonlyMap<string, SourceSpan>;
+  /** The catalog has no errors, so rules can be evaluated over it. */
   readonly hasSoundModels: boolean;
-  readonly selectors: readonly Named<SelectorText>[];
+  readonly selectors: readonly NamedItem<SelectorText>[];
   readonly constraints: readonly ConstraintDraft[];
   readonly preferences: readonly PreferenceDraft[];
   readonly budgets: readonly BudgetDraft[];
   readonly rateLimits: readonly RateLimitDraft[];
-  /** Whose words are kept; null for everybody's, or nobody's. */
+  /** The requests whose content is kept; null for all of them, or if no content is kept. */
   readonly contentMatch: ExpressionDraft | null;
   readonly learning: LearningDraft;
-  /** How agents pay; null where they cannot, or where that is wrong. */
+  /** Null if payments are off or wrong. */
   readonly payments: PaymentPolicy | null;
   readonly cases: readonly PolicyCase[];
-  /** The bare data of every section, as stated: what two revisions are compared by. */
+  /** The bare data of every section, by which two revisions are compared. */
   readonly outline: Readonly<Record<string, unknown>>;
 }
 
-/** What the policy says that a Credit is worth. */
-export interface Credit {
+/** The value of a Credit. */
+export interface CreditValue {
   /** USD, as in the snapshot. */
   readonly usd: string;
-  /** Of the figure; the beginning of the policy where it is left out. */
-  readonly place: Place;
+  /** The place of the figure, or the beginning of the policy if it is left out. */
+  readonly place: SourceSpan;
   readonly isStated: boolean;
 }
 
-/** The sections that are figures alone. */
-export interface Settings
+/** The sections without names. */
+export interface PolicySettings
   extends Pick<
     PolicySnapshot,
     'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'languageWorth'
   > {
   readonly recordDays: number;
-  /** Whether a programming language that no model declares excludes nobody. */
+  /** Whether requiring a language that no model declares excludes no model. */
   readonly admitUnstated: boolean;
-  /** What is kept of the words of requests; null for nothing. */
+  /** The content of requests that is kept; null for none. */
   readonly content: ContentDraft | null;
   /** ID of a model of the catalog. */
   readonly baseline: string | null;
 }
 
-/** Reads and checks the files of a policy; see ParsedPolicy. Their order does not matter. Pure. */
+/** Reads and checks the files of a policy, in any order. Pure. */
 export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
   const report = new Report();
   const files = [...given].sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -121,7 +128,7 @@ export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
   const start = { file: files[0]?.path ?? 'policies', line: 1, column: 1, length: 1 };
   const problemsBefore = report.found.length;
   const sections = mergeFiles(trees, report);
-  // A section that is misspelt may be the catalog.
+  // A misspelt section may be the catalog.
   isSound &&= report.found.length === problemsBefore;
   const content = checkSections({ sections, report, start });
   const isPartial = trees.length < files.length;
@@ -129,25 +136,25 @@ export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
   return { files, isPartial, start, ...content, hasSoundModels, diagnostics: report.found };
 }
 
-function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
-  const { sections, start } = source;
-  checkVersion(source);
-  const { credit, usdPerCredit } = readCredits(source);
-  const settings = readSettings(source, usdPerCredit);
-  const tasks = compileTasks(source);
+function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
+  const { sections, start } = context;
+  checkVersion(context);
+  const { credit, usdPerCredit } = readCredits(context);
+  const settings = readSettings(context, usdPerCredit);
+  const tasks = compileTasks(context);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
-  const providers = checkNamed('providers', ProviderText, source);
-  const asksForKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
-  const isHosted = ({ data }: Named<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
+  const providers = checkNamed('providers', ProviderText, context);
+  const needsKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
+  const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
-  const problemsBefore = source.report.found.length;
-  const likeOthers = readValue('unstated_latency', source) === 'median' ? hosted : null;
-  const { drafts, ids } = draftModels({ ...source, usdPerCredit, asksForKey, likeOthers, taskIndex });
-  const hasSoundModels = source.report.found.length === problemsBefore && ids.size > 0;
-  const baseline = readBaseline(ids, source);
-  const selectors = draftSelectors(source, ids);
-  const constraints = draftConstraints(source);
-  const preferences = draftPreferences(source);
+  const problemsBefore = context.report.found.length;
+  const medianProviders = readValue('unstated_latency', context) === 'median' ? hosted : null;
+  const { drafts, ids } = draftModels({ ...context, usdPerCredit, needsKey, medianProviders, taskIndex });
+  const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
+  const baseline = readBaseline(ids, context);
+  const selectors = draftSelectors(context, ids);
+  const constraints = draftConstraints(context);
+  const preferences = draftPreferences(context);
   const names = {
     models: ids,
     providers: new Set(providers.map(({ name }) => name)),
@@ -156,7 +163,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     tasks: taskIndex,
   };
   return {
-    plugins: draftPlugins(source),
+    plugins: draftPlugins(context),
     credit,
     settings: settings && { ...settings, baseline },
     tasks,
@@ -168,17 +175,17 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     selectors,
     constraints,
     preferences,
-    budgets: draftBudgets(source, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
-    rateLimits: draftRateLimits(source),
-    contentMatch: contentMatch(source),
-    learning: draftLearning(source),
-    payments: draftPayments(source, usdPerCredit),
-    cases: draftCases(source, names),
+    budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
+    rateLimits: draftRateLimits(context),
+    contentMatch: contentMatch(context),
+    learning: draftLearning(context),
+    payments: draftPayments(context, usdPerCredit),
+    cases: draftCases(context, names),
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };
 }
 
-function checkVersion({ sections, start, report }: Source): void {
+function checkVersion({ sections, start, report }: CheckContext): void {
   const entry = sections.get('version');
   if (entry) checkValue(SECTIONS.version, { path: 'version', tree: entry.value, place: entry.place }, report);
   else report.add('no-version', start, 'the policy does not state its `version`', { expected: '`version: 1`' });
@@ -186,28 +193,28 @@ function checkVersion({ sections, start, report }: Source): void {
 
 const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
 
-function readCredits(source: Source): { credit: Credit | null; usdPerCredit: Decimal } {
-  const { tree } = sectionSubject('credits', source);
-  const checked = checkSection('credits', CreditsText, source);
+function readCredits(context: CheckContext): { credit: CreditValue | null; usdPerCredit: Decimal } {
+  const { tree } = sectionSubject('credits', context);
+  const checked = checkSection('credits', CreditsText, context);
   const stated = valueAt(tree, 'usd_per_credit');
-  const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', source.report) : USD_PER_CREDIT;
+  const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', context.report) : USD_PER_CREDIT;
   if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
-  const place = stated?.place ?? source.start;
+  const place = stated?.place ?? context.start;
   return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
 }
 
-function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline'> | null {
+function readSettings(context: CheckContext, credit: Decimal): Omit<PolicySettings, 'baseline'> | null {
   const usdPerCredit = toNumber(credit);
-  const gateway = readGateway(source);
-  const defaultWeights = readWeights(source);
-  const reference = checkSection('reference_price', ReferencePriceText, source);
-  const answerWorth = readValue('answer_worth', source);
-  const languageWorth = readValue('language_worth', source);
-  const admitUnstated = readValue('unstated_languages', source) === 'admit';
-  const records = checkSection('records', RecordsText, source);
-  const ledger = readLedger(source);
+  const gateway = readGateway(context);
+  const defaultWeights = readWeights(context);
+  const reference = checkSection('reference_price', ReferencePriceText, context);
+  const answerWorth = readValue('answer_worth', context);
+  const languageWorth = readValue('language_worth', context);
+  const admitUnstated = readValue('unstated_languages', context) === 'admit';
+  const records = checkSection('records', RecordsText, context);
+  const ledger = readLedger(context);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
-  // A yardstick for weights, so that doubles do.
+  // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   const recordDays = records.retention_days;
   const content = draftContent(records);
@@ -224,11 +231,11 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   };
 }
 
-function readGateway(source: Source): GatewayPolicy | null {
-  const text = checkSection('gateway', GatewayText, source);
+function readGateway(context: CheckContext): GatewayPolicy | null {
+  const text = checkSection('gateway', GatewayText, context);
   if (!text) return null;
-  const { tree } = sectionSubject('gateway', source);
-  checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), source.report);
+  const { tree } = sectionSubject('gateway', context);
+  checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), context.report);
   return {
     bodyBytesMax: text.body_bytes_max,
     messagesMax: text.messages_max,
@@ -238,29 +245,29 @@ function readGateway(source: Source): GatewayPolicy | null {
     alternatives: text.alternatives,
     retriesMax: text.retries_max,
     allowPrivateImageUrls: text.allow_private_image_urls,
-    corsOrigins: readOrigins(text, tree, source.report),
-    admission: readAdmission(text, tree, source.report),
+    corsOrigins: readOrigins(text, tree, context.report),
+    admission: readAdmission(text, tree, context.report),
   };
 }
 
-function readLedger(source: Source): LedgerPolicy | null {
-  const text = checkSection('ledger', LedgerText, source);
+function readLedger(context: CheckContext): LedgerPolicy | null {
+  const text = checkSection('ledger', LedgerText, context);
   return text && { contentionWaitMs: text.contention_wait_ms, onCrash: text.on_crash };
 }
 
-function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {
-  const text = checkSection('default_weights', WeightsText, source);
+function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | null {
+  const text = checkSection('default_weights', WeightsText, context);
   if (text?.cost === 0 && text.quality === 0) {
-    const { place } = sectionSubject('default_weights', source);
-    source.report.add('out-of-range', place, 'the weights cannot both be 0', { expected: 'at least one above 0' });
+    const { place } = sectionSubject('default_weights', context);
+    context.report.add('out-of-range', place, 'the weights cannot both be 0', { expected: 'at least one above 0' });
   }
   return text;
 }
 
-/** A section that is one value; its default where it is left out or wrong. */
+/** The value of a section that is one value; its default if it is left out or wrong. */
 function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_latency' | 'unstated_languages'>(
   name: Name,
-  { sections, report }: Source,
+  { sections, report }: CheckContext,
 ): Static<(typeof SECTIONS)[Name]> {
   const entry = sections.get(name);
   const fallback: Static<(typeof SECTIONS)[Name]> = SECTIONS[name].default;
@@ -269,11 +276,11 @@ function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_la
   return checkValue(SECTIONS[name], subject, report) ?? fallback;
 }
 
-/** The ID of the baseline; null for none. A model that is only left out here is fine. */
-function readBaseline(ids: ReadonlyMap<string, Place>, { sections, report }: Source): string | null {
+/** The ID of the baseline; null for none. The model need not be available here. */
+function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }: CheckContext): string | null {
   const entry = sections.get('baseline');
   if (!entry) return null;
   const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
-  if (id !== null && !ids.has(id)) unknownName('model', id, ids.keys(), entry.value.place, report);
+  if (id !== null && !ids.has(id)) reportUnknown('model', id, ids.keys(), entry.value.place, report);
   return id;
 }

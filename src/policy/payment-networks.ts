@@ -4,29 +4,29 @@ import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { TEST_CHAINS, TOKENS } from './chains.ts';
 import type { Subject } from './check.ts';
-import { readable } from './readable.ts';
 import type { Report } from './report.ts';
-import { ADDRESS_PATTERN, AssetText, FacilitatorText, NetworkText } from './schema-payments.ts';
-import { emptyMap } from './scope.ts';
+import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from './schema-payments.ts';
+import { emptyMap } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { figureAt, rateOf, unitsOf } from './usd.ts';
+import { validPartsOf } from './valid-parts.ts';
 
-/** A network of the policy; null data where it does not fit its schema, which was told. */
-interface Given extends Subject {
+/** A network to check. Its data is null if it does not fit its schema, which was reported. */
+interface NetworkSubject extends Subject {
   readonly data: NetworkText | null;
 }
 
-interface Scope {
+interface NetworkContext {
   readonly allowsMainnet: boolean;
   readonly usdPerCredit: Decimal;
   readonly report: Report;
 }
 
-/** Checks what the schema cannot say of a network, whatever else is wrong with it; null where anything is. */
-export function draftNetwork(given: Given, scope: Scope): PaymentNetwork | null {
+/** Checks the parts of a network that the schema cannot express. Null if anything is wrong. */
+export function draftNetwork(given: NetworkSubject, scope: NetworkContext): PaymentNetwork | null {
   const { data, tree } = given;
   const { report } = scope;
-  const { id } = data ?? readable(NetworkText, tree);
+  const { id } = data ?? validPartsOf(NetworkText, tree);
   const chainId = id === undefined ? null : Number(id.slice('eip155:'.length));
   const isMainnet = chainId !== null && !TEST_CHAINS.has(chainId);
   if (isMainnet && !scope.allowsMainnet) refuseMainnet(`${id}`, placeAt(tree, 'id'), report);
@@ -58,8 +58,8 @@ function refuseMainnet(id: string, place: Tree['place'], report: Report): void {
 const FORM = new RegExp(ADDRESS_PATTERN);
 const ZERO = `0x${'0'.repeat(40)}`;
 
-/** Where an address is one at which payments would be lost. */
-function checkReceivers({ path, tree }: Given, report: Report): void {
+/** Reports addresses at which payments would be lost. */
+function checkReceivers({ path, tree }: NetworkSubject, report: Report): void {
   const asset = walletAt(tree, 'asset', 'address');
   const payTo = walletAt(tree, 'pay_to');
   if (asset === null) refuseChecksum(`${path}.asset.address`, valueAt(tree, 'asset', 'address'), report);
@@ -81,7 +81,7 @@ function checkReceivers({ path, tree }: Given, report: Report): void {
   }
 }
 
-/** Of an address that is none although it has the form that the schema asks for. */
+/** Reports an address with the right form and a wrong checksum. */
 function refuseChecksum(path: string, tree: Tree | undefined, report: Report): void {
   if (tree?.kind !== 'scalar' || !FORM.test(String(tree.value))) return;
   const message = `\`${path}\` is mistyped: its capitals are not those of its checksum`;
@@ -93,12 +93,12 @@ function walletAt(tree: Tree, ...steps: readonly string[]): string | null {
   return at?.kind === 'scalar' && typeof at.value === 'string' ? walletOf(at.value) : null;
 }
 
-/** A known token signs and counts as its contract says. */
-function checkToken({ path, tree: network }: Given, report: Report): void {
+/** Reports properties of a known token that differ from those of its contract. */
+function checkToken({ path, tree: network }: NetworkSubject, report: Report): void {
   const tree = valueAt(network, 'asset');
   const token = TOKENS.get(walletAt(network, 'asset', 'address') ?? '');
   if (!tree || !token) return;
-  const asset = readable(AssetText, tree);
+  const asset = validPartsOf(AssetText, tree);
   for (const key of ['name', 'version', 'decimals'] as const) {
     const found = asset[key];
     const right = token[key];
@@ -114,8 +114,8 @@ function checkToken({ path, tree: network }: Given, report: Report): void {
   }
 }
 
-/** The addresses of nodes that are written; none where a variable holds them, null where they are wrong. */
-function readNodes({ path, tree, place }: Given, report: Report): readonly string[] | null {
+/** The stated addresses of nodes: empty if a variable holds them, null if one is wrong. */
+function readNodes({ path, tree, place }: NetworkSubject, report: Report): readonly string[] | null {
   const list = valueAt(tree, 'rpc_urls');
   const variable = valueAt(tree, 'rpc_urls_env');
   if (list && variable) {
@@ -133,7 +133,7 @@ function readNodes({ path, tree, place }: Given, report: Report): readonly strin
   return right.length < urls.length ? null : right;
 }
 
-/** The value stays out of messages: a key may be part of it. */
+/** Messages omit the address, because it may contain a key. */
 function addressOf(tree: Tree | undefined, what: string, report: Report): string | null {
   if (tree?.kind !== 'scalar' || typeof tree.value !== 'string') return null;
   const url = normalUrl(tree.value);
@@ -142,31 +142,25 @@ function addressOf(tree: Tree | undefined, what: string, report: Report): string
   return url;
 }
 
-/** The keys of each mode, the first of which it needs. */
-const KEYS = {
-  local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
-  http: ['url', 'timeout_ms', 'bearer_env'],
-} as const;
-
 const WEI_DECIMALS = 18;
 
-function readFacilitator({ path: owner, tree: network }: Given, isMainnet: boolean, report: Report) {
+function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainnet: boolean, report: Report) {
   const entry = entryOf(network, 'facilitator');
   const tree = entry?.value ?? emptyMap(network.place);
   const path = `${owner}.facilitator`;
-  const text = readable(FacilitatorText, tree);
+  const text = validPartsOf(FacilitatorText, tree);
   const { mode } = text;
   if (!entry || mode === undefined) return null;
   const other = mode === 'local' ? 'http' : 'local';
-  for (const key of KEYS[other]) {
+  for (const key of FACILITATOR_KEYS[other]) {
     const foreign = entryOf(tree, key);
     if (!foreign) continue;
     const message = `\`${path}.${key}\` is only for \`mode: ${other}\`, and the mode is \`${mode}\``;
     report.add('conflicting-keys', foreign.place, message, {
-      expected: `beside \`mode\` only ${listed(KEYS[mode])}`,
+      expected: `beside \`mode\` only ${listed(FACILITATOR_KEYS[mode])}`,
     });
   }
-  const [needed] = KEYS[mode];
+  const [needed] = FACILITATOR_KEYS[mode];
   if (!valueAt(tree, needed)) {
     report.add('missing-key', entry.place, `\`${path}\` needs the key \`${needed}\` with \`mode: ${mode}\``, {
       hint: `\`${needed}\`: ${FacilitatorText.properties[needed].description}`,
@@ -183,9 +177,9 @@ function readFacilitator({ path: owner, tree: network }: Given, isMainnet: boole
 
 const listed = (keys: readonly string[]): string => keys.map((key) => `\`${key}\``).join(', ');
 
-type Parts = ReturnType<typeof readable<typeof FacilitatorText>>;
+type FacilitatorParts = ReturnType<typeof validPartsOf<typeof FacilitatorText>>;
 
-function localOf(tree: Tree, text: Parts, path: string, report: Report): FacilitatorPolicy | null {
+function localOf(tree: Tree, text: FacilitatorParts, path: string, report: Report): FacilitatorPolicy | null {
   const { private_key_env: privateKeyEnv, confirmation_timeout_ms: confirmationTimeoutMs, gas_alarm_eth } = text;
   const alarm = figureAt(tree, 'gas_alarm_eth', gas_alarm_eth, report);
   const gasAlarmWei = alarm && unitsOf(WEI_DECIMALS, alarm);
@@ -197,7 +191,7 @@ function localOf(tree: Tree, text: Parts, path: string, report: Report): Facilit
   return { mode: 'local', privateKeyEnv, confirmationTimeoutMs, gasAlarmWei };
 }
 
-function httpOf(tree: Tree, text: Parts, path: string, report: Report): FacilitatorPolicy | null {
+function httpOf(tree: Tree, text: FacilitatorParts, path: string, report: Report): FacilitatorPolicy | null {
   const { timeout_ms: timeoutMs, bearer_env: bearerEnv = null } = text;
   const url = addressOf(valueAt(tree, 'url'), `\`${path}.url\``, report);
   return url === null || timeoutMs === undefined ? null : { mode: 'http', url, timeoutMs, bearerEnv };

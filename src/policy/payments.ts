@@ -2,29 +2,29 @@ import type { Static } from '@sinclair/typebox';
 import type { Decimal } from '../core/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
 import { plainText } from './decimal-text.ts';
-import { duplicate } from './merge.ts';
+import { reportDuplicate } from './merge.ts';
 import { draftNetwork } from './payment-networks.ts';
-import { readable } from './readable.ts';
 import type { Report } from './report.ts';
 import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
-import { checkSection, emptyMap, type Source, sectionSubject } from './scope.ts';
+import { type CheckContext, checkSection, emptyMap, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
-import { type Amount, isAbove, UsdReader } from './usd.ts';
+import { isAbove, type UsdAmount, UsdReader } from './usd.ts';
+import { validPartsOf } from './valid-parts.ts';
 
 const PATH = 'payments.x402';
 
 /**
- * How agents pay. All of the section is checked, turned on or not; null where it is not, or where something is wrong.
- * Whether the variables that it names are set is not asked: that is for whoever takes payments.
+ * Drafts the payment policy. The whole section is checked even if it is off. Null if it is off or wrong. The payments room
+ * checks whether the variables that it names are set.
  */
-export function draftPayments(source: Source, usdPerCredit: Decimal): PaymentPolicy | null {
-  const { report } = source;
-  const section = sectionSubject('payments', source).tree;
-  const text = checkSection('payments', PaymentsText, source)?.x402 ?? null;
+export function draftPayments(context: CheckContext, usdPerCredit: Decimal): PaymentPolicy | null {
+  const { report } = context;
+  const section = sectionSubject('payments', context).tree;
+  const text = checkSection('payments', PaymentsText, context)?.x402 ?? null;
   const entry = entryOf(section, 'x402');
   if (!entry) return null;
   const { value: tree, place } = entry;
-  const parts = text ?? readable(X402Text, tree);
+  const parts = text ?? validPartsOf(X402Text, tree);
   const partAt = (key: string): Tree => valueAt(tree, key) ?? emptyMap(place);
   const usd = new UsdReader(usdPerCredit, report);
   const quote = readQuote(partAt('quote'), usd, report);
@@ -57,7 +57,7 @@ const isNone = (tree: Tree): boolean =>
 type QuoteAmounts = Pick<PaymentPolicy, 'quoteMax' | 'chargeMin' | 'settleFee'>;
 
 function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | null {
-  const text = readable(QuoteText, tree);
+  const text = validPartsOf(QuoteText, tree);
   const max = usd.read(tree, 'max_usd', text.max_usd, 'down');
   const min = usd.read(tree, 'min_charge_usd', text.min_charge_usd, 'up');
   const fee = usd.read(tree, 'settle_fee_usd', text.settle_fee_usd, 'up');
@@ -76,7 +76,7 @@ function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | n
 type TopUp = NonNullable<PaymentPolicy['prepaid']>;
 
 function readTopUp(tree: Tree, usd: UsdReader, report: Report): TopUp | null {
-  const text = readable(PrepaidText, tree);
+  const text = validPartsOf(PrepaidText, tree);
   const min = usd.read(tree, 'min_usd', text.min_usd, 'up');
   const max = usd.read(tree, 'max_usd', text.max_usd, 'down');
   if (!min || !max) return null;
@@ -84,17 +84,17 @@ function readTopUp(tree: Tree, usd: UsdReader, report: Report): TopUp | null {
   return { min: Math.min(min.credits, max.credits), max: max.credits };
 }
 
-interface Bounds {
+interface UsdBounds {
   readonly tree: Tree;
   readonly path: string;
-  readonly min: Amount;
-  readonly max: Amount;
-  /** Of the lower bound. */
+  readonly min: UsdAmount;
+  readonly max: UsdAmount;
+  /** The key of the lower bound. */
   readonly key: string;
 }
 
-/** Refuses a lower bound above the upper one. Where they are the same, rounding may part them by a microcredit. */
-function refuseAbove({ tree, path, min, max, key }: Bounds, report: Report): void {
+/** Reports a lower bound above the upper one. Compares USD, because rounding to microcredits can part equal bounds. */
+function refuseAbove({ tree, path, min, max, key }: UsdBounds, report: Report): void {
   if (!isAbove(min.usd, max.usd)) return;
   const most = plainText(max.usd);
   const message = `\`${path}.${key}\` is ${plainText(min.usd)}, which is above \`max_usd\`, ${most}`;
@@ -103,7 +103,7 @@ function refuseAbove({ tree, path, min, max, key }: Bounds, report: Report): voi
   });
 }
 
-/** Of two figures that do not fit each other one may be left out. */
+/** The place of the first key that is stated. */
 function placeOfEither(tree: Tree, key: string, other: string) {
   return placeAt(tree, valueAt(tree, key) ? key : other);
 }
@@ -124,7 +124,7 @@ function readNetworks(
     const id = valueAt(item, 'id');
     if (id?.kind !== 'scalar' || typeof id.value !== 'string') return [];
     const before = first.get(id.value);
-    if (before) duplicate(`${PATH}.networks: ${id.value}`, id.place, before, report);
+    if (before) reportDuplicate(`${PATH}.networks: ${id.value}`, id.place, before, report);
     else first.set(id.value, id.place);
     return network ? [network] : [];
   });

@@ -4,8 +4,8 @@ import { checkOptions, type Subject } from './check.ts';
 import type { Report } from './report.ts';
 
 /**
- * Checks what a policy sets for a plugin, by its schema and then by the plugin itself; null where the schema has it otherwise.
- * `inherited` are options that stand where none of their own are stated.
+ * Checks the options of a plugin by its schema, then by its `prepare`. Null if they do not fit the schema.
+ * `inherited`: options that apply if the policy does not state them.
  */
 export function optionsOf(
   plugin: StrategyPlugin | EstimatorPlugin,
@@ -30,11 +30,11 @@ function refusalOf(
 ): string | null {
   try {
     if (plugin.kind === 'strategy') {
-      // A JavaScript file may give anything; without this, each request would be ranked as if the strategy had failed.
+      // JavaScript plugins are not type-checked. Without a `score`, the strategy would fail on every request.
       const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
       if (typeof prepared?.score !== 'function') return '`prepare` gives no `score`';
     }
-    // Whether options can be used does not hang on the secret.
+    // The validity of options does not depend on the secret.
     else plugin.prepare(options, [0, 0]);
     return null;
   } catch (error) {

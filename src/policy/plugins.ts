@@ -2,23 +2,23 @@ import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { ProviderPlugin } from '../contract/provider.ts';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import { checkValue } from './check.ts';
-import type { Place } from './diagnostics.ts';
-import { duplicate } from './merge.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { reportDuplicate } from './merge.ts';
 import type { Report } from './report.ts';
 import { PluginText } from './schema-rules.ts';
-import { listOf, type Source } from './scope.ts';
+import { type CheckContext, listOf } from './sections.ts';
 
 /** A plugin that the policy lists. */
 export interface PluginDraft {
-  /** As written: a path seen from the policy folder, or the name of a package. */
+  /** A path relative to the policy folder, or the name of a package. */
   readonly specifier: string;
-  readonly place: Place;
+  readonly place: SourceSpan;
 }
 
-/** What loading a plugin gave: all that the module exports and the contract admits, or why it gave nothing. */
+/** The plugins that a module exports, or the error that kept it from loading. */
 export type LoadedPlugin = readonly (StrategyPlugin | ProviderPlugin | EstimatorPlugin)[] | Error;
 
-export interface Installed {
+export interface InstalledPlugins {
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
   readonly estimators: ReadonlyMap<string, EstimatorPlugin>;
@@ -29,36 +29,36 @@ const KINDS = { strategy: 'strategies', provider: 'providers', estimator: 'estim
 const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
 const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
 
-/** The plugins that the policy lists, checked by their form alone. Loading them is not for this room. */
-export function draftPlugins(source: Source): PluginDraft[] {
-  const first = new Map<string, Place>();
-  return listOf('plugins', source).flatMap((tree, at) => {
+/** Checks the form of the listed plugins. `plugin-host` loads them. */
+export function draftPlugins(context: CheckContext): PluginDraft[] {
+  const first = new Map<string, SourceSpan>();
+  return listOf('plugins', context).flatMap((tree, at) => {
     const subject = { path: `plugins[${at}]`, tree, place: tree.place };
-    const specifier = checkValue(PluginText, subject, source.report);
+    const specifier = checkValue(PluginText, subject, context.report);
     if (specifier === null) return [];
     if (!PATH.test(specifier) && !PACKAGE.test(specifier)) {
-      source.report.add('bad-form', tree.place, `\`${specifier}\` is neither a path nor the name of a package`, {
+      context.report.add('bad-form', tree.place, `\`${specifier}\` is neither a path nor the name of a package`, {
         expected: 'a path to a .ts or .js file such as `./plugins/thrifty.ts`, or a name such as `@acme/strategy`',
         ...(/\.[cm]?[jt]s$/.test(specifier) && { hint: 'a path begins with `./` or `../`' }),
       });
       return [];
     }
     const before = first.get(specifier);
-    if (before) duplicate(specifier, tree.place, before, source.report);
+    if (before) reportDuplicate(specifier, tree.place, before, context.report);
     if (before) return [];
     first.set(specifier, tree.place);
     return [{ specifier, place: tree.place }];
   });
 }
 
-/** The installed plugins with those that the policy lists; reports what could not be loaded and names that clash. */
+/** Adds the policy's plugins to the installed ones. Reports plugins that could not be loaded, and names that clash. */
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
-  { strategies, providers, estimators }: Installed,
+  { strategies, providers, estimators }: InstalledPlugins,
   loaded: ReadonlyMap<string, LoadedPlugin>,
   outside: ReadonlyMap<string, string>,
   report: Report,
-): Installed {
+): InstalledPlugins {
   const all = { strategies: new Map(strategies), providers: new Map(providers), estimators: new Map(estimators) };
   for (const { specifier, place } of drafts) {
     const found = loaded.get(specifier) ?? new Error('it was not loaded');

@@ -4,18 +4,18 @@ import type { Report } from './report.ts';
 import type { PriceText } from './schema-model.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** Below this, in USD per 1M tokens, a price was most likely meant per token or per 1K: the cheapest models cost 20 times as much. */
+/** A lower price, USD per 1M tokens, is probably one per token or per 1K: the cheapest models cost 20 times as much. */
 const PER_MILLION_MIN = 0.001;
-/** What models cost, in USD per 1M tokens. */
+/** The usual prices of models, USD per 1M tokens. */
 const PLAUSIBLE = { min: 0.01, max: 200 } as const;
-/** What a price may have been meant for, with how often that goes into 1M tokens. */
+/** Other units of prices, with their number in 1M tokens. */
 const OTHER_UNITS = [
   ['per 1K tokens', 1000n],
   ['per token', 1_000_000n],
 ] as const;
 const RATES = ['input', 'cached_input', 'cache_write', 'output'] as const;
 
-/** Reads a decimal from the source text, exactly; null when there is none or it is not a plain one. */
+/** Reads an exact decimal from the source text. Null if it is absent or not in plain notation, which is reported. */
 export function decimalAt(tree: Tree, key: string, report: Report): Decimal | null {
   const at = valueAt(tree, key);
   if (at?.kind !== 'scalar') return null;
@@ -28,7 +28,7 @@ export function decimalAt(tree: Tree, key: string, report: Report): Decimal | nu
   return decimal;
 }
 
-/** Compiles a price that fits the schema, exactly; null when it cannot be, and then the report says why. */
+/** Compiles a price that fits the schema. Reports an error and returns null if it cannot be exact. */
 export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, report: Report): Price | null {
   const first = readLine(tree, 0, report);
   const tiers = data.tiers.map((tier, at) => {
@@ -52,7 +52,7 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
   }
 }
 
-/** A price as rules see it: USD per 1M tokens, of the shortest inputs. The nearest doubles, as in an expression. */
+/** A price in expressions: USD per 1M tokens for the shortest inputs, as doubles. */
 export interface UsdPrice {
   readonly input: number;
   readonly cached_input: number;
@@ -66,7 +66,7 @@ export function usdOf(text: PriceText | undefined): UsdPrice {
   return { input, cached_input, output, per_request };
 }
 
-/** Looks at the rates of a price that is wrong elsewhere. */
+/** Checks the rates of a price that is wrong elsewhere. */
 export function reviewRates(tree: Tree, report: Report): void {
   for (const key of RATES) {
     const rate = valueAt(tree, key);

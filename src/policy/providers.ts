@@ -2,45 +2,43 @@ import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contra
 import type { Provider } from '../core/snapshot.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { checkOptions } from './check.ts';
-import type { Place } from './diagnostics.ts';
-import { readable } from './readable.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { findService, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
-import { emptyMap, type Named } from './scope.ts';
-import { findService, type Service } from './service.ts';
+import { emptyMap, type NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
+import { validPartsOf } from './valid-parts.ts';
 
-/** A provider of the policy in this environment. */
-export interface ProviderState {
+/** A provider of the policy, set up with this environment. */
+export interface ProviderSetup {
   readonly name: string;
-  /** Null where the policy is wrong about it. */
+  /** Null if its entry in the policy is wrong. */
   readonly provider: Provider | null;
-  /** The variables that it lacks, and cannot serve without; empty where it can. */
+  /** Required variables that are not set. */
   readonly unset: readonly string[];
-  /** Serves only while no other can. */
+  /** Serves only while no other provider can. */
   readonly whenAlone: boolean;
-  /** Where the policy names it. */
-  readonly place: Place;
-  /** What its adapter cannot ask of a model. */
+  readonly place: SourceSpan;
+  /** Capabilities that its adapter cannot express. */
   readonly lacks?: PreparedProvider['lacks'];
 }
 
-/** The environment a policy meets. Only asked for variables that the policy names. */
+/** The environment of a policy. Only variables that the policy or a preset names are read. */
 export interface Environment {
   get(name: string): string | undefined;
 }
 
-/** What providers are compiled against. */
-interface Scope {
+interface ProviderContext {
   readonly report: Report;
   readonly env: Environment;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
 }
 
-/** Compiles a provider, and asks the environment whether it can serve. */
-export function compileProvider(named: Named<ProviderText>, scope: Scope): ProviderState {
+/** Compiles a provider and finds the variables that it lacks. */
+export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderContext): ProviderSetup {
   const { data, name, tree, place } = named;
-  const parts = data ?? readable(ProviderText, tree);
+  const parts = data ?? validPartsOf(ProviderText, tree);
   const whenAlone = parts.serve === 'when_alone';
   if (parts.passthrough?.includes('*')) {
     const message = `\`${named.path}\` passes on every field that a caller sends`;
@@ -57,7 +55,7 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
   const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
   const ofKey = apiKeyEnv !== null && !isSet(apiKeyEnv, scope) ? [apiKeyEnv] : [];
   const unset = [...new Set([...ofKey, ...address.unset])];
-  /** What the policy does not state has a default, which a preset comes before. */
+  /** The stated value, else that of the preset, else the default. */
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
     valueAt(tree, key) ? value : (ofPreset ?? value);
   const { cache } = preset;
@@ -77,13 +75,17 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
   return { ...state, provider, unset, lacks: adapter?.lacks };
 }
 
-interface Adapter extends Pick<ProviderState, 'lacks'> {
+interface AdapterSetup extends Pick<ProviderSetup, 'lacks'> {
   readonly name: string;
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Checks the settings meant for the adapter, and what it needs beside them. */
-function prepareAdapter({ path, tree, place }: Named<ProviderText>, service: Service, scope: Scope): Adapter | null {
+/** Checks the adapter's settings, and that it has an address if it needs one. */
+function prepareAdapter(
+  { path, tree, place }: NamedItem<ProviderText>,
+  service: ProviderService,
+  scope: ProviderContext,
+): AdapterSetup | null {
   const { plugin, preset } = service;
   const subject = { path: `${path}.settings`, tree: valueAt(tree, 'settings') ?? emptyMap(place), place };
   const checked = checkOptions(plugin.settings, subject, scope.report);
@@ -114,18 +116,18 @@ function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unkno
   }
 }
 
-interface Address {
+interface AddressSetup {
   readonly url: string | null;
-  /** The variable that should hold it, where that is not set. */
+  /** The variable for the address, if it is not set. */
   readonly unset: readonly string[];
 }
 
 function resolveAddress(
-  { path, tree }: Named<ProviderText>,
+  { path, tree }: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
   preset: ProviderPreset,
-  scope: Scope,
-): Address {
+  scope: ProviderContext,
+): AddressSetup {
   const isStated = data.base_url !== undefined || data.base_url_env !== undefined;
   const { base_url: literal, base_url_env: variable } = isStated
     ? data
@@ -150,7 +152,7 @@ function resolveAddress(
   if (!value) return { url: null, unset: [variable] };
   const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
   if (url === null) {
-    // The value stays out of the message: what is in a variable may be a secret put in the wrong one.
+    // The message omits the value, which may be a secret in the wrong variable.
     const message = `the variable ${variable} does not hold an address`;
     scope.report.add('bad-environment', placeAt(tree, 'base_url_env'), message, ADDRESS);
   } else {
@@ -160,10 +162,10 @@ function resolveAddress(
   return { url, unset: [] };
 }
 
-/** The end of an address that a call goes to: paths are appended to what a policy states. */
+/** The path of a call at the end of an address. Calls append their path, so the policy must not state it. */
 const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
-function refusePathOfCall(url: string, what: string, place: Place, { report }: Scope): void {
+function refusePathOfCall(url: string, what: string, place: SourceSpan, { report }: ProviderContext): void {
   const [path] = OF_A_CALL.exec(url) ?? [];
   if (path === undefined) return;
   report.add('bad-form', place, `${what} ends in \`${path}\`, which is appended to it with each call`, {
@@ -171,11 +173,11 @@ function refusePathOfCall(url: string, what: string, place: Place, { report }: S
   });
 }
 
-/** An address that names a host alone, as people know it, with the path of the API there; any other as it is. */
+/** Adds the path of the API to an address that is only a host. */
 function behind(url: string | null, path: string | undefined): string | null {
   return url !== null && path !== undefined && new URL(url).pathname === '/' ? url + path : url;
 }
 
-function isSet(variable: string, scope: Scope): boolean {
+function isSet(variable: string, scope: ProviderContext): boolean {
   return (scope.env.get(variable) ?? '').trim() !== '';
 }

@@ -1,37 +1,43 @@
-import { type Details, DIAGNOSTICS, type Diagnostic, type DiagnosticCode, type Place } from './diagnostics.ts';
+import {
+  DIAGNOSTICS,
+  type Diagnostic,
+  type DiagnosticCode,
+  type DiagnosticDetails,
+  type SourceSpan,
+} from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
 /** Collects the problems of one load. */
 export class Report {
   readonly #found: Diagnostic[];
 
-  /** May go on from what an earlier phase found. */
+  /** `found`: the problems of an earlier phase. */
   constructor(found: readonly Diagnostic[] = []) {
     this.#found = [...found];
   }
 
-  /** Everything as it was found, for the next phase. */
+  /** All problems in the order in which they were found, for the next phase. */
   get found(): readonly Diagnostic[] {
     return this.#found;
   }
 
-  add(code: DiagnosticCode, place: Place, message: string, details: Details = {}): void {
+  add(code: DiagnosticCode, place: SourceSpan, message: string, details: DiagnosticDetails = {}): void {
     const { file, line, column, length } = place;
     const { severity } = DIAGNOSTICS[code];
-    // Masked here, once, because names and values of the policy are part of many messages.
-    const said = { ...details, message: maskSecrets(message) };
-    if (said.expected) said.expected = maskSecrets(said.expected);
-    if (said.hint) said.hint = maskSecrets(said.hint);
-    this.#found.push({ severity, code, file, line, column, length, ...said });
+    // Many messages quote names and values of the policy.
+    const masked = { ...details, message: maskSecrets(message) };
+    if (masked.expected) masked.expected = maskSecrets(masked.expected);
+    if (masked.hint) masked.hint = maskSecrets(masked.hint);
+    this.#found.push({ severity, code, file, line, column, length, ...masked });
   }
 
   get failed(): boolean {
     return this.#found.some((found) => found.severity === 'error');
   }
 
-  /** All problems by file, line and column. Where a secret or an alias stands, that is all that is said. */
+  /** All problems by file, line and column. At the place of a secret or an alias, other problems are dropped. */
   sorted(): Diagnostic[] {
-    const at = (found: Place) => `${found.file}\n${found.line}\n${found.column}`;
+    const at = (found: SourceSpan) => `${found.file}\n${found.line}\n${found.column}`;
     const isFinal = ({ code }: Diagnostic) => code === 'secret' || code === 'yaml-feature';
     const settled = new Set(this.#found.filter(isFinal).map(at));
     const seen = new Set<string>();

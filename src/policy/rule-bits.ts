@@ -11,7 +11,7 @@ import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { CheckedConstraint, CheckedFilter, CheckedPreference, CheckedRules } from './rules.ts';
 
-/** The rules of a policy as decisions use them. */
+/** The compiled rules of a policy. */
 export interface CompiledRules {
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
@@ -19,27 +19,27 @@ export interface CompiledRules {
   readonly filters: ReadonlyMap<string, Uint32Array>;
 }
 
-/** Something of the catalog that a rule judges. */
-interface Judgeable {
+/** A model or endpoint of the catalog that a rule is evaluated on. */
+interface RuleTarget {
   readonly id: string;
   readonly view: Readonly<Record<string, unknown>>;
-  /** Its bit; -1 for what cannot be served here. */
+  /** Its bit; -1 if it cannot be served here. */
   readonly slot: number;
 }
 
-/** How often models are turned into views before a step ends. */
+/** Models turned into views in one step. */
 const VIEWS_PER_STEP = 50;
-/** How many of the catalog an expression judges before a step ends: the costliest takes about 4 ms for them. */
-const JUDGED_PER_STEP = 16;
+/** Evaluations of an expression in one step: the costliest takes about 4 ms for them. */
+const EVALUATIONS_PER_STEP = 16;
 
-/** Judges the whole catalog by every rule, and keeps the bits of what can be served. */
+/** Evaluates every rule over the whole catalog, and keeps the bits of models and endpoints that can be served here. */
 export function* compileRules(
   parsed: ParsedPolicy,
   { constraints, preferences, filters }: CheckedRules,
   served: readonly Model[],
   report: Report,
 ): Generator<undefined, CompiledRules> {
-  const { endpoints, models } = yield* judgeablesOf(parsed, served);
+  const { endpoints, models } = yield* ruleTargetsOf(parsed, served);
   const slots = served.reduce((sum, model) => sum + model.endpoints.length, 0);
   const compiled: { constraints: Constraint[]; preferences: Preference[] } = { constraints: [], preferences: [] };
   for (const constraint of constraints) {
@@ -59,14 +59,14 @@ export function* compileRules(
   return { ...compiled, filters: bits };
 }
 
-function* judgeablesOf(
+function* ruleTargetsOf(
   parsed: ParsedPolicy,
   served: readonly Model[],
-): Generator<undefined, { endpoints: readonly Judgeable[]; models: readonly Judgeable[] }> {
+): Generator<undefined, { endpoints: readonly RuleTarget[]; models: readonly RuleTarget[] }> {
   const tasks = parsed.tasks.map(({ name }) => name);
   const indexes = new Map(served.map((model, index) => [model.id, index]));
-  const endpoints: Judgeable[] = [];
-  const models: Judgeable[] = [];
+  const endpoints: RuleTarget[] = [];
+  const models: RuleTarget[] = [];
   for (const [at, draft] of parsed.models.entries()) {
     const { id } = draft.model;
     const index = indexes.get(id) ?? -1;
@@ -83,27 +83,27 @@ function* judgeablesOf(
   return { endpoints, models };
 }
 
-interface Judged {
+interface RuleMatches {
   readonly bits: Uint32Array;
-  /** How many of the catalog fulfil it, and how many of those can be served here. */
+  /** How many of the catalog match, and how many of those can be served here. */
   readonly ofCatalog: number;
   readonly ofServed: number;
 }
 
-function* judge(
+function* evaluate(
   program: Program,
-  judgeables: readonly Judgeable[],
+  targets: readonly RuleTarget[],
   size: number,
   report: Report,
-): Generator<undefined, Judged> {
+): Generator<undefined, RuleMatches> {
   const bits = emptyBits(size);
   const failed = new Set<string>();
   let reason = '';
   let ofCatalog = 0;
   let ofServed = 0;
-  let judged = 0;
-  for (const { id, view, slot } of judgeables) {
-    if (judged++ % JUDGED_PER_STEP === 0) yield;
+  let evaluated = 0;
+  for (const { id, view, slot } of targets) {
+    if (evaluated++ % EVALUATIONS_PER_STEP === 0) yield;
     try {
       if (!program.run(view)) continue;
     } catch (error) {
@@ -129,45 +129,45 @@ function conditionOf(when: Program | null): Constraint['when'] {
 
 function* compileConstraint(
   { draft, when, require }: CheckedConstraint,
-  endpoints: readonly Judgeable[],
+  endpoints: readonly RuleTarget[],
   slots: number,
   report: Report,
 ): Generator<undefined, Constraint> {
   const { name, place, maxLatencyMs, maxCostCredits } = draft;
-  const judged = require && (yield* judge(require, endpoints, slots, report));
-  // `require: false` says plainly that it refuses.
-  if (require && judged?.ofCatalog === 0 && !(draft.when && literalOf(require.ast) === false)) {
+  const matches = require && (yield* evaluate(require, endpoints, slots, report));
+  // `require: false` refuses on purpose.
+  if (require && matches?.ofCatalog === 0 && !(draft.when && literalOf(require.ast) === false)) {
     const at = require.placeOf(require.ast);
     const message = `no model of the catalog fulfils \`${require.draft.path}\``;
     if (draft.when)
       report.add('satisfied-by-none', at, message, { hint: 'requests that it applies to will be refused' });
     else report.add('refuses-everything', at, message, { hint: 'without `when` it applies to every request' });
   }
-  return { name, place, when: conditionOf(when), allows: judged?.bits ?? null, maxLatencyMs, maxCostCredits };
+  return { name, place, when: conditionOf(when), allows: matches?.bits ?? null, maxLatencyMs, maxCostCredits };
 }
 
 function* compilePreference(
   { draft, when, prefer }: CheckedPreference,
-  models: readonly Judgeable[],
+  models: readonly RuleTarget[],
   size: number,
   report: Report,
 ): Generator<undefined, Preference> {
   const { name, place } = draft;
-  const judged = prefer && (yield* judge(prefer, models, size, report));
-  if (prefer && judged?.ofCatalog === 0) {
+  const matches = prefer && (yield* evaluate(prefer, models, size, report));
+  if (prefer && matches?.ofCatalog === 0) {
     report.add('prefers-none', prefer.placeOf(prefer.ast), `\`${prefer.draft.path}\` prefers no model of the catalog`);
   }
-  return { name, place, when: conditionOf(when), prefers: judged?.bits ?? emptyBits(size), worth: draft.worth ?? 0 };
+  return { name, place, when: conditionOf(when), prefers: matches?.bits ?? emptyBits(size), worth: draft.worth ?? 0 };
 }
 
 function* compileFilter(
   { selector, require }: CheckedFilter,
-  models: readonly Judgeable[],
+  models: readonly RuleTarget[],
   size: number,
   report: Report,
   tags: readonly string[],
 ): Generator<undefined, Uint32Array> {
-  const { bits, ofCatalog, ofServed } = yield* judge(require, models, size, report);
+  const { bits, ofCatalog, ofServed } = yield* evaluate(require, models, size, report);
   const at = () => require.placeOf(require.ast);
   if (ofCatalog === 0) {
     const message = `selector \`${selector}\` has no candidates: no model of the catalog passes`;

@@ -1,9 +1,9 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { ConstraintText, PreferenceText } from './schema-rules.ts';
-import { checkList, type Named, type Source } from './scope.ts';
-import { type ScalarTree, type Tree, valueAt } from './tree.ts';
+import { type CheckContext, checkList, type NamedItem } from './sections.ts';
+import { placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
-/** An expression as the policy states it. */
+/** An expression that is not checked yet. */
 export interface ExpressionDraft {
   /** Such as `constraints.legal.when`. */
   readonly path: string;
@@ -13,10 +13,10 @@ export interface ExpressionDraft {
 
 interface RuleDraft {
   readonly name: string;
-  /** Of its name. */
-  readonly place: Place;
+  /** The place of its name. */
+  readonly place: SourceSpan;
   readonly when: ExpressionDraft | null;
-  /** False where a key of it is wrong: then only its expressions are looked at. */
+  /** False if one of its keys is wrong. Then only its expressions are checked. */
   readonly isWhole: boolean;
 }
 
@@ -28,43 +28,40 @@ export interface ConstraintDraft extends RuleDraft {
 
 export interface PreferenceDraft extends RuleDraft {
   readonly prefer: ExpressionDraft | null;
-  /** Null where it is wrong. */
+  /** Null if it is wrong. */
   readonly worth: number | null;
-  readonly worthPlace: Place;
+  readonly worthPlace: SourceSpan;
 }
 
-/** The constraints of the policy, checked but for their expressions. */
-export function draftConstraints(source: Source): ConstraintDraft[] {
-  return checkList('constraints', ConstraintText, source).map((named) => {
+/** Checks the constraints of the policy, without their expressions. */
+export function draftConstraints(context: CheckContext): ConstraintDraft[] {
+  return checkList('constraints', ConstraintText, context).map((named) => {
     const { data, path } = named;
     const require = expressionAt(named, 'require');
     const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
     if (data && !require && maxLatencyMs === null && maxCostCredits === null) {
       const message = `\`${path}\` limits nothing: it needs the key \`require\`, \`max_latency_ms\` or \`max_cost_credits\``;
-      source.report.add('missing-key', placeOf(named), message);
+      context.report.add('missing-key', placeAt(named.tree, 'name'), message);
     }
     return { ...ruleOf(named), require, maxLatencyMs, maxCostCredits };
   });
 }
 
-/** The preferences of the policy, checked but for their expressions. */
-export function draftPreferences(source: Source): PreferenceDraft[] {
-  return checkList('preferences', PreferenceText, source).map((named) => {
+/** Checks the preferences of the policy, without their expressions. */
+export function draftPreferences(context: CheckContext): PreferenceDraft[] {
+  return checkList('preferences', PreferenceText, context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
-    const worthPlace = valueAt(named.tree, 'worth')?.place ?? named.place;
-    return { ...ruleOf(named), prefer, worth: named.data?.worth ?? null, worthPlace };
+    const { data, tree } = named;
+    return { ...ruleOf(named), prefer, worth: data?.worth ?? null, worthPlace: placeAt(tree, 'worth') };
   });
 }
 
-function ruleOf(named: Named<unknown>): RuleDraft {
-  return { name: named.name, place: placeOf(named), when: expressionAt(named, 'when'), isWhole: named.data !== null };
+function ruleOf(named: NamedItem<unknown>): RuleDraft {
+  const { name, tree, data } = named;
+  return { name, place: placeAt(tree, 'name'), when: expressionAt(named, 'when'), isWhole: data !== null };
 }
 
-function placeOf({ tree, place }: Named<unknown>): Place {
-  return valueAt(tree, 'name')?.place ?? place;
-}
-
-/** The expression under a key; null where there is none. */
+/** The expression under a path of keys; null if there is none. */
 export function expressionAt(
   { path, tree }: { readonly path: string; readonly tree: Tree },
   ...keys: readonly string[]

@@ -1,10 +1,9 @@
 import type { Program } from './cel-check.ts';
-import type { Checker } from './expressions.ts';
+import type { ExpressionChecker } from './expressions.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule-drafts.ts';
 
-/** A constraint with its checked expressions. */
 export interface CheckedConstraint {
   readonly draft: ConstraintDraft;
   readonly when: Program | null;
@@ -17,21 +16,24 @@ export interface CheckedPreference {
   readonly prefer: Program | null;
 }
 
-/** The filter of a selector. */
 export interface CheckedFilter {
   readonly selector: string;
   readonly require: Program;
 }
 
-/** The rules of a policy, checked; null expressions where there are none, or where they are wrong. */
+/** The rules of a policy with their checked expressions; null for an expression that is absent or wrong. */
 export interface CheckedRules {
   readonly constraints: readonly CheckedConstraint[];
   readonly preferences: readonly CheckedPreference[];
   readonly filters: readonly CheckedFilter[];
 }
 
-/** Checks every expression of the rules and selectors, by its types and by the names in it. */
-export function* checkRules(parsed: ParsedPolicy, check: Checker, report: Report): Generator<undefined, CheckedRules> {
+/** Checks every expression of the rules and selectors. */
+export function* checkRules(
+  parsed: ParsedPolicy,
+  check: ExpressionChecker,
+  report: Report,
+): Generator<undefined, CheckedRules> {
   const constraints: CheckedConstraint[] = [];
   for (const draft of parsed.constraints) {
     constraints.push({ draft, when: check.when(draft.when), require: check.of(draft.require, 'constraint') });

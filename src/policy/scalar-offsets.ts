@@ -1,12 +1,12 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { ScalarTree } from './tree.ts';
 
 /**
- * Finds the place of a part of a scalar's value in the file, whatever the scalar's style: plain,
- * quoted with escapes, folded over lines, or a block. `from` and `to` count UTF-16 units of the
- * value. A part that spans lines is marked to the end of its first.
+ * Finds the place of a part of a scalar's value in the file, for every style: plain, quoted with
+ * escapes, folded over lines, or a block. A part that spans lines ends with its first line.
+ * @param from, to UTF-16 offsets in the value
  */
-export function placeWithin(tree: ScalarTree, text: string, from: number, to: number): Place {
+export function placeWithin(tree: ScalarTree, text: string, from: number, to: number): SourceSpan {
   const { file, line, column } = tree.place;
   const value = String(tree.value);
   const offsets = alignScalar(text, offsetOf(text, line, column), value);
@@ -24,7 +24,7 @@ export function placeWithin(tree: ScalarTree, text: string, from: number, to: nu
   };
 }
 
-/** Where a unit of the value ends in the file: an escape is longer than what it stands for. */
+/** The offset in the file after a unit of the value. An escape is longer than its unit. */
 function endOf(text: string, offsets: readonly number[], at: number, value: string): number {
   const begins = offsets[at] ?? 0;
   if (value[at] === text[begins] && text[begins] !== '\\') return begins + 1;
@@ -38,9 +38,9 @@ function offsetOf(text: string, line: number, column: number): number {
 }
 
 /**
- * The offset in the file of each unit of a scalar's value, and after the last of its end. Signs other
- * than blanks stand in the file in the order of the value; blanks may be folded, so that the two are
- * walked together and resynchronised at each sign.
+ * The offset in the file of each unit of a scalar's value, and of its end. Characters other than
+ * blanks are in the same order in the file. Blanks may be folded, so the walk resynchronises at each
+ * other character.
  */
 function alignScalar(text: string, start: number, value: string): number[] {
   const style = text[start] ?? '';
@@ -76,7 +76,7 @@ function isBlank(unit: string): boolean {
   return unit === ' ' || unit === '\t' || unit === '\n' || unit === '\r';
 }
 
-/** A backslash at the end of a line joins it to the next without a trace in the value. */
+/** Skips backslashes that join a line to the next. They leave no trace in the value. */
 function skipEscapedBreaks(text: string, from: number): number {
   let at = from;
   for (;;) {

@@ -6,7 +6,7 @@ import { closed } from './schema-parts.ts';
 const query = RouteChat.properties;
 const stated = (schema: TSchema, example: unknown) => Type.Optional({ ...withoutNull(schema), examples: [example] });
 const MESSAGES = { ...query.messages, description: 'The real conversation: task and size are then read from it.' };
-/** The caller's own schemas, with examples. */
+/** The schemas of the API, with examples. */
 const ROUTE_QUERY = {
   task_type: stated(query.task_type, 'coding'),
   estimated_input_tokens: stated(query.estimated_input_tokens, 500),

@@ -54,7 +54,6 @@ export const RateLimitText = closed(
 );
 export type RateLimitText = Static<typeof RateLimitText>;
 
-/** Key of the section `gateway`: the pages that may use it from a browser. */
 export const CorsText = Type.Optional(
   closed(
     {
@@ -72,7 +71,7 @@ export const CorsText = Type.Optional(
   ),
 );
 
-/** Keys of the section `gateway`: who is let in, and how many at once. */
+/** The admission limits in the section `gateway`. */
 export const ADMISSION_KEYS = {
   trusted_proxies: Type.Array(
     Type.String({ minLength: 1, maxLength: 64, description: 'A range such as 10.0.0.0/8 or fd00::/8, or an address.' }),

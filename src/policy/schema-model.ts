@@ -3,7 +3,7 @@ import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
 import { closed, day, oneOf } from './schema-parts.ts';
 
-/** Languages that editors offer; the loader knows more, and takes any. */
+/** Languages that editors offer. The loader knows more, and takes any name. */
 export const LANGUAGES = [
   'bash',
   'c',
@@ -47,7 +47,7 @@ const MEANS_OF_FIGURE = {
   unknown: 'Nobody says. `policy check` tells of it.',
 };
 
-/** Amounts are checked here as numbers and read as exact decimals from the text. */
+/** The schema checks numbers. `readPrice` reads exact decimals from the text. */
 const usd = (description: string, example: number) =>
   Type.Number({ minimum: 0, maximum: 100_000, examples: [example], description });
 

@@ -4,18 +4,18 @@ interface ClosedOptions extends ObjectOptions {
   readonly description: string;
 }
 
-/** A map whose keys are all known: any other is an error. */
+/** A map in which unknown keys are errors. */
 export function closed<Properties extends TProperties>(properties: Properties, options: ClosedOptions) {
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
 interface WordOptions<Word extends string> extends SchemaOptions {
   readonly description: string;
-  /** What each word means, for editors. */
+  /** Word → its meaning, for editors. */
   readonly means?: Readonly<Record<Word, string>>;
 }
 
-/** One of a few words. */
+/** A union of string literals. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(
   words: Words,
   { means, ...options }: WordOptions<Words[number]>,
@@ -24,14 +24,13 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(
   return Type.Unsafe<Words[number]>(Type.Union(literals, options));
 }
 
-/** Characters of a CEL expression. */
+/** Limit of characters of a CEL expression. */
 export const EXPRESSION_LENGTH_MAX = 4000;
 
-/** A CEL expression. The first example is shown in messages, all of them in editors. */
+/** A CEL expression. Messages show the first example, editors all of them. */
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
   Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
 
-/** The form of names. */
 export const ITEM_NAME = {
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',
   expected: 'letters, digits and . _ : / @ + - after a letter or digit, at most 128',
@@ -41,13 +40,13 @@ export const ITEM_NAME = {
 export const itemName = (description: string, example: string) =>
   Type.String({ ...ITEM_NAME, examples: [example], description });
 
-/** The form of a variable's name. Capitals only: a key that is pasted in its place is then no name. */
+/** The form of a variable's name. Capitals only, so that a pasted key does not match. */
 export const VARIABLE_NAME = {
   pattern: '^[A-Z_][A-Z0-9_]*$',
   expected: 'the name of an environment variable, in capitals',
 } as const;
 
-/** A day, `2026-10-07`. */
+/** A day such as `2026-10-07`. */
 export function day(description: string) {
   return Type.String({
     pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',

@@ -4,7 +4,7 @@ import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
 const variable = (description: string, example: string) =>
   Type.Optional(Type.String({ ...VARIABLE_NAME, examples: [example], description }));
 
-/** The form of an address. Whether its checksum fits is looked at beside the schema. */
+/** The form of an address. `payment-networks.ts` checks its checksum. */
 export const ADDRESS_PATTERN = '^0x[0-9A-Fa-f]{40}$';
 
 const address = (description: string, example: string) =>
@@ -48,6 +48,12 @@ export const AssetText = closed(
   },
   { description: 'The stablecoin that is taken. It must know `transferWithAuthorization` (EIP-3009), as USDC does.' },
 );
+
+/** The keys of each mode of a facilitator. The first one is required. */
+export const FACILITATOR_KEYS = {
+  local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
+  http: ['url', 'timeout_ms', 'bearer_env'],
+} as const;
 
 export const FacilitatorText = closed(
   {

@@ -10,9 +10,9 @@ import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
 
 /**
- * The policy language: one schema that makes the check, the static types and the editor's
- * completion. A key with a `default` may be left out; its type says it is there, because
- * defaults are filled in before the check.
+ * The policy language: one schema for the check, the static types and the completion of editors. A
+ * key with a `default` may be left out. Its type is not optional, because defaults are filled in
+ * before the check.
  */
 export const CreditsText = closed(
   {

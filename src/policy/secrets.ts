@@ -1,16 +1,16 @@
-import { maskLooks, maskSecrets } from './mask.ts';
+import { maskSecretShapes, maskSecrets } from './mask.ts';
 import type { Report } from './report.ts';
 import type { MapTree, ScalarTree, Tree } from './tree.ts';
 
 const SECRET_KEYS =
   /^(?:api_?key|x-api-key|(?:access_?|auth_?|bearer_?)?token|bearer|secret|client_?secret|private_?key|mnemonic|password|authorization)$/i;
-/** Keys that name a variable, where a secret that has no mark of its own may be pasted. */
+/** Keys that name a variable. A secret without a recognizable form may be pasted there. */
 const VARIABLE_KEYS: ReadonlySet<string> = new Set(['api_key_env', 'private_key_env', 'bearer_env']);
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
-/** How people write a variable otherwise: `$NAME`, `${NAME}` or `openai_api_key`. Wrong, and no secret. */
+/** Wrong forms of a variable that are not secrets: `$NAME`, `${NAME}` or `openai_api_key`. */
 const MEANT_AS_VARIABLE = /^(?:\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_)?(?:api_?)?(?:key|token|secret))$/i;
 
-/** Reports every literal of a file that looks like a secret, by its place alone. */
+/** Reports the place of every literal of a file that looks like a secret. */
 export function findSecrets(file: MapTree, report: Report): void {
   for (const entry of file.entries) {
     const kind = entry.key === 'payments' ? OF_PAYMENTS : OF_OTHERS;
@@ -18,20 +18,20 @@ export function findSecrets(file: MapTree, report: Report): void {
   }
 }
 
-/** What counts as a secret in a section, and what is to be done about one. */
-interface Kind {
+/** The test for secrets in a section, and the hint for one. */
+interface SecretKind {
   looksSecret(text: string): boolean;
   hintFor(key: string): { readonly hint: string };
 }
 
-const looksSecret = (text: string): boolean => maskLooks(text) !== text;
+const looksSecret = (text: string): boolean => maskSecretShapes(text) !== text;
 
-const OF_OTHERS: Kind = {
+const OF_OTHERS: SecretKind = {
   looksSecret,
   hintFor: () => ({ hint: 'put the secret in an environment variable and name that variable in `api_key_env`' }),
 };
 
-const OF_PAYMENTS: Kind = {
+const OF_PAYMENTS: SecretKind = {
   looksSecret: (text) => maskSecrets(text) !== text || text.split(',').some(isKeyedAddress),
   hintFor: (key) => ({
     hint: key.startsWith('rpc_url')
@@ -40,10 +40,10 @@ const OF_PAYMENTS: Kind = {
   }),
 };
 
-/** A part of a path as services of nodes have for keys: long, with letters and digits. */
+/** A key of a node service as a part of a path: long, with letters and digits. */
 const KEY_IN_PATH = /^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$/;
 
-/** Whether an address has a user, a query or a key in its path: each of them says who asks. */
+/** Whether an address contains credentials: a user, a query, or a key in its path. */
 function isKeyedAddress(text: string): boolean {
   if (!text.includes('://') || !URL.canParse(text)) return false;
   const { username, password, search, pathname } = new URL(text);
@@ -52,7 +52,7 @@ function isKeyedAddress(text: string): boolean {
   );
 }
 
-function find(tree: Tree, kind: Kind, report: Report, key: string): void {
+function find(tree: Tree, kind: SecretKind, report: Report, key: string): void {
   if (tree.kind === 'map') {
     for (const entry of tree.entries) {
       if (kind.looksSecret(entry.key))
@@ -66,9 +66,9 @@ function find(tree: Tree, kind: Kind, report: Report, key: string): void {
   }
 }
 
-function isSecret(key: string, { value, source }: ScalarTree, kind: Kind): boolean {
+function isSecret(key: string, { value, source }: ScalarTree, kind: SecretKind): boolean {
   if (value === null || source === '') return false;
-  // Keys of some providers have no mark of their own: what is not a variable's name is taken for one.
+  // Keys of some providers have no recognizable form: anything but a variable's name counts as one.
   if (VARIABLE_KEYS.has(key)) return !isVariable(source) || kind.looksSecret(source);
   return SECRET_KEYS.test(key) || kind.looksSecret(source);
 }

@@ -1,20 +1,20 @@
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import type { Selector } from '../core/snapshot.ts';
 import { checkOptions, type Subject } from './check.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { optionsOf } from './plugin-options.ts';
 import { Report } from './report.ts';
 import { SelectorText } from './schema.ts';
-import { checkNamed, emptyMap, type Named, type Source, unknownOfPlugins } from './scope.ts';
+import { type CheckContext, checkNamed, emptyMap, type NamedItem, reportUnknownPlugin } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
-/** Selectors that every policy has, each with the strategy of its name. */
+/** Selectors of every policy, each with the strategy of the same name. */
 const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'] as const;
 
-/** The selectors of the policy and those that always exist. No name is one of a model too. */
-export function draftSelectors(source: Source, ids: ReadonlyMap<string, Place>): Named<SelectorText>[] {
-  const stated = checkNamed('selectors', SelectorText, source);
-  const place = source.sections.get('selectors')?.place ?? source.start;
+/** The selectors of the policy and the built-in ones. Reports names that are also a model. */
+export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, SourceSpan>): NamedItem<SelectorText>[] {
+  const stated = checkNamed('selectors', SelectorText, context);
+  const place = context.sections.get('selectors')?.place ?? context.start;
   const others = BUILT_IN.filter((name) => !stated.some((selector) => selector.name === name)).map((name) => ({
     name,
     path: `selectors.${name}`,
@@ -23,30 +23,30 @@ export function draftSelectors(source: Source, ids: ReadonlyMap<string, Place>):
     data: { strategy: name, options: {} },
   }));
   for (const { name, place: at } of [...stated, ...others]) {
-    if (ids.has(name)) refuseClash(name, at, ids, source.report);
+    if (ids.has(name)) refuseClash(name, at, ids, context.report);
   }
   return [...stated, ...others];
 }
 
-interface Scope {
+interface SelectorContext {
   readonly report: Report;
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
 }
 
-type StatedSelector = Named<SelectorText>;
+type SelectorItem = NamedItem<SelectorText>;
 
-/** A selector but for its filter of models, which is that of the selector `filterOf`. */
+/** A selector without its filter of models, which is that of the selector `filterOf`. */
 export interface SelectorDraft extends Omit<Selector, 'allows'> {
   readonly filterOf: string;
 }
 
 /**
- * Checks selectors against their strategies, and fills in the options that they inherit: once here, so that a snapshot has
- * all options. Wrong selectors are in the report instead.
+ * Checks selectors against their strategies, and fills in the options that they inherit. Wrong selectors are reported
+ * instead.
  */
 export function* compileSelectors(
-  stated: readonly StatedSelector[],
-  scope: Scope,
+  stated: readonly SelectorItem[],
+  scope: SelectorContext,
 ): Generator<undefined, SelectorDraft[]> {
   const drafts: SelectorDraft[] = [];
   const byName = new Map(stated.map((selector) => [selector.name, selector]));
@@ -59,15 +59,15 @@ export function* compileSelectors(
 }
 
 function compileSelector(
-  named: StatedSelector,
-  others: ReadonlyMap<string, StatedSelector>,
-  { strategies, report }: Scope,
+  named: SelectorItem,
+  others: ReadonlyMap<string, SelectorItem>,
+  { strategies, report }: SelectorContext,
 ): SelectorDraft | null {
   const { name, tree, data } = named;
   if (!data) return null;
   const plugin = strategies.get(data.strategy);
   if (!plugin) {
-    unknownOfPlugins('strategy', data.strategy, strategies.keys(), placeAt(tree, 'strategy'), report);
+    reportUnknownPlugin('strategy', data.strategy, strategies.keys(), placeAt(tree, 'strategy'), report);
     return null;
   }
   const former = formerStrategy(plugin, named, strategies, report);
@@ -85,24 +85,24 @@ function compileSelector(
   return { name, strategy: strategy.name, options, filterOf };
 }
 
-const optionsSubject = ({ path, tree, place }: StatedSelector): Subject => ({
+const optionsSubject = ({ path, tree, place }: SelectorItem): Subject => ({
   path: `${path}.options`,
   tree: valueAt(tree, 'options') ?? emptyMap(place),
   place,
 });
 
-interface Former {
+interface FormerStrategy {
   readonly by: StrategyPlugin;
   readonly option: string;
 }
 
-/** The strategy that still takes an option of an earlier version which the selector states; null where it states none. */
+/** The strategy that still takes a former option of the selector; null if the selector has no former option. */
 function formerStrategy(
   { name, formerly }: StrategyPlugin,
-  { path, tree }: StatedSelector,
+  { path, tree }: SelectorItem,
   strategies: ReadonlyMap<string, StrategyPlugin>,
   report: Report,
-): Former | null {
+): FormerStrategy | null {
   const options = valueAt(tree, 'options');
   const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
   const by = formerly && strategies.get(formerly.by);
@@ -113,10 +113,10 @@ function formerStrategy(
   return { by, option: old.key };
 }
 
-/** A selector that is named like its strategy is relied upon by that name: options of its own may break what it promises. */
+/** Warns of a selector named like its strategy with options of its own, which may break the promise of that name. */
 function warnOfDepartures(
   { name, inherits }: StrategyPlugin,
-  selector: StatedSelector,
+  selector: SelectorItem,
   inherited: Readonly<Record<string, unknown>>,
   options: Readonly<Record<string, unknown>>,
   report: Report,
@@ -132,12 +132,12 @@ function warnOfDepartures(
   }
 }
 
-/** Options that a selector leaves out and its strategy has it inherit; null where they cannot be had, and the report says why. */
+/** The options that a selector inherits by its strategy. Reports an error and returns null if it cannot inherit them. */
 function inheritedBy(
   { name: strategy, inherits }: StrategyPlugin,
-  selector: StatedSelector,
-  others: ReadonlyMap<string, StatedSelector>,
-  { strategies, report }: Scope,
+  selector: SelectorItem,
+  others: ReadonlyMap<string, SelectorItem>,
+  { strategies, report }: SelectorContext,
 ): Readonly<Record<string, unknown>> | null {
   if (!inherits) return {};
   const { required, optional = [] } = inherits;
@@ -145,7 +145,7 @@ function inheritedBy(
   const missing = required.filter((key) => !entryOf(tree, key));
   const base = others.get(inherits.selector);
   if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
-    // What is wrong with the other selector is reported there.
+    // The problems of the other selector are reported there.
     if (base && !base.data) return null;
     const keys = missing.map((key) => `\`${key}\``).join(', ');
     const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'is not there';
@@ -157,13 +157,13 @@ function inheritedBy(
   }
   const plugin = strategies.get(inherits.strategy);
   if (!base?.data || !plugin || base.data.strategy !== inherits.strategy) return {};
-  // What is wrong with them is reported once, where they stand.
+  // Their problems are reported once, at the base.
   const options = checkOptions(plugin.options, optionsSubject(base), new Report()) ?? {};
   const keys = [...required, ...optional].filter((key) => options[key] !== undefined);
   return Object.fromEntries(keys.map((key) => [key, options[key]]));
 }
 
-function refuseClash(name: string, place: Place, ids: ReadonlyMap<string, Place>, report: Report): void {
+function refuseClash(name: string, place: SourceSpan, ids: ReadonlyMap<string, SourceSpan>, report: Report): void {
   const model = ids.get(name);
   report.add('duplicate-name', place, `\`${name}\` names both a selector and a model`, {
     hint: 'callers give either as `model`, so the names must differ',

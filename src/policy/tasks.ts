@@ -1,14 +1,14 @@
 import type { Task } from '../core/snapshot.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { TaskText } from './schema.ts';
-import { checkNamed, type Source } from './scope.ts';
+import { type CheckContext, checkNamed } from './sections.ts';
 
 const GENERAL: Task = { name: 'general', expectedOutputTokens: 400, defaultInputTokens: 500, minUsefulOutput: 64 };
-/** Words with a meaning of their own beside task names in a model's `quality`. */
+/** Keys of a model's `quality` that are not tasks. */
 const NOT_TASKS = ['default', 'basis'];
 
-/** The tasks of the policy and those that always exist, `general` first. One that it does not size takes the sizes of `general`. */
-export function compileTasks(scope: Source): Task[] {
+/** The tasks of the policy and the built-in ones, `general` first. A built-in task without sizes has those of `general`. */
+export function compileTasks(scope: CheckContext): Task[] {
   const tasks: Task[] = [];
   for (const { name, data, place } of checkNamed('tasks', TaskText, scope)) {
     if (NOT_TASKS.includes(name)) {
@@ -16,7 +16,7 @@ export function compileTasks(scope: Source): Task[] {
     }
     tasks.push({
       name,
-      // A faulty task keeps its name, so that what refers to it is not reported too.
+      // An invalid task keeps its name, so that references to it are not reported too.
       expectedOutputTokens: data?.expected_output_tokens ?? GENERAL.expectedOutputTokens,
       defaultInputTokens: data?.default_input_tokens ?? GENERAL.defaultInputTokens,
       minUsefulOutput: data?.min_useful_output ?? GENERAL.minUsefulOutput,

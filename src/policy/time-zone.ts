@@ -1,8 +1,8 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 
-/** Reports a name that no time zone has. */
-export function checkTimeZone(name: string, place: Place, report: Report): void {
+/** Reports an unknown time zone. */
+export function checkTimeZone(name: string, place: SourceSpan, report: Report): void {
   if (isTimeZone(name)) return;
   report.add('bad-form', place, `there is no time zone \`${name}\``, {
     expected: 'an IANA name such as `UTC` or `Europe/Berlin`',

@@ -1,35 +1,34 @@
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
-/** A value of a policy with the place where it stands. Plain data: it may cross from a worker. */
+/** A value of a policy with its place. Plain data: a worker can send it. */
 export type Tree = MapTree | ListTree | ScalarTree;
 
 export interface MapTree {
   readonly kind: 'map';
   readonly entries: readonly Entry[];
-  readonly place: Place;
+  readonly place: SourceSpan;
 }
 export interface ListTree {
   readonly kind: 'list';
   readonly items: readonly Tree[];
-  readonly place: Place;
+  readonly place: SourceSpan;
 }
 export interface ScalarTree {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
-  /** As written, without quotes: decimals are read from here. */
+  /** The source text without quotes, for exact decimals. */
   readonly source: string;
-  readonly place: Place;
+  readonly place: SourceSpan;
 }
 
-/** A key of a map with its value; `place` is the key's. */
+/** A key of a map with its value. `place`: of the key. */
 export interface Entry {
   readonly key: string;
-  readonly place: Place;
+  readonly place: SourceSpan;
   readonly value: Tree;
 }
 
-/** The entry of a map under a key. */
 export function entryOf(tree: Tree, key: string): Entry | undefined {
   return tree.kind === 'map' ? tree.entries.find((entry) => entry.key === key) : undefined;
 }
@@ -44,8 +43,8 @@ export function valueAt(tree: Tree, ...path: readonly (string | number)[]): Tree
   return at;
 }
 
-/** The place of the value under a path; where there is none, that of the nearest that is. */
-export function placeAt(tree: Tree, ...path: readonly (string | number)[]): Place {
+/** The place of the value under a path, or of the nearest parent that exists. */
+export function placeAt(tree: Tree, ...path: readonly (string | number)[]): SourceSpan {
   for (let depth = path.length; depth > 0; depth--) {
     const found = valueAt(tree, ...path.slice(0, depth));
     if (found) return found.place;
@@ -53,14 +52,13 @@ export function placeAt(tree: Tree, ...path: readonly (string | number)[]): Plac
   return tree.place;
 }
 
-/** The bare data of a tree. */
 export function toData(tree: Tree): unknown {
   if (tree.kind === 'scalar') return tree.value;
   if (tree.kind === 'list') return tree.items.map(toData);
   return Object.fromEntries(tree.entries.map((entry) => [entry.key, toData(entry.value)]));
 }
 
-/** What a value is, in words: `the text "abc"`. */
+/** A value in words: `the text "abc"`. */
 export function describe(tree: Tree): string {
   if (tree.kind === 'map') return 'a map';
   if (tree.kind === 'list') return 'a list';

@@ -6,27 +6,27 @@ import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** A Credit has so many decimals in the ledger. */
+/** Decimals of a Credit in the ledger. */
 const CREDIT_DECIMALS = 6;
 
 const power = (exponent: number): bigint => 10n ** BigInt(exponent);
 
-/** An amount of USD, as written and as it is counted. */
-export interface Amount {
+/** An amount of USD, as written and in microcredits. */
+export interface UsdAmount {
   readonly usd: Decimal;
   readonly credits: Microcredits;
 }
 
 /**
- * Reads a figure that fits its schema exactly from the text; where it is left out, its default. Null where there is none,
- * or where it cannot be read, and then the report says why.
+ * Reads a figure exactly from the text, or its default if it is left out. Null if there is none, or if it cannot be read,
+ * which is reported.
  */
 export function figureAt(tree: Tree, key: string, value: number | undefined, report: Report): Decimal | null {
   if (value === undefined) return null;
   return valueAt(tree, key) ? decimalAt(tree, key, report) : parseDecimal(String(value));
 }
 
-/** Counts USD in microcredits: what is at most taken is rounded down, what is at least taken up. */
+/** Converts USD to microcredits. Upper limits are rounded down, lower limits up. */
 export class UsdReader {
   readonly #usdPerCredit: Decimal;
   readonly #report: Report;
@@ -36,7 +36,7 @@ export class UsdReader {
     this.#report = report;
   }
 
-  read(tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up'): Amount | null {
+  read(tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up'): UsdAmount | null {
     const usd = figureAt(tree, key, value, this.#report);
     if (!usd) return null;
     const { digits, scale } = this.#usdPerCredit;
@@ -53,7 +53,7 @@ export class UsdReader {
   }
 }
 
-/** What a token that is worth 1 USD is worth in microcredits, in lowest terms. */
+/** The rate between microcredits and units of a token that is worth 1 USD, in lowest terms. */
 export function rateOf(usdPerCredit: Decimal, decimals: number): PaymentNetwork['rate'] {
   const atomic = usdPerCredit.digits * power(decimals);
   const microcredits = power(usdPerCredit.scale + CREDIT_DECIMALS);
@@ -67,13 +67,12 @@ function greatestCommonDivisor(one: bigint, other: bigint): bigint {
   return a;
 }
 
-/** Counts a figure in units of so many of its decimals, exactly; null when it has more. */
+/** A figure as an exact whole number of units of 10^-`decimals`; null if it has more decimals. */
 export function unitsOf(decimals: number, { digits, scale }: Decimal): bigint | null {
   const scaled = digits * power(decimals);
   return scaled % power(scale) === 0n ? scaled / power(scale) : null;
 }
 
-/** Whether one decimal is above another. */
 export function isAbove(a: Decimal, b: Decimal): boolean {
   return a.digits * power(b.scale) > b.digits * power(a.scale);
 }

@@ -6,7 +6,7 @@ interface Hint {
   readonly hint?: string;
 }
 
-/** What to write where a value is of another type than its key takes. */
+/** A hint for a value of the wrong type. */
 export function typeHint(schema: TSchema, tree: Tree): Hint {
   if (tree.kind !== 'scalar') return example(schema);
   if (schema.type === 'object' && tree.value !== null) return asMap(schema, tree);
@@ -33,11 +33,11 @@ function fitsInQuotes({ type, pattern }: TSchema, { source }: ScalarTree): boole
 export function example(schema: TSchema): Hint {
   const [first]: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
   const written = JSON.stringify(first);
-  // Of a map that takes anything the example is `{}`, which shows nothing.
+  // The example of a map that takes anything is `{}`, which shows nothing.
   return written === undefined || written === '{}' ? {} : { hint: `for example ${written}` };
 }
 
-/** A lone value where a map is wanted belongs under the first key that the map needs. */
+/** A hint for a lone value in place of a map: the map with the value under its first required key. */
 function asMap(schema: TSchema, { value, source }: ScalarTree): Hint {
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const required: readonly string[] = schema.required ?? [];
@@ -52,16 +52,16 @@ function quoted(text: string): string {
   return text.includes("'") ? JSON.stringify(text) : `'${text}'`;
 }
 
-/** YAML 1.1 read `on` and `off` as `true` and `false`; to YAML 1.2 they are words. */
+/** `on` and `off` are booleans in YAML 1.1, and words in YAML 1.2. */
 const SWITCHES: Readonly<Record<string, string>> = { true: 'on', yes: 'on', false: 'off', no: 'off' };
 
-/** The word of a few that is meant by one of the others that people switch things with. */
+/** A hint for `true`, `yes`, `false` or `no` where the key takes `on` or `off`. */
 export function switchHint(words: readonly string[], { source }: ScalarTree): Hint {
   const meant = SWITCHES[source.toLowerCase()];
   return meant !== undefined && words.includes(meant) ? { hint: `write \`${meant}\`` } : {};
 }
 
-/** What to write where a text is not of its form. */
+/** A hint for a text in the wrong form. */
 export function formHint(schema: TSchema, tree: Tree): Hint {
   if (schema.pattern !== VARIABLE_NAME.pattern || tree.kind !== 'scalar') return {};
   const [, dollar, name = ''] = /^(\$?)\{?([A-Za-z_]\w*)\}?$/.exec(tree.source) ?? [];
@@ -69,7 +69,7 @@ export function formHint(schema: TSchema, tree: Tree): Hint {
   return { hint: `write \`${name.toUpperCase()}\`${dollar ? ' without `$`' : ', in capitals'}` };
 }
 
-/** `{ input: 0,25 }` is a price of 0 and a key 25 to YAML. */
+/** A hint for a decimal comma: YAML reads `{ input: 0,25 }` as `input: 0` and a key `25`. */
 export function splitDecimal(owner: Tree | undefined, key: string): string | null {
   if (owner?.kind !== 'map' || !/^\d+$/.test(key)) return null;
   const at = owner.entries.findIndex((entry) => entry.key === key);
@@ -79,7 +79,7 @@ export function splitDecimal(owner: Tree | undefined, key: string): string | nul
   return /^-?\d+$/.test(before.source) ? withoutComma(before.source, key) : null;
 }
 
-/** A comma before three digits may part thousands; any other stands for a decimal point. */
+/** A hint for a comma: before three digits it may separate thousands, otherwise it is a decimal comma. */
 function withoutComma(whole: string, rest: string): string {
   const digits = whole.replaceAll(',', '');
   const point = `write a decimal point: ${digits}.${rest}`;

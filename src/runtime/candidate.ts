@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LoadedModule, LoadedModules, PluginShelf } from '../plugin-host/load.ts';
+import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
@@ -9,84 +9,88 @@ import type { PolicyEnvironment } from '../records/record.ts';
 import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
-import type { Parsed } from './language.ts';
+import type { ParsedFiles } from './parse-files.ts';
 import { buildRuntime, type Runtime } from './runtime.ts';
 import { inSlices, Superseded } from './slices.ts';
-import { type Bundle, hashOf } from './source.ts';
+import { hashOf, type PolicyBundle } from './source.ts';
 
-/** A policy that is fit to serve. */
+/** A valid policy that can be put in force. */
 export interface Candidate {
-  readonly bundle: Bundle;
+  readonly bundle: PolicyBundle;
   readonly runtime: Runtime;
-  /** The bare data of the policy, as JSON: the next one is compared with it. */
+  /** The bare data of the policy as JSON, to compare the next one with. */
   readonly outline: string;
-  /** What made it of the one in force. */
+  /** The changes from the policy in force. */
   readonly changes: readonly PolicyChange[];
   readonly warnings: readonly Diagnostic[];
-  /** What it takes to build it again elsewhere. */
+  /** The environment that is needed to build it again. */
   readonly surroundings: PolicyEnvironment;
 }
 
-/** A policy that is not, with all that is wrong with it. */
-export interface Rejected {
+/** A policy that cannot be put in force, with all its problems. */
+export interface RejectedPolicy {
   readonly problems: readonly Diagnostic[];
-  /** What no place in a file can be named for; null when the problems say it all. */
+  /** An error without a place in a file; null if `problems` has all errors. */
   readonly message: string | null;
 }
 
-/** What policies are judged with. */
-export interface Judge {
-  /** The policy's folder; relative plugins are looked for from here. */
+/** Everything that building a candidate needs. */
+export interface PolicyTools {
+  /** The policy's folder. Relative plugins are resolved from here. */
   readonly folder: string;
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
-  readonly shelf: PluginShelf;
+  readonly loader: PluginLoader;
   readonly env: Environment;
-  /** What is known of endpoints by their names, whatever policy they are in; without it, nothing is. */
+  /** The health of endpoints, which outlives policies. Default: none. */
   readonly health?: Health;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The day, such as `2026-10-07`; given, old figures are warned of. */
+  /** The day, such as `2026-10-07`. Turns on warnings of stale figures. */
   readonly today?: string;
-  /** The state of the ledger that the policy would spend from; without it, that is not looked at. */
+  /** The state of the ledger that the policy must fit. Default: not checked. */
   readonly ledger?: () => LedgerState;
-  /** Runs the policy's own cases on a runtime that does not serve yet; yields between them. Returns the failures. */
+  /** Runs the policy's own cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
   rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
   /** See `parseFiles`. */
-  parse(files: readonly PolicyFile[], before: string | null): Parsed | Promise<Parsed>;
+  parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
 }
 
-export interface JudgeOptions {
+export interface CandidateOptions {
   /** The policy in force, to compare with. */
   readonly inForce?: Candidate;
   readonly isStale?: () => boolean;
 }
 
-/** Steps 3 to 6: check, compile, build, rehearse. Throws Superseded once stale, and nothing else. */
-export async function judge(bundle: Bundle, tools: Judge, options: JudgeOptions = {}): Promise<Candidate | Rejected> {
-  const prepared = await prepare(bundle, tools, options);
+/** Steps 3 to 6 of an edit: check, compile, build, rehearse. Throws only Superseded, once stale. */
+export async function buildCandidate(
+  bundle: PolicyBundle,
+  tools: PolicyTools,
+  options: CandidateOptions = {},
+): Promise<Candidate | RejectedPolicy> {
+  const prepared = await compileCandidate(bundle, tools, options);
   if (isRejected(prepared)) return prepared;
-  return orRejected(async () => {
+  return rejectOnThrow(async () => {
     const failures = await inSlices(tools.rehearse(prepared.runtime), options.isStale ?? never);
     if (failures.length === 0) return prepared;
     return { problems: [...prepared.warnings, ...failures.map(withoutSecrets)], message: null };
   });
 }
 
-/** Steps 3 to 5: a candidate whose cases have not run. Throws Superseded once stale, and nothing else. */
-export function prepare(
-  bundle: Bundle,
-  tools: Judge,
-  { inForce, isStale = never }: JudgeOptions = {},
-): Promise<Candidate | Rejected> {
-  return orRejected(async () => {
+/** Steps 3 to 5 of an edit: a candidate whose cases have not run. Throws only Superseded, once stale. */
+export function compileCandidate(
+  bundle: PolicyBundle,
+  tools: PolicyTools,
+  { inForce, isStale = never }: CandidateOptions = {},
+): Promise<Candidate | RejectedPolicy> {
+  return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
-    // Before anything is said about the policy: a file may hold the secret that it should have named.
+    // Before any message is made: a file may contain the secret itself instead of the variable's name.
     registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
-    const own = await tools.shelf.load(specifiers, resolve(tools.folder));
+    const own = await tools.loader.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new Superseded();
-    const { env, unset } = watched(tools.env);
+    const { env, unset } = recordUnset(tools.env);
     const context = contextOf(own, { ...tools, env });
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
     const diagnostics = found.map(withoutSecrets);
@@ -105,26 +109,26 @@ export function prepare(
 
 const never = () => false;
 
-/** What is thrown has no place in a file. */
-async function orRejected(judged: () => Promise<Candidate | Rejected>): Promise<Candidate | Rejected> {
+/** Turns a thrown error, which has no place in a file, into a rejected policy. */
+async function rejectOnThrow(build: () => Promise<Candidate | RejectedPolicy>): Promise<Candidate | RejectedPolicy> {
   try {
-    return await judged();
+    return await build();
   } catch (cause) {
     if (cause instanceof Superseded) throw cause;
     return { problems: [], message: scrub(cause instanceof Error ? cause.message : String(cause)) };
   }
 }
 
-/** The policy room knows what secrets look like, and not which there are here. */
+/** The policy room masks texts that look like secrets. This masks the actual secrets of this process. */
 function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
   const { message, expected, hint } = diagnostic;
-  const said = { ...diagnostic, message: scrub(message) };
-  if (expected !== undefined) said.expected = scrub(expected);
-  if (hint !== undefined) said.hint = scrub(hint);
-  return said;
+  const masked = { ...diagnostic, message: scrub(message) };
+  if (expected !== undefined) masked.expected = scrub(expected);
+  if (hint !== undefined) masked.hint = scrub(hint);
+  return masked;
 }
 
-/** What a key held before and holds now is shown to operators, and logged. */
+/** Masks secrets in the values of a change, which operators see and logs keep. */
 export function withoutValues(change: PolicyChange): PolicyChange {
   const keys = change.keys?.map((one) => ({
     key: scrub(one.key),
@@ -134,10 +138,10 @@ export function withoutValues(change: PolicyChange): PolicyChange {
   return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
 }
 
-export const isRejected = (judged: Candidate | Rejected): judged is Rejected => 'problems' in judged;
+export const isRejected = (result: Candidate | RejectedPolicy): result is RejectedPolicy => 'problems' in result;
 
-/** An environment with the variables that it was asked for and lacks: presets of adapters name some that no policy does. */
-function watched(env: Environment): { env: Environment; unset: ReadonlySet<string> } {
+/** Records the variables that were read and are not set. Presets of adapters name some that no policy does. */
+function recordUnset(env: Environment): { env: Environment; unset: ReadonlySet<string> } {
   const unset = new Set<string>();
   const get = (name: string) => {
     const value = env.get(name);
@@ -147,12 +151,12 @@ function watched(env: Environment): { env: Environment; unset: ReadonlySet<strin
   return { env: { get }, unset };
 }
 
-const modulesIn = (own: LoadedModules): LoadedModule[] =>
-  [...own.values()].filter((module): module is LoadedModule => !(module instanceof Error));
+const modulesIn = (own: PluginModules): PluginModule[] =>
+  [...own.values()].filter((module): module is PluginModule => !(module instanceof Error));
 
-const hashesOf = (own: LoadedModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
+const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
 
-function contextOf(own: LoadedModules, { env, shipped, today, ledger }: Judge): LoadContext {
+function contextOf(own: PluginModules, { env, shipped, today, ledger }: PolicyTools): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
   const outside = new Map<string, string>();
@@ -164,12 +168,12 @@ function contextOf(own: LoadedModules, { env, shipped, today, ledger }: Judge): 
     outside,
     today,
     ledger: ledger?.(),
-    // The code of operators' plugins is part of what a policy is.
+    // The code of operators' plugins is part of the revision.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),
   };
 }
 
-/** Providers that serve, with the number of models of each: none where the policy describes none of what it has. */
+/** Providers that serve, with their number of models, which may be 0: `openai (2 models)`. */
 export function servingProviders({ providers, models }: PolicySnapshot): string[] {
   return [...providers.keys()].map((name) => {
     const count = models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name)).length;
@@ -177,7 +181,7 @@ export function servingProviders({ providers, models }: PolicySnapshot): string[
   });
 }
 
-/** The names of what the policy declares and this environment cannot serve: `openai (OPENAI_API_KEY is not set)`. */
+/** Providers that cannot serve in this environment: `openai (OPENAI_API_KEY is not set)`. */
 export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {
   return leftOut.filter(({ kind }) => kind === 'provider').map(({ name, reason }) => `${name} (${reason})`);
 }

@@ -1,11 +1,11 @@
 import { isObject } from '../core/object.ts';
 
-/** Bare data of a policy, section by section, as its files state it. */
+/** Section → its bare data, as the files of a policy state it. */
 export type Outline = Readonly<Record<string, unknown>>;
 
-/** A key with what it held before and holds now; undefined where it was not, or is no longer. */
+/** A changed key. `from` or `to` is undefined if the key was added or removed. */
 export interface KeyChange {
-  /** Path within the thing, such as `price.input`. */
+  /** Path within the member, such as `price.input`. */
   readonly key: string;
   readonly from?: unknown;
   readonly to?: unknown;
@@ -15,13 +15,13 @@ export interface PolicyChange {
   readonly change: 'added' | 'removed' | 'changed';
   /** `models`, `constraints`, … */
   readonly section: string;
-  /** Null for a section that is one thing, such as `credits`. */
+  /** Null for a section without members, such as `credits`. */
   readonly name: string | null;
-  /** Only of what changed; by key, ascending. */
+  /** Only if `change` is `changed`; by key, ascending. */
   readonly keys?: readonly KeyChange[];
 }
 
-/** Sections whose members have names, as maps or as lists of things with a `name`. */
+/** Sections whose members have names: maps, or lists of items with a `name`. */
 const NAMED: ReadonlySet<string> = new Set([
   'providers',
   'models',
@@ -35,7 +35,7 @@ const NAMED: ReadonlySet<string> = new Set([
   'plugins',
 ]);
 
-/** What makes one policy of another: sorted by section and name, the same for the same two. Order within files is no change. */
+/** The changes from one policy to another, by section and name. Deterministic. Another order within files is no change. */
 export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {
   const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return sections.flatMap((section) => {
@@ -68,15 +68,15 @@ function diffThing(section: string, name: string | null, from: unknown, to: unkn
   return [{ change: 'changed', section, name, keys: keys.sort((a, b) => (a.key < b.key ? -1 : 1)) }];
 }
 
-/** A thing that goes by another name, and is the same otherwise. */
-export interface Renamed {
+/** A member with a new name and the same content. */
+export interface PolicyRename {
   readonly section: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** Which of the removed things are added ones by another name: those whose content only one of each has. */
-export function renames(before: Outline, after: Outline): Renamed[] {
+/** Finds removed members that were added under another name: their content is unique among both. */
+export function findRenames(before: Outline, after: Outline): PolicyRename[] {
   return [...NAMED].sort().flatMap((section) => {
     const [from, to] = [membersOf(entryOf(before, section)), membersOf(entryOf(after, section))];
     const removed = [...from].filter(([name]) => !to.has(name));
@@ -90,14 +90,14 @@ export function renames(before: Outline, after: Outline): Renamed[] {
   });
 }
 
-/** What says nothing beside a name is like any other that does not. */
+/** Members with only a name are never the same: their content says nothing. */
 function isSameContent(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b)) return false;
   const [{ name: _, ...mine }, { name: __, ...theirs }] = [a, b];
   return Object.keys(mine).length > 0 && Bun.deepEquals(mine, theirs);
 }
 
-/** Walks two values side by side and notes where they part. Lists of plain values are one value. */
+/** Collects the differences of two values. A list of plain values is one value. */
 function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): void {
   if (isObject(from) && isObject(to)) {
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
@@ -115,7 +115,7 @@ function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): v
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** Names are an operator's own, and may be those of what every object has, such as `constructor`. */
+/** Ignores inherited properties: an operator may use a name such as `constructor`. */
 const entryOf = (map: Data, key: string): unknown => (Object.hasOwn(map, key) ? map[key] : undefined);
 
 const isListOfMaps = (value: unknown): value is readonly Data[] => Array.isArray(value) && value.every(isObject);
@@ -139,10 +139,10 @@ export function summary(changes: readonly PolicyChange[]): string {
     const what = name === null ? `${section} ${change}` : `${section}\n${change}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
-  const told = [...counts].map(([what, count]) => {
+  const parts = [...counts].map(([what, count]) => {
     const [section = '', change] = what.split('\n');
     if (change === undefined) return section;
     return `${count} ${count === 1 ? section.replace(/s$/, '') : section} ${change}`;
   });
-  return told.length === 0 ? 'nothing that is declared' : told.join(', ');
+  return parts.length === 0 ? 'nothing that is declared' : parts.join(', ');
 }

@@ -1,13 +1,13 @@
 import type { PolicyFile } from '../policy/load.ts';
-import { parseFiles } from './language.ts';
+import { parseFiles } from './parse-files.ts';
 
-/** What is asked of the worker: see `parseFiles`. */
+/** The arguments of `parseFiles`. */
 export interface ParseRequest {
   readonly files: readonly PolicyFile[];
   readonly before: string | null;
 }
 
-/** Parses policies beside the event loop. One message in, one out, in order; see `parser.ts`. */
+/** Parses policies outside the event loop: one message in, one out, in order. See `parser.ts`. */
 declare const self: {
   onmessage: ((event: { readonly data: ParseRequest }) => void) | null;
   postMessage(answer: unknown): void;

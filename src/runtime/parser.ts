@@ -1,24 +1,24 @@
 import type { PolicyFile } from '../policy/load.ts';
-import type { Parsed } from './language.ts';
+import type { ParsedFiles } from './parse-files.ts';
 import type { ParseRequest } from './parse-worker.ts';
 
-/** The longest that a policy may take to be parsed, ms. */
+/** Limit of the time to parse a policy, ms. */
 const PARSE_MS = 10_000;
-/** An unused worker is ended after so long, and its memory given back, ms. */
+/** An unused worker ends after this time and frees its memory, ms. */
 const IDLE_MS = 10_000;
 
-export interface Parser {
-  /** Starts the worker, if there is none, so that a parse soon after need not wait for it. */
+export interface PolicyParser {
+  /** Starts the worker, so that the next parse need not wait for it. */
   warm(): void;
-  /** Parses in a worker. Throws when it fails or takes too long; a policy's own mistakes are in the result. */
-  parse(files: readonly PolicyFile[], before: string | null): Promise<Parsed>;
+  /** Parses in a worker. Throws if the worker fails or takes too long. The policy's own errors are in the result. */
+  parse(files: readonly PolicyFile[], before: string | null): Promise<ParsedFiles>;
   close(): void;
 }
 
-type Answer = { readonly parsed: Parsed } | { readonly error: string };
+type WorkerReply = { readonly parsed: ParsedFiles } | { readonly error: string };
 
-/** One worker, started when it is needed; one parse at a time. */
-export function createParser(): Parser {
+/** A parser with one worker, started on demand. It parses one policy at a time. */
+export function createParser(): PolicyParser {
   let worker: Worker | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
 
@@ -60,13 +60,13 @@ export function createParser(): Parser {
   };
 }
 
-function ask(worker: Worker, request: ParseRequest): Promise<Answer> {
+function ask(worker: Worker, request: ParseRequest): Promise<WorkerReply> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new Error(`The policy could not be parsed within ${PARSE_MS / 1000} s.`)),
       PARSE_MS,
     );
-    worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+    worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
       clearTimeout(timer);
       resolve(data);
     };

@@ -1,29 +1,29 @@
 import type { Diagnostic } from '../policy/diagnostics.ts';
-import { type Candidate, isRejected, type Judge, judge, type Rejected } from './candidate.ts';
+import { buildCandidate, type Candidate, isRejected, type PolicyTools, type RejectedPolicy } from './candidate.ts';
 import type { PolicyChange } from './diff.ts';
-import { Quoting } from './quoting.ts';
+import { QuotedRuntimes } from './quoted-runtimes.ts';
 import type { Runtime } from './runtime.ts';
 import { Superseded } from './slices.ts';
-import { type Bundle, PolicySourceError, readBundle } from './source.ts';
+import { type PolicyBundle, PolicySourceError, readBundle } from './source.ts';
 import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './status.ts';
 
 export interface ReloaderOptions {
-  readonly judge: Judge;
+  readonly tools: PolicyTools;
   /**
-   * Makes ready what must be there before a revision serves, such as its text; resolves with what must change
-   * in one step with it. A failure refuses the revision.
+   * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the
+   * swap. A failure refuses the revision.
    */
   prepare(candidate: Candidate): Promise<() => void>;
-  /** Told of each attempt; `bundle` is what was read, null when it could not be. */
-  onAttempt(attempt: ReloadAttempt, bundle: Bundle | null): void;
+  /** Called after each attempt. `bundle` is null if the files could not be read. */
+  onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null): void;
 }
 
-/** An edit that looks half done, or that is wrong, gets so long to be finished before it is judged for good, ms. */
+/** An unfinished or wrong edit gets this time to be finished before it is refused, ms. */
 const FINISH_MS = 250;
-/** An attempt that newer edits have kept from ending for so long is carried through, ms. */
+/** After this time, newer edits no longer restart an attempt, ms. */
 const PATIENCE_MS = 1_000;
 
-interface Waiting {
+interface ReloadRequest {
   readonly cause: ReloadCause;
   /** The revision that must be in force; null for any. */
   readonly expected: string | null;
@@ -32,8 +32,8 @@ interface Waiting {
 }
 
 /**
- * Holds the policy in force and replaces it: steps 2 to 8 of an edit. One attempt at a time; a newer
- * request starts the attempt anew. Whatever goes wrong before the swap leaves everything as it was.
+ * Holds the policy in force and replaces it: steps 2 to 8 of an edit. Runs one attempt at a time; a newer
+ * request restarts it. A failure before the swap changes nothing.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -42,21 +42,21 @@ export class Reloader {
   #last: ReloadAttempt;
   #lastSuccess: number;
   #previous: PolicyStatus['previous'] = null;
-  /** Hash of the files that were refused last; null once anything was accepted. */
+  /** Hash of the last refused files; null after an accepted attempt. */
   #refused: string | null = null;
   #outdated: readonly string[] = [];
-  #waiting: Waiting[] = [];
+  #waiting: ReloadRequest[] = [];
   #running = false;
-  /** Ends a pause of the attempt under way. */
+  /** Ends the pause of the current attempt. */
   #wake: () => void = () => {};
   readonly #counts = { applied: 0, unchanged: 0, refused: 0 };
-  readonly #quoting: Quoting;
+  readonly #quoting: QuotedRuntimes;
 
   constructor(first: Candidate, options: ReloaderOptions) {
     this.#inForce = first;
     this.#options = options;
-    this.#quoting = new Quoting(options.judge.now);
-    this.#since = this.#lastSuccess = options.judge.now();
+    this.#quoting = new QuotedRuntimes(options.tools.now);
+    this.#since = this.#lastSuccess = options.tools.now();
     const { revision } = first.runtime.snapshot;
     const how = { time: this.#since, tookMs: 0, cause: 'start', result: 'applied', revision } as const;
     this.#last = { ...how, message: 'The policy is in force.', diagnostics: first.warnings, changes: [] };
@@ -66,7 +66,7 @@ export class Reloader {
   /** The runtime in force. */
   readonly lease = (): Runtime => this.#inForce.runtime;
 
-  /** The runtime of a revision that is in force, or was when quotes were made that may still be paid; else null. */
+  /** The runtime of a revision that is in force or whose quotes can still be paid; otherwise null. */
   readonly leaseOf = (revision: string): Runtime | null => {
     const { runtime } = this.#inForce;
     return runtime.snapshot.revision === revision ? runtime : this.#quoting.find(revision);
@@ -88,8 +88,9 @@ export class Reloader {
   }
 
   /**
-   * Looks at the files. Resolves with what came of it, a refusal too; rejects with StaleRevision alone.
-   * The attempt begins after the call, so it sees all that was written before.
+   * Reads the files and resolves with the attempt, which may be a refusal. The attempt begins after the call, so
+   * it sees everything written before.
+   * @throws StaleRevision, and nothing else
    */
   reload(cause: ReloadCause, expected: string | null = null): Promise<ReloadAttempt> {
     return new Promise((resolve, reject) => {
@@ -101,18 +102,18 @@ export class Reloader {
 
   async #run(): Promise<void> {
     this.#running = true;
-    let batch: Waiting[] = [];
+    let batch: ReloadRequest[] = [];
     let begun = performance.now();
     while (batch.length > 0 || this.#waiting.length > 0) {
-      batch = this.#stillMeant([...batch, ...this.#waiting.splice(0)]);
+      batch = this.#rejectStale([...batch, ...this.#waiting.splice(0)]);
       if (batch.length === 0) continue;
-      const look: Look = { cause: mostExplicit(batch), begun, bundle: null };
+      const state: AttemptState = { cause: mostExplicit(batch), begun, bundle: null };
       try {
-        const attempt = await this.#attempt(look);
+        const attempt = await this.#attempt(state);
         for (const { resolve } of batch) resolve(attempt);
       } catch (cause) {
         if (cause instanceof Superseded) continue;
-        const attempt = this.#refuse(look, null, cause instanceof Error ? cause : new Error(String(cause)));
+        const attempt = this.#refuse(state, null, cause instanceof Error ? cause : new Error(String(cause)));
         for (const { resolve } of batch) resolve(attempt);
       }
       batch = [];
@@ -121,7 +122,7 @@ export class Reloader {
     this.#running = false;
   }
 
-  #stillMeant(batch: readonly Waiting[]): Waiting[] {
+  #rejectStale(batch: readonly ReloadRequest[]): ReloadRequest[] {
     const { revision } = this.#inForce.runtime.snapshot;
     return batch.filter(({ expected, reject }) => {
       if (expected === null || expected === revision) return true;
@@ -130,42 +131,42 @@ export class Reloader {
     });
   }
 
-  async #attempt(look: Look): Promise<ReloadAttempt> {
-    const isEarly = () => performance.now() - look.begun < PATIENCE_MS;
+  async #attempt(state: AttemptState): Promise<ReloadAttempt> {
+    const isEarly = () => performance.now() - state.begun < PATIENCE_MS;
     const isStale = () => this.#waiting.length > 0 && isEarly();
     let paused = '';
     for (;;) {
       const bundle = await this.#read();
       const hash = bundle instanceof Error ? bundle.message : bundle.hash;
-      look.bundle = bundle instanceof Error ? null : bundle;
+      state.bundle = bundle instanceof Error ? null : bundle;
       if (isStale()) throw new Superseded();
-      if (hash === this.#inForce.bundle.hash) return this.#keep(look);
-      // Who asks by name wants an answer now; an edit may still be going on.
-      const isPatient = look.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
-      const judged =
+      if (hash === this.#inForce.bundle.hash) return this.#keep(state);
+      // A signal or request wants an answer now. An edit may be unfinished.
+      const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
+      const result =
         bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
           ? null
-          : await judge(bundle, this.#options.judge, { inForce: this.#inForce, isStale });
-      if (judged && !isRejected(judged)) return await this.#apply(look, judged);
+          : await buildCandidate(bundle, this.#options.tools, { inForce: this.#inForce, isStale });
+      if (result && !isRejected(result)) return await this.#apply(state, result);
       if (isPatient) {
         paused = hash;
         await this.#pause(isStale);
-      } else if (bundle instanceof Error) return this.#refuse(look, hash, bundle);
-      else if (judged) return this.#refuse(look, hash, judged);
+      } else if (bundle instanceof Error) return this.#refuse(state, hash, bundle);
+      else if (result) return this.#refuse(state, hash, result);
     }
   }
 
-  async #read(): Promise<Bundle | PolicySourceError> {
+  async #read(): Promise<PolicyBundle | PolicySourceError> {
     try {
-      return await readBundle(this.#options.judge.folder);
+      return await readBundle(this.#options.tools.folder);
     } catch (cause) {
       if (cause instanceof PolicySourceError) return cause;
       return new PolicySourceError(`The policy cannot be read: ${cause instanceof Error ? cause.message : cause}.`);
     }
   }
 
-  /** A file that is gone or empty all at once is often one that is being written anew. */
-  #looksHalfDone({ files }: Bundle): boolean {
+  /** Whether a file is suddenly missing or empty: it is probably being rewritten. */
+  #looksHalfDone({ files }: PolicyBundle): boolean {
     const now = new Map(files.map((file) => [file.path, file]));
     return this.#inForce.bundle.files.some((before) => {
       const file = now.get(before.path);
@@ -182,65 +183,65 @@ export class Reloader {
     if (isStale()) throw new Superseded();
   }
 
-  /** The files say what is in force already, maybe after a mistake was taken back. */
-  #keep(look: Look): ReloadAttempt {
-    const outdated = this.#options.judge.shelf.outdated();
+  /** The files equal the policy in force, for example after a mistake was reverted. */
+  #keep(state: AttemptState): ReloadAttempt {
+    const outdated = this.#options.tools.loader.outdated();
     const isNews = this.#last.result === 'refused' || outdated.join() !== this.#outdated.join();
     this.#outdated = outdated;
-    // Many events end here: a file that was touched, or the last write of an edit that is in force.
-    return look.cause === 'edit' && !isNews
+    // Frequent causes: a touched file, or the last write of an edit that is already in force.
+    return state.cause === 'edit' && !isNews
       ? this.#last
-      : this.#end(look, 'unchanged', { message: unchanged(outdated) });
+      : this.#end(state, 'unchanged', { message: unchanged(outdated) });
   }
 
-  async #apply(look: Look, candidate: Candidate): Promise<ReloadAttempt> {
+  async #apply(state: AttemptState, candidate: Candidate): Promise<ReloadAttempt> {
     let swap: () => void;
     try {
       swap = await this.#options.prepare(candidate);
     } catch (cause) {
       return this.#refuse(
-        look,
+        state,
         candidate.bundle.hash,
         new Error(`The new revision could not be made ready: ${cause instanceof Error ? cause.message : cause}`),
       );
     }
     const before = this.#inForce;
     const { changes } = candidate;
-    // The swap. Requests under way keep the runtime that they leased.
+    // The swap. Running requests keep the runtime that they leased.
     swap();
     this.#inForce = candidate;
     this.#quoting.keep(before.runtime);
-    this.#outdated = this.#options.judge.shelf.outdated();
+    this.#outdated = this.#options.tools.loader.outdated();
     const { revision } = before.runtime.snapshot;
     if (revision === candidate.runtime.snapshot.revision) {
-      return this.#end(look, 'unchanged', { message: unchanged(this.#outdated) });
+      return this.#end(state, 'unchanged', { message: unchanged(this.#outdated) });
     }
-    this.#since = this.#options.judge.now();
+    this.#since = this.#options.tools.now();
     this.#previous = { revision, changes };
-    const said = { message: 'The policy is in force.', diagnostics: candidate.warnings, changes };
-    return this.#end(look, 'applied', said);
+    const outcome = { message: 'The policy is in force.', diagnostics: candidate.warnings, changes };
+    return this.#end(state, 'applied', outcome);
   }
 
-  #refuse(look: Look, hash: string | null, why: Rejected | Error): ReloadAttempt {
+  #refuse(state: AttemptState, hash: string | null, why: RejectedPolicy | Error): ReloadAttempt {
     const diagnostics = why instanceof Error ? [] : why.problems;
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
     const message = why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; nothing was changed.`;
     const isKnown = hash === this.#refused && message === this.#last.message;
-    // A file that was touched is no news.
-    if (look.cause === 'edit' && isKnown && sameProblems(diagnostics, this.#last.diagnostics)) return this.#last;
+    // A touched file changes nothing.
+    if (state.cause === 'edit' && isKnown && sameProblems(diagnostics, this.#last.diagnostics)) return this.#last;
     this.#refused = hash;
-    return this.#end(look, 'refused', { message, diagnostics });
+    return this.#end(state, 'refused', { message, diagnostics });
   }
 
   #end(
-    { cause, begun, bundle }: Look,
+    { cause, begun, bundle }: AttemptState,
     result: ReloadAttempt['result'],
-    said: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
+    outcome: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
   ): ReloadAttempt {
     const { revision } = this.#inForce.runtime.snapshot;
-    const time = this.#options.judge.now();
+    const time = this.#options.tools.now();
     const tookMs = Math.round(performance.now() - begun);
-    const attempt = { time, tookMs, cause, result, revision, diagnostics: [], changes: [], ...said };
+    const attempt = { time, tookMs, cause, result, revision, diagnostics: [], changes: [], ...outcome };
     this.#last = attempt;
     this.#counts[result]++;
     if (result !== 'refused') {
@@ -250,18 +251,18 @@ export class Reloader {
     try {
       this.#options.onAttempt(attempt, bundle);
     } catch {
-      // Who cannot be told must not keep the next edit from being looked at.
+      // A failing callback must not prevent the next reload.
     }
     return attempt;
   }
 }
 
-interface Look {
+interface AttemptState {
   readonly cause: ReloadCause;
-  /** On the clock that never goes back, ms. */
+  /** Monotonic clock, ms. */
   readonly begun: number;
-  /** What was read last. */
-  bundle: Bundle | null;
+  /** The files as last read; null if they could not be read. */
+  bundle: PolicyBundle | null;
 }
 
 const unchanged = (outdated: readonly string[]): string =>

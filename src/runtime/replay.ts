@@ -1,36 +1,36 @@
 import { basename, resolve } from 'node:path';
-import type { PluginShelf } from '../plugin-host/load.ts';
+import type { PluginLoader } from '../plugin-host/load.ts';
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import { compileSteps, type Environment, type PolicyFile } from '../policy/load.ts';
 import type { Revision } from '../records/record.ts';
 import { scrub } from '../telemetry/secrets.ts';
-import type { Judge } from './candidate.ts';
-import { type Deciding, prepareDeciding } from './runtime.ts';
+import type { PolicyTools } from './candidate.ts';
+import { type DecisionRuntime, prepareDecisionRuntime } from './runtime.ts';
 import { inSlices } from './slices.ts';
 
-/** Policies that are kept once they were built again. */
+/** Limit of cached past policies. */
 const BUILT_MAX = 4;
 
-export interface PastOptions extends Pick<Judge, 'folder' | 'shipped' | 'parse'> {
-  readonly shelf: Pick<PluginShelf, 'recall'>;
-  /** What is in force, which need not be built; null where nothing is. */
-  readonly inForce: () => Deciding | null;
+export interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
+  readonly loader: Pick<PluginLoader, 'recall'>;
+  /** The policy in force, which need not be built; null for none. */
+  readonly inForce: () => DecisionRuntime | null;
 }
 
-/** What decisions of the past were made with: a policy is built again from what was kept of it. */
+/** Rebuilds policies of past decisions from their records. */
 export class PastPolicies {
-  readonly #options: PastOptions;
-  /** By revision, the one asked for last at the end. Whoever asks meanwhile waits for the same. */
-  readonly #built = new Map<string, Promise<Deciding | string>>();
-  /** One at a time: parsers take no more. */
+  readonly #options: PastPoliciesOptions;
+  /** Revision → its policy, least recently used first. Concurrent callers share one promise. */
+  readonly #built = new Map<string, Promise<DecisionRuntime | string>>();
+  /** Builds run one at a time, because a parser takes one policy at a time. */
   #building: Promise<unknown> = Promise.resolve();
 
-  constructor(options: PastOptions) {
+  constructor(options: PastPoliciesOptions) {
     this.#options = options;
   }
 
-  /** Never rejects; a text says why it cannot be had. */
-  async find(revision: Revision): Promise<Deciding | string> {
+  /** Never rejects. Resolves with a text that explains why the policy cannot be rebuilt. */
+  async find(revision: Revision): Promise<DecisionRuntime | string> {
     const inForce = this.#options.inForce();
     if (inForce?.snapshot.revision === revision.revision) return inForce;
     const key = revision.revision;
@@ -41,55 +41,55 @@ export class PastPolicies {
     this.#built.set(key, building);
     if (this.#built.size > BUILT_MAX) this.#built.delete(this.#built.keys().next().value!);
     const found = await building;
-    // What is wrong may be mended.
+    // A failure is not cached, because its cause may be fixed.
     if (typeof found === 'string' && this.#built.get(key) === building) this.#built.delete(key);
     return found;
   }
 }
 
-/** Steps 3 to 5 of a reload, in the environment that the policy met. */
-async function build(revision: Revision, options: PastOptions): Promise<Deciding | string> {
+/** Steps 3 to 5 of an edit, in the policy's own environment. */
+async function build(revision: Revision, options: PastPoliciesOptions): Promise<DecisionRuntime | string> {
   const { surroundings } = revision;
   if (surroundings === null) return 'Its policy was kept by an earlier version, which did not keep all that it takes.';
   try {
-    // First: code that is gone is told at once, however large the policy, and however often it is asked for.
-    const own = await recalled(surroundings.plugins, options);
-    // Written by this program alone.
+    // First, because missing code then fails fast, even for large policies.
+    const own = await recallPlugins(surroundings.plugins, options);
+    // Only this program writes it.
     const files: readonly PolicyFile[] = JSON.parse(revision.source);
     const { policy } = await options.parse(files, null);
     const installed = createRegistry(options.shipped);
     const context = {
-      env: asItWas(surroundings.unset),
+      env: pastEnvironment(surroundings.unset),
       ...installed,
       plugins: own,
       revisionOf: () => revision.revision,
     };
     const { snapshot, diagnostics } = await inSlices(compileSteps(policy, context), () => false);
-    if (!snapshot) return unlike(diagnostics[0]?.message ?? 'it is not valid');
+    if (!snapshot) return cannotRebuild(diagnostics[0]?.message ?? 'it is not valid');
     const served = snapshot.models.map(({ id }) => id);
-    if (served.join('\n') !== revision.models.join('\n')) return unlike('it serves other models');
-    return prepareDeciding(snapshot, createRegistry([...options.shipped, ...[...own.values()].flat()]));
+    if (served.join('\n') !== revision.models.join('\n')) return cannotRebuild('it serves other models');
+    return prepareDecisionRuntime(snapshot, createRegistry([...options.shipped, ...[...own.values()].flat()]));
   } catch (cause) {
-    return unlike(cause instanceof Error ? cause.message : String(cause));
+    return cannotRebuild(cause instanceof Error ? cause.message : String(cause));
   }
 }
 
-/** Texts are kept with secrets masked, which no policy needs; and another version may read them otherwise. */
-const unlike = (why: string): string => scrub(`Its policy cannot be built again as it was: ${why}.`);
+/** Masked secrets, or another version of this program, can make a rebuilt policy differ. */
+const cannotRebuild = (why: string): string => scrub(`Its policy cannot be built again as it was: ${why}.`);
 
-/** Only whether a variable was set makes a difference to decisions, never to what: a stand-in that is an address, too, will do. */
-const asItWas = (unset: readonly string[]): Environment => ({
+/** Decisions depend on whether a variable is set, never on its value. The placeholder is also a valid address. */
+const pastEnvironment = (unset: readonly string[]): Environment => ({
   get: (name) => (unset.includes(name) ? undefined : 'http://127.0.0.1:1'),
 });
 
-async function recalled(
+async function recallPlugins(
   plugins: readonly (readonly [specifier: string, hash: string])[],
-  { shelf, folder }: PastOptions,
+  { loader, folder }: PastPoliciesOptions,
 ): Promise<Map<string, readonly Plugin[]>> {
   const own = new Map<string, readonly Plugin[]>();
   for (const [specifier, hash] of plugins) {
-    const found = await shelf.recall(specifier, resolve(folder), hash);
-    // Whoever made the decision reads this: where an operator keeps his code is nobody else's business.
+    const found = await loader.recall(specifier, resolve(folder), hash);
+    // Callers see this error, so it must not show the path of the operator's code.
     const name = specifier.startsWith('/') ? basename(specifier) : specifier;
     if (found === null) throw new Error(`the code of plugin \`${name}\` is gone, or not what it was`);
     own.set(specifier, found);

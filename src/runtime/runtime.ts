@@ -6,47 +6,47 @@ import type { Readings } from '../core/readings.ts';
 import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { zonedClock } from '../core/zoned-time.ts';
-import type { Registry } from '../plugin-host/registry.ts';
+import type { PluginRegistry } from '../plugin-host/registry.ts';
 import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
 import { type EndpointHealth, Health, type OriginOf, type OutputLengths } from '../upstream/health/health.ts';
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
-/** A snapshot with its strategies prepared: all that a decision is made with. Immutable. */
-export interface Deciding {
+/** A snapshot with its prepared strategies: everything that decisions need. Immutable. */
+export interface DecisionRuntime {
   readonly snapshot: PolicySnapshot;
   readonly decider: Decider;
   /** By selector. */
   readonly strategies: ReadonlyMap<string, PreparedStrategy>;
   /** The strategy of a request with `route_strategy`. */
   readonly weighted: PreparedStrategy;
-  /** Estimates quality; prepared by whoever has its memory. */
+  /** Estimates quality. The learning room prepares it with its memory. */
   readonly estimator: EstimatorPlugin;
 }
 
-/** And with its providers: what requests are decided and carried out with. Immutable. */
-export interface Runtime extends Deciding {
-  /** Calendar time in the policy's zone, of milliseconds since 1970. */
+/** A decision runtime with its providers: everything that requests need. Immutable. */
+export interface Runtime extends DecisionRuntime {
+  /** Calendar time in the policy's zone. `timeMs`: since 1970. */
   localTime(timeMs: number): RuleScope['time'];
   /** By model, then by endpoint, in the snapshot's order. */
   readonly targets: readonly (readonly UpstreamTarget[])[];
-  /** Likewise. Shared with the runtimes before and after: an endpoint is known by its names. */
+  /** By model, then by endpoint. Runtimes share it: an endpoint is identified by its names. */
   readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
-  /** How long answers are; shared likewise. */
+  /** Lengths of answers. Runtimes share it too. */
   readonly outputs: OutputLengths;
-  /** What has been seen of the upstreams up to now. */
+  /** The current readings of the upstreams. */
   readings(): Readings;
 }
 
 /**
- * Who scores a request, and the label of it: the selector's strategy, or the weights or the model that it names. A caller's
- * weights leave the selector's least quality as it is.
+ * The strategy that scores a request, and its label: that of the selector, or `weighted` for a request with weights or a
+ * pinned model. A caller's weights keep the selector's quality floor.
  */
 export function strategyOf(
   { model, pinned, weights }: Facts,
-  { strategies, weighted }: Deciding,
+  { strategies, weighted }: DecisionRuntime,
 ): Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'> {
   if (pinned) return { strategy: weighted, reason: 'pinned' };
   const own = strategies.get(model)!;
@@ -54,15 +54,15 @@ export function strategyOf(
   return { strategy, qualityFloor: own.qualityFloor, reason: `${model}:${strategy.reason}` };
 }
 
-/** For a runtime that carries nothing out, as when a policy is only judged. */
-const NOTHING_SEEN = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
+/** For a runtime that sends no requests, as when a policy is only checked. */
+const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
 
-/** Prepares the plugins of a snapshot. Throws what a plugin's `prepare` throws, with the place named. `health` is what outlives it. */
+/** Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. `health` outlives the runtime. */
 export function buildRuntime(
   snapshot: PolicySnapshot,
-  registry: Registry,
+  registry: PluginRegistry,
   secret: (variable: string) => string | undefined,
-  health: Health = new Health(NOTHING_SEEN),
+  health: Health = new Health(NO_READINGS),
 ): Runtime {
   const providers = new Map<string, UpstreamTarget>();
   const origins = new Map<string, string>();
@@ -78,7 +78,7 @@ export function buildRuntime(
   }
   const originOf: OriginOf = (provider) => origins.get(provider)!;
   return {
-    ...prepareDeciding(snapshot, registry),
+    ...prepareDecisionRuntime(snapshot, registry),
     localTime: zonedClock(snapshot.gateway.timeZone),
     health: snapshot.models.map(({ id, endpoints }) =>
       endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id, originOf(provider))),
@@ -90,20 +90,20 @@ export function buildRuntime(
   };
 }
 
-/** Prepares the strategies of a snapshot. Throws what a plugin's `prepare` throws, with the place named. */
-export function prepareDeciding(snapshot: PolicySnapshot, registry: Registry): Deciding {
+/** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */
+export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginRegistry): DecisionRuntime {
   const strategies = new Map<string, PreparedStrategy>();
   for (const { name, strategy, options } of snapshot.selectors.values()) {
     strategies.set(name, prepareStrategy(registry, name, strategy, options));
   }
   const weighted = prepareStrategy(registry, 'route_strategy', 'weighted', {});
-  const { estimator: named } = snapshot.learning;
-  const estimator = registry.estimators.get(named);
-  if (!estimator) throw new Error(`learning: there is no estimator \`${named}\``);
+  const { estimator: name } = snapshot.learning;
+  const estimator = registry.estimators.get(name);
+  if (!estimator) throw new Error(`learning: there is no estimator \`${name}\``);
   return { snapshot, decider: createDecider(snapshot), strategies, weighted, estimator };
 }
 
-/** How a provider is reached; null for one that answers in this process. */
+/** The dial of a provider; null for one that runs in this process. */
 function dialOf(provider: Provider, variable: (name: string) => string | undefined): Dial | null {
   const { name, baseUrl, allowPrivateNetwork } = provider;
   return baseUrl === null
@@ -111,7 +111,7 @@ function dialOf(provider: Provider, variable: (name: string) => string | undefin
     : network.dial({ provider: name, baseUrl, allowPrivate: allowPrivateNetwork }, variable);
 }
 
-function prepareStrategy(registry: Registry, selector: string, name: string, options: object): PreparedStrategy {
+function prepareStrategy(registry: PluginRegistry, selector: string, name: string, options: object): PreparedStrategy {
   const plugin = registry.strategies.get(name);
   if (!plugin) throw new Error(`selector \`${selector}\`: there is no strategy \`${name}\``);
   return naming(`selector \`${selector}\``, () => plugin.prepare({ ...options }));

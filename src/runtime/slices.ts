@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** The longest that other work waits for a slice, ms; a step that takes longer by itself is not cut. */
+/** Length of a slice, ms. A single longer step is not interrupted. */
 const SLICE_MS = 4;
 
-/** Work that was given up because newer work took its place. */
+/** Work was given up because newer work replaced it. */
 export class Superseded extends Error {
   override readonly name = 'Superseded';
 }
 
-/** Runs steps to their end, and lets everything else have its turn between slices. Throws Superseded once stale. */
+/** Runs steps to their end in slices, and yields to the event loop between them. Throws Superseded once stale. */
 export async function inSlices<Result>(
   steps: Generator<undefined, Result>,
   isStale: () => boolean,

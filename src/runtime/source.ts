@@ -2,22 +2,20 @@ import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { PolicyFile } from '../policy/load.ts';
 
-/** Most files of one policy. */
+/** Limit of files of one policy. */
 const FILES_MAX = 256;
-/** Most bytes of one file. */
 export const FILE_BYTES_MAX = 1_048_576;
-/** Most characters of all files together. */
+/** Limit of characters of all files together. */
 const LENGTH_MAX = 16_777_216;
 
-/** How often a folder that changes under the reader's eyes is read again before its content is taken as it is. */
+/** Limit of reads of a folder that keeps changing. The last one counts. */
 const READS_MAX = 8;
 const READ_AGAIN_MS = 15;
 
 /** All files of a policy, read as one. */
-export interface Bundle {
-  /** By path, ascending. Paths are from the working folder, or absolute outside it. */
+export interface PolicyBundle {
+  /** By path, ascending. Paths are relative to the working folder, or absolute outside it. */
   readonly files: readonly PolicyFile[];
-  /** Names the content: equal files, equal hash. */
   readonly hash: string;
 }
 
@@ -27,10 +25,10 @@ export class PolicySourceError extends Error {
 }
 
 /**
- * Reads the `.yaml` and `.yml` files of a folder as one bundle: where it changes meanwhile, it is read
- * again, so that two generations are not mixed. Names that begin with a dot are not looked at.
+ * Reads the `.yaml` and `.yml` files of a folder as one bundle. If the folder changes meanwhile, it is
+ * read again, so that two generations are not mixed. Ignores names that begin with a dot.
  */
-export async function readBundle(folder: string): Promise<Bundle> {
+export async function readBundle(folder: string): Promise<PolicyBundle> {
   for (let reads = 1; ; reads++) {
     const before = await signatureOf(folder);
     const files = await readAll(folder);
@@ -41,7 +39,7 @@ export async function readBundle(folder: string): Promise<Bundle> {
   }
 }
 
-/** Null when a file went away between its listing and its reading. */
+/** Null if a file was removed between listing and reading. */
 async function readAll(folder: string): Promise<PolicyFile[] | null> {
   const names = await namesIn(folder);
   if (names === null) {
@@ -62,7 +60,7 @@ async function readAll(folder: string): Promise<PolicyFile[] | null> {
   return found.length < files.length ? null : found;
 }
 
-/** The names of policy files, sorted; null when the folder cannot be read. */
+/** The names of policy files, sorted; null if the folder cannot be read. */
 async function namesIn(folder: string): Promise<string[] | null> {
   try {
     return (await readdir(folder)).filter(isPolicyFile).sort();
@@ -77,17 +75,16 @@ const isFile = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Whether a name is one of a policy file. */
 export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
 
-/** As diagnostics name it: from the working folder, or from the root where it lies elsewhere. */
-function shown(file: string): string {
+/** The path for diagnostics: relative to the working folder, or absolute outside it. */
+function displayPath(file: string): string {
   const path = relative('', file);
   return path.startsWith('..') ? resolve(file) : path;
 }
 
 async function readOne(file: string): Promise<PolicyFile | null> {
-  const path = shown(file);
+  const path = displayPath(file);
   try {
     const { size } = await regularFile(file);
     if (size > FILE_BYTES_MAX) return { path, problem: 'too-large', detail: `it has ${size} bytes` };
@@ -96,7 +93,7 @@ async function readOne(file: string): Promise<PolicyFile | null> {
   } catch (cause) {
     const code = codeOf(cause);
     if (code === 'ENOENT' && !(await isThere(file))) {
-      // Listed with a mark in place of what is no UTF-8, it would never be found, and looked for without end.
+      // A listed name that is not UTF-8 has replacement characters and is never found: retrying would not end.
       return path.includes('\uFFFD') ? { path, problem: 'unreadable', detail: 'its name is not UTF-8' } : null;
     }
     if (code === 'ELOOP') return { path, problem: 'symlink-loop', detail: 'its symbolic links lead in a circle' };
@@ -112,7 +109,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 
 async function regularFile(file: string): Promise<{ size: number }> {
   const found = await stat(file);
-  // A pipe would be waited for without end.
+  // Reading a pipe would never end.
   if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is not a file');
   return found;
 }
@@ -145,8 +142,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Tells one state of the folder from another without reading the files: names, sizes, inodes and times.
- * `more` are files elsewhere that count too.
+ * Identifies the state of a folder without reading its files: names, sizes, inodes and times. `more`:
+ * files outside the folder.
  */
 export async function signatureOf(folder: string, more: readonly string[] = []): Promise<string> {
   const names = (await namesIn(folder)) ?? ['\0unreadable'];
@@ -154,19 +151,18 @@ export async function signatureOf(folder: string, more: readonly string[] = []):
   return (await Promise.all(paths.map(async (path) => `${path} ${await stampOf(path)}`))).join('\n');
 }
 
-/** Links are followed: what counts is the file that would be read. */
+/** Follows links: the file that would be read counts. */
 async function stampOf(path: string): Promise<string> {
   try {
     const found = await stat(path, { bigint: true });
     const { dev, ino, size, mtimeNs, ctimeNs } = found;
-    // A folder's own times change with every file beside the policy; what is in it is told by the names.
+    // A folder's times change with every unrelated file in it. The names cover its content.
     return found.isDirectory() ? `${dev} ${ino}` : `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
   } catch (cause) {
     return codeOf(cause);
   }
 }
 
-/** Names a content by its hash: equal content, equal name. */
 export function hashOf(content: string): string {
   return new Bun.CryptoHasher('sha256').update(content).digest('hex').slice(0, 16);
 }

@@ -1,17 +1,17 @@
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import type { PolicyChange } from './diff.ts';
 
-/** What made the policy be looked at. */
+/** The trigger of a reload. */
 export type ReloadCause = 'start' | 'edit' | 'signal' | 'request';
 
-const BY_WISH: readonly ReloadCause[] = ['start', 'request', 'signal', 'edit'];
+const MOST_EXPLICIT_FIRST: readonly ReloadCause[] = ['start', 'request', 'signal', 'edit'];
 
-/** The cause of an attempt that several asked for: the most explicit one. */
-export function mostExplicit(asked: readonly { readonly cause: ReloadCause }[]): ReloadCause {
-  return BY_WISH.find((cause) => asked.some((one) => one.cause === cause)) ?? 'edit';
+/** The most explicit cause among several requests. */
+export function mostExplicit(requests: readonly { readonly cause: ReloadCause }[]): ReloadCause {
+  return MOST_EXPLICIT_FIRST.find((cause) => requests.some((one) => one.cause === cause)) ?? 'edit';
 }
 
-/** One look at the policy's files, and what came of it. */
+/** One attempt to reload the policy, with its result. */
 export interface ReloadAttempt {
   /** When it ended, ms since 1970. */
   readonly time: number;
@@ -20,33 +20,33 @@ export interface ReloadAttempt {
   readonly result: 'applied' | 'unchanged' | 'refused';
   /** The revision in force afterwards. */
   readonly revision: string;
-  /** One sentence; of a refusal, why. */
+  /** One sentence; for a refusal, the reason. */
   readonly message: string;
   readonly diagnostics: readonly Diagnostic[];
-  /** From the revision before; empty unless applied. */
+  /** From the previous revision; empty unless applied. */
   readonly changes: readonly PolicyChange[];
 }
 
-/** The policy in force and how the last look at its files ended. */
+/** The policy in force, and the last attempt. */
 export interface PolicyStatus {
   readonly revision: string;
-  /** Since when it is in force, ms since 1970. */
+  /** When it came into force, ms since 1970. */
   readonly since: number;
   /** Paths, ascending. */
   readonly files: readonly string[];
   readonly warnings: readonly Diagnostic[];
-  /** Plugins whose code on disk is not the one that runs. */
+  /** Plugins whose code on disk differs from the running code. */
   readonly outdatedPlugins: readonly string[];
   readonly last: ReloadAttempt;
-  /** The one before, and how it became this one; null when this is the first. */
+  /** The previous revision, and the changes since; null for the first. */
   readonly previous: { readonly revision: string; readonly changes: readonly PolicyChange[] } | null;
-  /** How many attempts ended in which way since the start. */
+  /** Attempts since the start, by result. */
   readonly counts: Readonly<Record<ReloadAttempt['result'], number>>;
-  /** When the files were last found to be in force, ms since 1970. */
+  /** When an attempt last found the files in force, ms since 1970. */
   readonly lastSuccess: number;
 }
 
-/** A reload that was asked for on condition of a revision that is no longer, or not yet, in force. */
+/** A conditional reload expected another revision to be in force. */
 export class StaleRevision extends Error {
   override readonly name = 'StaleRevision';
   readonly revision: string;

@@ -3,33 +3,33 @@ import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isPolicyFile, signatureOf } from './source.ts';
 
-/** The writes of one edit follow each other within so long, ms. */
+/** Limit of the pause between two writes of one edit, ms. */
 const QUIET_MS = 100;
-/** Who never stops writing is looked at nevertheless, after so long, ms. */
+/** Continuous writes count as an edit after this time, ms. */
 const PATIENCE_MS = 500;
-/** How often to look without being told: the net below events that a file system does not send. */
+/** Interval of polls, which find changes that the file system sends no events for, ms. */
 const POLL_MS = 2_000;
 
 export interface WatchOptions {
   readonly folder: string;
-  /** Files elsewhere that count too, such as plugins' code; they are only looked at now and then. */
+  /** Other files, such as plugins' code. They are only polled. */
   readonly more: () => readonly string[];
-  /** Called with the first event of an edit: what it will take can be made ready. */
-  readonly onStir: () => void;
+  /** Called at the first event of an edit, to warm up. */
+  readonly onFirstEvent: () => void;
   /** Called once per edit, after its last write. */
   readonly onEdit: () => void;
 }
 
-export interface Watch {
+export interface PolicyWatcher {
   close(): void;
 }
 
-/** Directories are watched, never files: a file that is replaced by renaming falls silent. */
-export function watchPolicies({ folder, more, onStir, onEdit }: WatchOptions): Watch {
-  const net = new Net(resolve(folder), noticed);
+/** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. */
+export function watchPolicies({ folder, more, onFirstEvent: onStir, onEdit }: WatchOptions): PolicyWatcher {
+  const net = new DirectoryWatches(resolve(folder), noticed);
   let first = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
-  let seen: string | null = null;
+  let lastSignature: string | null = null;
   let closed = false;
 
   function noticed(): void {
@@ -48,13 +48,13 @@ export function watchPolicies({ folder, more, onStir, onEdit }: WatchOptions): W
     void look(true);
   }
 
-  /** Compares the folder with what it was when last looked at; what was told by an event counts in any case. */
-  async function look(told: boolean): Promise<void> {
+  /** Reports an edit if the folder has changed since the last look, or after an event in any case. */
+  async function look(afterEvent: boolean): Promise<void> {
     await net.mend();
     const signature = await signatureOf(folder, more());
-    const changed = seen !== null && signature !== seen;
-    seen = signature;
-    if (!closed && (told || changed)) onEdit();
+    const changed = lastSignature !== null && signature !== lastSignature;
+    lastSignature = signature;
+    if (!closed && (afterEvent || changed)) onEdit();
   }
 
   const poll = setInterval(() => timer ?? void look(false), POLL_MS);
@@ -69,20 +69,20 @@ export function watchPolicies({ folder, more, onStir, onEdit }: WatchOptions): W
   };
 }
 
-interface Watched {
+interface DirectoryWatch {
   readonly watcher: FSWatcher;
-  /** Which directory it was, for its path may come to name another. */
+  /** Identifies the directory, because its path may later name another one. */
   readonly inode: string;
 }
 
 /**
- * Watches on the directories that an edit can happen in: the folder itself, the one above it (the folder
- * may be replaced), and those that its links lead to.
+ * Watches on all directories of a possible edit: the folder itself, its parent (the folder may be
+ * replaced), and the targets of its links.
  */
-class Net {
+class DirectoryWatches {
   readonly #folder: string;
   readonly #onEvent: () => void;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, DirectoryWatch>();
   #closed = false;
 
   constructor(folder: string, onEvent: () => void) {
@@ -91,7 +91,7 @@ class Net {
     this.#watch(new Set(this.#near()));
   }
 
-  /** Opens what is missing, closes what is no longer there, and takes up directories that were replaced. */
+  /** Opens missing watches, closes obsolete ones, and reopens those of replaced directories. */
   async mend(): Promise<void> {
     const wanted = new Set(this.#near());
     const names = await readdir(this.#folder).catch(() => []);
@@ -135,7 +135,7 @@ class Net {
         const matters = name !== null && (isAbove ? folders.has(name) : isPolicyFile(name) || name === '..data');
         if (name === null || matters) this.#onEvent();
       });
-      // The directory went away: the next look finds what took its place.
+      // The directory was removed. The next look finds its replacement.
       watcher.on('error', this.#onEvent);
       return watcher;
     } catch {

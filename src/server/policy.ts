@@ -2,12 +2,12 @@ import { UsageError } from '../cli/options.ts';
 import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
 import { rehearse } from '../operate/policy/rehearse.ts';
 import type { Payments } from '../payments/payments.ts';
-import { createPluginShelf } from '../plugin-host/load.ts';
+import { createPluginLoader } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
 import type { Records } from '../records/records.ts';
-import { type Candidate, isRejected, type Judge, judge } from '../runtime/candidate.ts';
-import { parseFiles } from '../runtime/language.ts';
+import { buildCandidate, type Candidate, isRejected, type PolicyTools } from '../runtime/candidate.ts';
+import { parseFiles } from '../runtime/parse-files.ts';
 import { createParser } from '../runtime/parser.ts';
 import { Reloader } from '../runtime/reload.ts';
 import { PastPolicies } from '../runtime/replay.ts';
@@ -20,20 +20,20 @@ import { logReload } from './events.ts';
 import type { Host, Terminal } from './host.ts';
 
 /** What policies are judged with here, parsed on this thread. */
-export function judgeTools({ shipped, env, now }: Host): Omit<Judge, 'folder'> {
-  return { shipped, shelf: createPluginShelf(), env: { get: env }, now, parse: parseFiles, rehearse };
+export function judgeTools({ shipped, env, now }: Host): Omit<PolicyTools, 'folder'> {
+  return { shipped, loader: createPluginLoader(), env: { get: env }, now, parse: parseFiles, rehearse };
 }
 
 /** What policies are judged with by a server. */
-export type Serving = Judge & { readonly health: Health };
+export type Serving = PolicyTools & { readonly health: Health };
 
 /** What a policy asks of the ledger, with what keys ask beside it. */
 export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
 
 /** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
-export async function firstPolicy(tools: Judge, err: Terminal): Promise<Candidate> {
+export async function firstPolicy(tools: PolicyTools, err: Terminal): Promise<Candidate> {
   const bundle = await readBundle(tools.folder);
-  const judged = await minded(() => judge(bundle, tools), err);
+  const judged = await minded(() => buildCandidate(bundle, tools), err);
   const found = isRejected(judged) ? judged.problems : judged.warnings;
   printDiagnostics(found, bundle.files, err);
   if (isRejected(judged)) {
@@ -71,12 +71,12 @@ export interface Kept {
 export function keepReloading(first: Candidate, tools: Serving, { ledger, payments, terms, records, log, err }: Kept) {
   const { health } = tools;
   const parser = createParser();
-  const shelf: Judge['shelf'] = {
-    ...tools.shelf,
-    load: (specifiers, folder) => minded(() => tools.shelf.load(specifiers, folder), err),
+  const loader: PolicyTools['loader'] = {
+    ...tools.loader,
+    load: (specifiers, folder) => minded(() => tools.loader.load(specifiers, folder), err),
   };
   const reloader = new Reloader(first, {
-    judge: { ...tools, shelf, parse: parser.parse, ledger: () => ledger.state() },
+    tools: { ...tools, loader, parse: parser.parse, ledger: () => ledger.state() },
     prepare: async (candidate) => {
       const { snapshot } = candidate.runtime;
       await saveRevision(records, candidate);
@@ -99,8 +99,8 @@ export function keepReloading(first: Candidate, tools: Serving, { ledger, paymen
   });
   const watch = watchPolicies({
     folder: tools.folder,
-    more: tools.shelf.files,
-    onStir: parser.warm,
+    more: tools.loader.files,
+    onFirstEvent: parser.warm,
     onEdit: () => void reloader.reload('edit'),
   });
   // Another parser: a policy of the past must not keep an edit waiting.

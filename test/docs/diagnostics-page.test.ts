@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { DIAGNOSTICS } from '../../src/policy/diagnostics.ts';
-import { judgeGolden } from '../policy/golden.ts';
+import { loadGolden } from '../policy/golden.ts';
 import { DIAGNOSED } from './diagnostics-page.ts';
 
 describe('docs/diagnostics.md', () => {
@@ -11,11 +11,11 @@ describe('docs/diagnostics.md', () => {
 
   for (const [code, { golden, mended }] of DIAGNOSED) {
     test(`shows ${code} where it is said, and a line that mends it`, () => {
-      const before = judgeGolden(golden).diagnostics;
+      const before = loadGolden(golden).diagnostics;
       const [first] = before.filter((found) => found.code === code);
       expect(first).toBeDefined();
       if (typeof mended === 'string') return;
-      const after = judgeGolden(golden, (text) => text.replace(...mended)).diagnostics;
+      const after = loadGolden(golden, (text) => text.replace(...mended)).diagnostics;
       const told = ({ code: said, message }: (typeof before)[number]) => `${said} ${message}`;
       const known = new Set(before.map(told));
       // What was shown is gone, and nothing else is said instead.

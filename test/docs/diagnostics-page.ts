@@ -1,5 +1,5 @@
 import { DIAGNOSTICS, type DiagnosticCode, formatDiagnostics } from '../../src/policy/diagnostics.ts';
-import { type Judged, judgeGolden } from '../policy/golden.ts';
+import { type GoldenResult, loadGolden } from '../policy/golden.ts';
 import { EXAMPLES, type Example } from './diagnostics-examples.ts';
 
 /** Every example with its code, in the page's order. */
@@ -54,14 +54,14 @@ ${sections.join('\n\n')}
 
 function section(code: DiagnosticCode, { golden, where, mended }: Example): string {
   const { severity, means } = DIAGNOSTICS[code];
-  const judged = judgeGolden(golden);
+  const judged = loadGolden(golden);
   const first = judged.diagnostics.filter((each) => each.code === code).slice(0, 1);
   const said = `\`\`\`text\n${formatDiagnostics(first, judged.files)}\n\`\`\``;
   const intro = `${severity === 'error' ? 'Error' : 'Warning'}: ${means}.`;
   return [`### ${code}`, where ? `${intro} ${where}` : intro, said, mendedText(judged, mended)].join('\n\n');
 }
 
-function mendedText({ files: [file] }: Judged, mended: Example['mended']): string {
+function mendedText({ files: [file] }: GoldenResult, mended: Example['mended']): string {
   if (typeof mended === 'string') return `Mended: ${mended}`;
   const before = new Set(file?.text?.split('\n'));
   const lines = (file?.text ?? '').replace(...mended).split('\n');

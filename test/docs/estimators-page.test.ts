@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { newPlugin } from '../../src/cli/plugin/new.ts';
 import type { Estimator, EstimatorCatalog, EstimatorMemory, Finding } from '../../src/contract/estimator.ts';
-import { createPluginShelf, type LoadedModule } from '../../src/plugin-host/load.ts';
+import { createPluginLoader, type PluginModule } from '../../src/plugin-host/load.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { writePolicy } from '../support/signalbox.ts';
@@ -32,10 +32,10 @@ async function tally() {
   const folder = writePolicy(policy);
   await newPlugin(commandOf('sh estimator', folder), { shipped, terminal: false });
   expect(readFileSync(join(folder, 'plugins/tally/index.ts'), 'utf8')).toBe(block('ts estimator'));
-  const modules = await createPluginShelf().load(['./plugins/tally/index.ts'], folder);
+  const modules = await createPluginLoader().load(['./plugins/tally/index.ts'], folder);
   const module = modules.get('./plugins/tally/index.ts');
   if (!module || module instanceof Error) throw module ?? new Error('the plugin was not loaded');
-  const { plugins }: LoadedModule = module;
+  const { plugins }: PluginModule = module;
   const context = { env: { get: () => undefined }, ...createRegistry(shipped), revisionOf: () => 'one' };
   const files = [{ path: 'policy.yaml', text: policy }];
   const { snapshot, diagnostics } = loadPolicy(files, {

@@ -10,14 +10,14 @@ import { plainUsage } from '../../src/core/usage.ts';
 import { certificateOf } from '../../src/gateway/certificate.ts';
 import { decisionWrites } from '../../src/gateway/decision-record.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
+import { createPluginLoader } from '../../src/plugin-host/load.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../src/records/record.ts';
 import { openRecords, type Records, recordsMigrations } from '../../src/records/records.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { type Candidate, isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
+import { buildCandidate, type Candidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
+import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { PastPolicies } from '../../src/runtime/replay.ts';
-import { type Deciding, strategyOf } from '../../src/runtime/runtime.ts';
+import { type DecisionRuntime, strategyOf } from '../../src/runtime/runtime.ts';
 import { readBundle } from '../../src/runtime/source.ts';
 import { saveRevision } from '../../src/server/policy.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -56,14 +56,14 @@ const models = (...ids: readonly string[]) =>
     ),
   );
 
-function tools(env: Readonly<Record<string, string | undefined>> = UPSTREAM_ENV): Judge {
+function tools(env: Readonly<Record<string, string | undefined>> = UPSTREAM_ENV): PolicyTools {
   const get = (name: string) => env[name];
-  return { folder, shipped, shelf: createPluginShelf(), env: { get }, now: Date.now, parse: parseFiles, rehearse };
+  return { folder, shipped, loader: createPluginLoader(), env: { get }, now: Date.now, parse: parseFiles, rehearse };
 }
 
 /** As a process would have it that starts now, in no environment at all. */
-function past(inForce: Deciding | null = null): PastPolicies {
-  const parse = (files: Parameters<Judge['parse']>[0]) => {
+function past(inForce: DecisionRuntime | null = null): PastPolicies {
+  const parse = (files: Parameters<PolicyTools['parse']>[0]) => {
     parses++;
     return parseFiles(files, null);
   };
@@ -73,7 +73,7 @@ function past(inForce: Deciding | null = null): PastPolicies {
 /** Puts a policy in force, and keeps it. */
 async function load(text: string, env?: Readonly<Record<string, string | undefined>>): Promise<Candidate> {
   write('policy.yaml', text);
-  const judged = await judge(await readBundle(folder), tools(env));
+  const judged = await buildCandidate(await readBundle(folder), tools(env));
   if (isRejected(judged)) throw new Error(JSON.stringify(judged));
   await saveRevision(records, judged);
   return judged;

@@ -21,7 +21,7 @@ const scope = (labels: Record<string, string> = {}, more: { id?: string; model?:
 });
 
 describe('a budget', () => {
-  test('has defaults: everyone together, refused, no alerts, the zone of the gateway', () => {
+  test('has defaults: one window for everyone, reject, no alerts, the zone of the gateway', () => {
     const [found] = budgetsOf('name: all, limit_credits: 50000, window: month');
     expect(found).toEqual({
       name: 'all',
@@ -41,7 +41,7 @@ describe('a budget', () => {
     expect(elsewhere.budgets[0]?.timeZone).toBe('Europe/Berlin');
   });
 
-  test('keeps what is stated, its alerts ascending and each once', () => {
+  test('keeps the stated values, with sorted and unique alerts', () => {
     const found = budget('time_zone: Asia/Tokyo, on_exhausted: downgrade, alert_at: [1, 0.5, 0.8, 0.50]');
     expect(found).toMatchObject({ timeZone: 'Asia/Tokyo', onExhausted: 'downgrade', alertAt: [0.5, 0.8, 1] });
   });
@@ -66,7 +66,7 @@ describe('a budget', () => {
     },
   );
 
-  test('comes in the order of the files, and of each file', () => {
+  test('keeps the order of the files, and of each file', () => {
     const of = (...names: string[]) =>
       `budgets:\n${names.map((name) => `  - { name: ${name}, limit_credits: 1, window: day }\n`).join('')}`;
     const files = [
@@ -76,7 +76,7 @@ describe('a budget', () => {
     expect(snapshotOf(load(files)).budgets.map(({ name }) => name)).toEqual(['first', 'second', 'third']);
   });
 
-  test('is read beside the event loop: a clone of what was parsed compiles to the same', () => {
+  test('can be parsed in a worker: a clone of the parsed policy compiles to the same', () => {
     const text = section(['name: b, each: key, match: key.labels.team != "", limit_credits: 5, window: week']);
     const parsed = structuredClone(parsePolicy([{ path: 'p.yaml', text }]));
     const [there] = snapshotOf(compilePolicy(parsed, contextOf({}))).budgets;
@@ -84,7 +84,7 @@ describe('a budget', () => {
     expect(there?.each?.(scope())).toBe('k-1');
   });
 
-  test('is named in the difference of two policies', () => {
+  test('shows in the difference of two policies', () => {
     const outline = (limit: number) =>
       parsePolicy([{ path: 'p.yaml', text: section([`name: b, limit_credits: ${limit}, window: day`]) }]).outline;
     const keys = [{ key: 'limit_credits', from: 1, to: 2 }];
@@ -120,11 +120,11 @@ describe('`match` and `each`', () => {
     expect(short.definition).toBe(budget('each: key.id').definition);
   });
 
-  test('a label that is missing reads as the empty text', () => {
+  test('a missing label reads as the empty text', () => {
     expect(budget('each: key.labels.team').each?.(scope())).toBe('');
   });
 
-  test('see each scope by itself, whatever was asked before', () => {
+  test('see only the current scope', () => {
     const { each, match } = budget('each: key.labels.team, match: key.labels.team != "b"');
     const [a, b] = [scope({ team: 'a' }), scope({ team: 'b' })];
     expect([a, b, a, b].map((one) => [each?.(one), match?.(one)])).toEqual([
@@ -135,7 +135,7 @@ describe('`match` and `each`', () => {
     ]);
   });
 
-  test('throw where they cannot be evaluated, and the load warns of it', () => {
+  test('throw if they cannot be evaluated, and loading warns of it', () => {
     const lines = [
       'name: a, limit_credits: 1, window: day, match: double(key.labels.level) > 3.0',
       'name: b, limit_credits: 1, window: day, each: \'key.labels.team.split("-")[1]\'',
@@ -151,7 +151,7 @@ describe('`match` and `each`', () => {
 describe('a definition is the same', () => {
   const plain = budget('match: key.labels.team != "", each: key.labels.team').definition;
 
-  test('whatever limit, alerts and reaction the budget has, and in a block of its own', () => {
+  test('for any limit, alerts and reaction, and in block style', () => {
     const more = 'alert_at: [0.5], on_exhausted: downgrade';
     expect(budget(`match: key.labels.team != "", each: key.labels.team, ${more}`).definition).toBe(plain);
     const text = `${SMALL}budgets:
@@ -178,7 +178,7 @@ describe('a definition is the same', () => {
   });
 });
 
-describe('keys without a label that `each` takes are warned of', () => {
+describe('keys without the label of an `each` get a warning', () => {
   const warned = (line: string) => problems(section([`name: b, limit_credits: 1, window: day, ${line}`]));
 
   test.each([
@@ -224,7 +224,7 @@ describe('the ledger that a policy would spend from', () => {
     expect(result.snapshot?.usdPerCredit).toBe('0.001');
   });
 
-  test('holds no money of Credits that are worth something else', () => {
+  test('must not hold Credits of another value', () => {
     const other = { usdPerCredit: '0.01', budgets: [] };
     expect(loaded('credits: { usd_per_credit: 0.1 }\n', other).diagnostics.map(brief)).toEqual([
       '14:28 credits-changed',
@@ -233,7 +233,7 @@ describe('the ledger that a policy would spend from', () => {
     expect(loaded('credits: { usd_per_credit: 0.1 }\n', { usdPerCredit: null, budgets: [] }).snapshot).not.toBeNull();
   });
 
-  test('is not blamed for what stands in a file that cannot be read', () => {
+  test('is not reported for parts in an unreadable file', () => {
     const files = [
       { path: 'p.yaml', text: `${SMALL}budgets:\n  - { name: b, limit_credits: 1, window: day }\n` },
       { path: 'q.yaml', text: 'credits: {' },

@@ -6,7 +6,7 @@ import { effort } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 import { load, SMALL } from './support.ts';
 
-/** Texts as expressions: whatever stands there, the policy loads or a diagnostic says where it is wrong. */
+/** Random texts as expressions. */
 
 const TIMEOUT_MS = 600_000;
 
@@ -72,7 +72,7 @@ const TOKENS = [
     '[1, 2, 3]',
   ],
 ];
-/** What opens a level, with what closes it. */
+/** The opening and closing text of a nested level. */
 const NESTS: readonly (readonly [string, string])[] = [
   ['!', ''],
   ['-', ''],
@@ -100,7 +100,7 @@ const nested = fc
 const chained = fc
   .tuple(tokens, fc.constantFrom(...AFTER), depth)
   .map(([inner, after, times]) => inner + after.repeat(times));
-/** Expressions whose types are right, which mostly load: of every size. */
+/** Well-typed expressions of every size, which mostly load. */
 const { truth } = fc.letrec<Record<'truth' | 'text' | 'list' | 'figure', string>>((tie) => ({
   truth: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -152,23 +152,22 @@ const LARGEST: RuleScope = {
   key: { id: 'key', labels: new Map(Array.from({ length: 64 }, (_, i) => [`l${i}`, 'v'.repeat(200)])) },
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
 };
-/** One condition is to take a millisecond at most; this is a bound against growth. */
+/** A condition should take 1 ms at most. This bound detects growth. */
 const CONDITION_MS = 50;
 
-/** A file of a policy holds at most so much. */
 const FILE_CHARACTERS_MAX = 1_000_000;
 
 test(
-  'any text of an expression gives a policy, or a diagnostic with its place: never an exception, nor a condition that takes long',
+  'any text as an expression loads or is reported at its place; it never throws or makes a slow condition',
   async () => {
     const { runs, seed, proved } = effort('expressions', 300, 20_000);
-    const came = { refused: 0, loaded: 0 };
+    const counts = { refused: 0, loaded: 0 };
     await fc.assert(
       fc.asyncProperty(anyText, fc.constantFrom(...KEYS), async (text, key) => {
         const line = key(JSON.stringify(text));
         fc.pre(line.length < FILE_CHARACTERS_MAX);
         const { snapshot, diagnostics } = load([{ path: 'p.yaml', text: `${SMALL}${line}\n` }]);
-        came[snapshot ? 'loaded' : 'refused']++;
+        counts[snapshot ? 'loaded' : 'refused']++;
         if (snapshot === null) expect(diagnostics.some(({ severity }) => severity === 'error')).toBe(true);
         for (const { when } of snapshot?.constraints ?? []) {
           await inTime(CONDITION_MS, () => holds(when, LARGEST));
@@ -180,7 +179,7 @@ test(
       }),
       { numRuns: runs, seed },
     );
-    proved(`${runs} texts as expressions: ${came.loaded} loaded, ${came.refused} refused with their place`);
+    proved(`${runs} texts as expressions: ${counts.loaded} loaded, ${counts.refused} refused with their place`);
   },
   TIMEOUT_MS,
 );

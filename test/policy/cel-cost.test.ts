@@ -9,7 +9,7 @@ import { loadText, SMALL } from './support.ts';
 const extents = extentsOf([], 8);
 const stepsOf = (text: string) => costOf(environmentOf('when').parse(text).ast, 'when', extents).steps;
 
-/** Loops inside loops over literal lists, the outermost first, around comparisons. */
+/** Nested loops over literal lists, the outermost first, around comparisons. */
 interface Loops {
   readonly sizes: readonly number[];
   readonly comparisons: number;
@@ -25,34 +25,34 @@ function textOf({ sizes, comparisons }: Loops): string {
   return sizes.reduceRight((inner, size, depth) => `${list(size)}.all(v${depth}, ${inner})`, body);
 }
 
-/** The comparisons that an evaluation makes, counted by going through the loops. */
-function comparisonsMade({ sizes: [size, ...inner], comparisons }: Loops): number {
+/** Counts the comparisons of an evaluation by running the loops. */
+function countComparisons({ sizes: [size, ...inner], comparisons }: Loops): number {
   if (size === undefined) return comparisons;
   let made = 0;
-  for (let turn = 0; turn < size; turn++) made += comparisonsMade({ sizes: inner, comparisons });
+  for (let turn = 0; turn < size; turn++) made += countComparisons({ sizes: inner, comparisons });
   return made;
 }
 
-/** Each comparison has four parts: itself, `time`, its field and the figure. */
-const bounds = (steps: number, given: Loops) => steps >= 4 * comparisonsMade(given);
+/** Each comparison costs four steps: itself, `time`, its field and the figure. */
+const bounds = (steps: number, given: Loops) => steps >= 4 * countComparisons(given);
 
 describe('the cost of an expression', () => {
-  test('is never below the work of an evaluation, however loops nest', () => {
+  test('is never below the actual work, however loops nest', () => {
     fc.assert(fc.property(loops, (given) => bounds(stepsOf(textOf(given)), given)));
   });
 
-  test('and a count that adds what loops multiply would be below it', () => {
+  test('is not a plain count of the parts, which the same property refutes', () => {
     const partsOf = (text: string): number => [...nodesOf(environmentOf('when').parse(text).ast)].length;
     expect(fc.check(fc.property(loops, (given) => bounds(partsOf(textOf(given)), given))).failed).toBe(true);
   });
 
-  test('grows with what a caller may write, and not with what one request says', () => {
+  test('uses the size limits of fields that callers control', () => {
     expect(stepsOf('request.metadata.exists(k, k == "a")')).toBeGreaterThan(64);
     expect(stepsOf('request.user.contains("a")')).toBeGreaterThan(stepsOf('"abc".contains("a")'));
     expect(stepsOf('request.languages.exists(l, l in request.needs)')).toBeGreaterThan(256 * 20);
   });
 
-  test('knows texts and lists that double', () => {
+  test('covers texts and lists that double their length', () => {
     const doubled = (times: number) =>
       Array.from({ length: times }).reduceRight<string>(
         (inner, _, i) => `cel.bind(v${i + 1}, v${i} + v${i}, ${inner})`,
@@ -63,7 +63,7 @@ describe('the cost of an expression', () => {
     expect(stepsOf(`1 in ${twice('[1, 2]', 16)}`)).toBeGreaterThan(EXPRESSION_STEPS_MAX);
   });
 
-  test('is that of rules as they are written, by far within the limit', () => {
+  test('is within the limit for ordinary rules', () => {
     for (const text of [
       'key.labels.department == "legal" && request.input_tokens > 20000.0',
       'time.hour >= 22.0 || time.hour < 6.0',
@@ -77,7 +77,7 @@ describe('the cost of an expression', () => {
     }
   });
 
-  test('refuses a duration of what a caller writes: its pattern tries every pair of places', () => {
+  test('excludes durations of callers’ texts, which are parsed in cubic time', () => {
     const cubic = (text: string) =>
       loadText(`${SMALL}constraints: [{ name: r, max_cost_credits: 1, when: '${text}' }]\n`);
     expect(cubic('duration(request.metadata.d) > duration("1h")').diagnostics).toMatchObject([
@@ -92,14 +92,14 @@ describe('all expressions of a policy together', () => {
     `  - { name: ${name}, max_cost_credits: 1, when: 'request.user.split("").exists(t, t == "zz")' }\n`;
   const rules = (count: number) => Array.from({ length: count }, (_, i) => rule(`r${i}`)).join('');
 
-  test('are within a limit for a request, and the costliest is named', () => {
+  test('have a limit for each request, and the costliest one is reported', () => {
     expect(loadText(`${SMALL}constraints:\n${rules(20)}`).diagnostics).toEqual([]);
     const { snapshot, diagnostics } = loadText(`${SMALL}constraints:\n${rules(30)}`);
     expect(snapshot).toBeNull();
     expect(diagnostics).toMatchObject([{ code: 'cel-too-costly', line: 15, column: 45 }]);
   });
 
-  test('are within a limit for the catalog', () => {
+  test('have a limit for the catalog', () => {
     const models = Array.from(
       { length: 300 },
       (_, i) =>

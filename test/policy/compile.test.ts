@@ -24,7 +24,7 @@ describe('prices', () => {
     });
   });
 
-  test('take more digits than a double holds apart', () => {
+  test('keep more digits than a double', () => {
     const price = priced('{ input: 0.1000000000001, output: 0.3 }');
     expect(price).toMatchObject({ divisor: 10_000_000_000 });
     expect(price?.lines[0].input).toBe(1_000_000_000_001);
@@ -55,14 +55,14 @@ describe('models', () => {
       acceptsTemperature: true,
       imageTokensMax: null,
       audioTokensPerSecondMax: null,
-      // 1 s, and 500 tokens at 50 a second.
+      // 1 s, and 500 tokens at 50 tokens per second.
       latency: { ttftMs: 11_000, outputTokensPerSecond: 50 },
       deadlines: { connectMs: 5_000, firstTokenMs: 44_000, idleMs: 30_000, totalMs: 300_000 },
       created: 0,
     });
   });
 
-  test('keep what is stated', () => {
+  test('keep the stated values', () => {
     const text = model(`    upstream: other
     regions: [eu]
     price: { input: 1, output: 2 }
@@ -96,7 +96,7 @@ tasks:
     expect([...(found?.quality ?? [])].slice(0, 3)).toEqual([0.5, 0.7, 0.5]);
   });
 
-  test('say of a language that they handle it, that they lack it, or nothing', () => {
+  test('declare, lack or leave open each language', () => {
     const one = (id: string, more: string) =>
       `  ${id}:\n    provider: sim\n    price: { input: 1, output: 2 }\n    context_window: 1000\n    max_output: 100\n    quality: { default: 0.5 }\n${more}`;
     const text = `version: 1
@@ -117,7 +117,7 @@ ${one('a', '    languages: [Rust, terraform]\n    lacks_languages: [COBOL]\n')}$
     expect(snapshotOf(loadText(text.replace('language_worth: 0.1\n', ''))).languageWorth).toBe(0.04);
   });
 
-  test('keep the endpoints that can serve here, each with its own price', () => {
+  test('have the endpoints that can serve here, each with its own price', () => {
     const text = `version: 1
 providers:
   near: { adapter: openai-compatible, base_url_env: NEAR, allow_private_network: true }
@@ -145,7 +145,7 @@ models:
 });
 
 describe('the rest', () => {
-  test('has defaults: a small policy is a whole one', () => {
+  test('has defaults, so a small policy is complete', () => {
     const snapshot = snapshotOf(loadText(SMALL));
     expect(snapshot).toMatchObject({
       usdPerCredit: '0.001',
@@ -172,7 +172,7 @@ describe('the rest', () => {
     expect([...snapshot.selectors.keys()]).toEqual(['auto', 'auto-fast', 'auto-cheap']);
   });
 
-  test('knows the usual tasks; those without sizes take the ones of general', () => {
+  test('has the built-in tasks; those without sizes have the sizes of general', () => {
     const text = `${SMALL}tasks:\n  general: { expected_output_tokens: 7, default_input_tokens: 8, min_useful_output: 9 }\n`;
     const { tasks, taskIndex } = snapshotOf(loadText(text));
     expect(tasks.length).toBe(12);
@@ -181,7 +181,7 @@ describe('the rest', () => {
     expect(tasks[taskIndex.get('vision') ?? -1]).toEqual(vision);
   });
 
-  test('joins files; their order and folder change nothing, their content and environment the revision', () => {
+  test('is joined from files: content and environment change the revision, order and folder do not', () => {
     const more = {
       path: 'q.yaml',
       text: 'version: 1\ntasks:\n  chat: { expected_output_tokens: 9, default_input_tokens: 9 }\n',
@@ -201,7 +201,7 @@ describe('the rest', () => {
     expect(JSON.stringify([snapshot, [...snapshot.providers]])).not.toContain('the-secret');
   });
 
-  test('is frozen to the ground', () => {
+  test('is deeply frozen', () => {
     const snapshot = snapshotOf(loadText(SMALL));
     const mutable: string[] = [];
     const walk = (value: unknown, path: string) => {
@@ -219,7 +219,7 @@ describe('the rest', () => {
     expect(mutable).toEqual([]);
   });
 
-  test('warns, and still loads', () => {
+  test('loads with warnings', () => {
     const text = SMALL.replace('simulated }', 'simulated, api_key_env: K, passthrough: ["*"] }').replace(
       'input: 0.10, output: 0.40',
       'input: 0, output: 0',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { brief, load, loadText, only, problems, SMALL } from './support.ts';
 
-/** SMALL has 13 lines: what is appended begins at line 14. */
+/** SMALL has 13 lines, so appended text begins at line 14. */
 const plus = (text: string) => problems(SMALL + text);
 const swap = (from: string, to: string) => {
   if (!SMALL.includes(from)) throw new Error(`the policy has no ${from}`);
@@ -104,11 +104,11 @@ describe('every problem has its code and its exact place', () => {
     expect([...new Set(found)]).toEqual(expected);
   });
 
-  test('a file that is no map', () => {
+  test('a file that is not a map', () => {
     expect(problems('- 1')).toEqual(['1:1 wrong-type']);
   });
 
-  test('an environment that cannot serve anything, with the variables that lack', () => {
+  test('an environment that cannot serve any model, with the missing variables', () => {
     const text = swap('simulated }', 'simulated, api_key_env: SIM_KEY }');
     const found = only(loadText(text), 'nothing-to-serve');
     expect(brief(found)).toBe('2:1 nothing-to-serve');
@@ -148,7 +148,7 @@ describe('the same name twice shows both places', () => {
     expect(found.related?.place).toMatchObject({ file: 'p.yaml', line: 3, column: 3 });
   });
 
-  test('but a section that is empty in one of them is not defined there', () => {
+  test('but an empty section does not count as defined', () => {
     const files = [
       'constraints:\n',
       'constraints:\n  - { name: cap, max_cost_credits: 5 }\n',
@@ -194,7 +194,7 @@ describe('a secret in the policy is refused and never printed', () => {
     expect(printed).toContain('**');
   });
 
-  test('nor is one in a comment, where another problem shows its line', () => {
+  test('also in a comment on a line that another problem shows', () => {
     const { printed } = print(swap('adapter: simulated }', `adapter: other } # ${key}`));
     expect(printed).toContain('unknown-reference');
     expect(printed).not.toContain(key);
@@ -202,7 +202,7 @@ describe('a secret in the policy is refused and never printed', () => {
 });
 
 describe('all at once', () => {
-  test('problems of all files come together, sorted by file, line and column', () => {
+  test('problems of all files, sorted by file, line and column', () => {
     const first = swap('input: 0.10, output: 0.40', 'input: -1, output: x').replace('provider: sim', 'provider: sum');
     const result = load([
       { path: 'b.yaml', text: first },
@@ -217,7 +217,7 @@ describe('all at once', () => {
     ]);
   });
 
-  test('a file that cannot be read hides nothing of the others, and is not blamed twice', () => {
+  test('an unreadable file is reported once and does not hide problems of the others', () => {
     const result = load([
       { path: 'a.yaml', text: 'providers: {' },
       { path: 'b.yaml', text: SMALL.replace(/providers:\n.*\n/, 'gateway: { x: 1 }\n') },
@@ -232,17 +232,17 @@ describe('all at once', () => {
     expect(load([]).diagnostics.map((found) => found.code)).toContain('no-models');
   });
 
-  test('text that nests without end is an error, not a crash', () => {
+  test('endlessly nested text is an error, not a crash', () => {
     for (const text of ['['.repeat(100_000), '- '.repeat(100_000), '{a: '.repeat(50_000)]) {
       expect(problems(text).length).toBeGreaterThan(0);
     }
   });
 });
 
-test('a diagnostic prints its place, the line with carets, what is known and what was meant', () => {
+test('a diagnostic prints its place, the line with carets, the known names and the one probably meant', () => {
   const text = swap('max_output: 2048', 'max_outptu: 2048');
   const result = loadText(text);
-  // The required key is there by a wrong name: that is one mistake, told where it is written.
+  // A misspelt required key is one mistake, reported at the misspelt key.
   expect(result.diagnostics.map(({ code }) => code)).toEqual(['unknown-key']);
   const unknown = only(result, 'unknown-key');
   expect(formatDiagnostics([{ ...unknown, expected: 'one of `…`' }], [{ path: 'p.yaml', text }])).toBe(
@@ -263,7 +263,7 @@ test('a related place is shown with its own line', () => {
   expect(printed).toContain('  p.yaml:5:3  first defined here\n  4 | models:\n> 5 |   tiny:\n    |   ^^^^');
 });
 
-test('YAML that nests without end is told so, in the words of the language', () => {
+test('endlessly nested YAML has a message of our own, not the library’s', () => {
   const { message } = only(loadText(`${SMALL}tasks: ${'['.repeat(20_000)}\n`), 'yaml-syntax');
   expect(message).toBe('it nests too deep to be read');
 });

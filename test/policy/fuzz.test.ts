@@ -6,7 +6,7 @@ import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { loadShipped as load } from './shipped.ts';
 import { shippedPolicy } from './support.ts';
 
-/** Policies that are right and have every part of the language, of which one file is damaged. */
+/** Valid policies that cover the language. One file of each is damaged. */
 const DOCS = readFileSync(join(import.meta.dir, '../../docs/policy-language.md'), 'utf8');
 const POLICIES: readonly (readonly string[])[] = [
   [...DOCS.matchAll(/^```yaml policy(?: beside)?\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text),
@@ -27,7 +27,7 @@ const SIGNS = [
   '\ud800',
 ];
 
-/** Also for the many runs that `FUZZ_RUNS` asks for. */
+/** Enough for large values of `FUZZ_RUNS`. */
 const TIMEOUT_MS = 600_000;
 
 const damage = fc.record({
@@ -53,7 +53,7 @@ function apply(from: string, { at, drop, add }: Damage['edits'][number]): string
 }
 
 test(
-  'a damaged policy is never a crash: it loads, or says what is wrong at places that exist',
+  'a damaged policy never crashes the loader: it loads, or its problems have valid places',
   () => {
     const numRuns = Number(process.env.FUZZ_RUNS ?? 150);
     fc.assert(

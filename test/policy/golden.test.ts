@@ -2,39 +2,39 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DIAGNOSTICS, formatDiagnostics } from '../../src/policy/diagnostics.ts';
-import { BASE, GOLDEN, judgeGolden } from './golden.ts';
+import { BASE, GOLDEN, loadGolden } from './golden.ts';
 import { load } from './support.ts';
 
-/** `UPDATE=1 bun test test/policy/golden.test.ts` writes what is said now. */
+/** `UPDATE=1 bun test test/policy/golden.test.ts` writes the current output. */
 const folders = readdirSync(GOLDEN, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
   .sort();
-const found = new Map(folders.map((folder) => [folder, judgeGolden(folder)]));
+const found = new Map(folders.map((folder) => [folder, loadGolden(folder)]));
 
-describe('what is said about a policy that is wrong', () => {
+describe('the diagnostics of a faulty policy', () => {
   for (const [folder, { diagnostics, files }] of found) {
     test(folder, () => {
-      const said = `${formatDiagnostics(diagnostics, files)}\n`;
+      const output = `${formatDiagnostics(diagnostics, files)}\n`;
       const at = join(GOLDEN, folder, 'expected.txt');
-      if (process.env.UPDATE) writeFileSync(at, said);
-      expect(said).toBe(existsSync(at) ? readFileSync(at, 'utf8') : '');
+      if (process.env.UPDATE) writeFileSync(at, output);
+      expect(output).toBe(existsSync(at) ? readFileSync(at, 'utf8') : '');
       expect(diagnostics.length).toBeGreaterThan(0);
     });
   }
 });
 
-test('at least 60 different situations are shown', () => {
-  const said = new Set([...found.values()].map(({ diagnostics, files }) => formatDiagnostics(diagnostics, files)));
-  expect(said.size).toBe(folders.length);
-  expect(said.size).toBeGreaterThanOrEqual(60);
+test('cover at least 60 situations', () => {
+  const outputs = new Set([...found.values()].map(({ diagnostics, files }) => formatDiagnostics(diagnostics, files)));
+  expect(outputs.size).toBe(folders.length);
+  expect(outputs.size).toBeGreaterThanOrEqual(60);
 });
 
-test('every code of the table is shown', () => {
+test('cover every code', () => {
   const shown = new Set<string>([...found.values()].flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code)));
   expect(Object.keys(DIAGNOSTICS).filter((code) => !shown.has(code))).toEqual([]);
 });
 
-test('the base alone is right', () => {
+test('do not come from the base policy', () => {
   expect(load([BASE]).diagnostics).toEqual([]);
 });

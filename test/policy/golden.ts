@@ -7,25 +7,24 @@ import type { Diagnostic } from '../../src/policy/diagnostics.ts';
 import type { LoadedPlugin, PolicyFile } from '../../src/policy/load.ts';
 import { load } from './support.ts';
 
-/** Each folder of `golden/` is a policy with something wrong, and `expected.txt` what is said about it. */
+/** Each folder of `golden/` is a faulty policy with its diagnostics in `expected.txt`. */
 export const GOLDEN = join(import.meta.dir, 'golden');
 export const BASE: PolicyFile = { path: 'base.yaml', text: readFileSync(join(GOLDEN, 'base.yaml'), 'utf8') };
 
-/** What a case may say beside its policy files. */
-interface Surroundings {
+/** The content of `env.json`. */
+interface GoldenEnvironment {
   readonly variables?: Record<string, string>;
   readonly today?: string;
-  /** False: `base.yaml` is not loaded beside it. */
+  /** False: `base.yaml` is not loaded too. */
   readonly base?: boolean;
   /** Files that cannot be read. */
   readonly problems?: PolicyFile[];
-  /** Specifier → the message of an error, or the names of the strategies that it brings. */
+  /** Specifier → an error message, or the names of its strategies. */
   readonly plugins?: Record<string, string | string[]>;
   /** Specifier → the file outside the policy's folder. */
   readonly outside?: Record<string, string>;
-  /** The state of the ledger. */
   readonly ledger?: LedgerState;
-  /** What a rehearsal found. */
+  /** Failed cases. */
   readonly failures?: CaseFailure[];
 }
 
@@ -37,32 +36,32 @@ const strategy = (name: string) =>
     prepare: () => ({ reason: name, score: () => {} }),
   });
 
-export interface Judged {
+export interface GoldenResult {
   readonly files: readonly PolicyFile[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** What is said about a folder, with its texts as they are or changed. */
-export function judgeGolden(folder: string, change: (text: string) => string = (text) => text): Judged {
+/** The diagnostics of a folder, optionally with changed texts. */
+export function loadGolden(folder: string, change: (text: string) => string = (text) => text): GoldenResult {
   const names = readdirSync(join(GOLDEN, folder)).filter((name) => name.endsWith('.yaml'));
   const at = join(GOLDEN, folder, 'env.json');
-  const around: Surroundings = existsSync(at) ? JSON.parse(readFileSync(at, 'utf8')) : {};
+  const environment: GoldenEnvironment = existsSync(at) ? JSON.parse(readFileSync(at, 'utf8')) : {};
   const files: PolicyFile[] = [
     ...names.map((name) => ({ path: name, text: change(readFileSync(join(GOLDEN, folder, name), 'utf8')) })),
-    ...(around.problems ?? []),
-    ...(around.base === false ? [] : [BASE]),
+    ...(environment.problems ?? []),
+    ...(environment.base === false ? [] : [BASE]),
   ];
-  const loaded = Object.entries(around.plugins ?? {}).map(([specifier, brings]): [string, LoadedPlugin] => [
+  const loaded = Object.entries(environment.plugins ?? {}).map(([specifier, brings]): [string, LoadedPlugin] => [
     specifier,
     typeof brings === 'string' ? new Error(brings) : brings.map(strategy),
   ]);
-  const outside = new Map(Object.entries(around.outside ?? {}));
+  const outside = new Map(Object.entries(environment.outside ?? {}));
   const more = {
     plugins: new Map(loaded),
     outside,
-    ...(around.today && { today: around.today }),
-    ledger: around.ledger,
+    ...(environment.today && { today: environment.today }),
+    ledger: environment.ledger,
   };
-  const { diagnostics } = load(files, around.variables ?? {}, more);
-  return { files, diagnostics: [...diagnostics, ...caseDiagnostics(around.failures ?? [])] };
+  const { diagnostics } = load(files, environment.variables ?? {}, more);
+  return { files, diagnostics: [...diagnostics, ...caseDiagnostics(environment.failures ?? [])] };
 }

@@ -14,12 +14,12 @@ models:
 `;
 const policy = (selectors: string) => `${CATALOG}selectors:\n${selectors}`;
 const optionsIn = (selectors: string, name: string) => loaded(policy(selectors)).selectors.get(name)!.options;
-const foundIn = (selectors: string) => loadWith(policy(selectors)).diagnostics;
+const diagnosticsOf = (selectors: string) => loadWith(policy(selectors)).diagnostics;
 
 const TUNED = '  auto: { strategy: auto, options: { quality: 3, cost: 0.5, patience_ms: 5000, quality_floor: 0.7 } }\n';
 
 describe('a selector of auto-cheap or auto-fast', () => {
-  test('takes what it leaves out from auto, the built-in ones as well', () => {
+  test('inherits options that it leaves out from auto, also if it is built in', () => {
     const inherited = { quality: 3, cost: 0.5, latency: 0.1, patience_ms: 5000, quality_floor: 0.7 };
     expect(optionsIn(TUNED, 'auto-cheap')).toEqual({ ...inherited, emphasis: 16 });
     expect(optionsIn(TUNED, 'auto-fast')).toEqual({ ...inherited, emphasis: 12 });
@@ -27,7 +27,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(optionsIn(own, 'frugal')).toEqual({ ...inherited, emphasis: 40, latency: 0, quality_floor: 0.5 });
   });
 
-  test('takes the filter of models from auto, unless it states one', () => {
+  test('inherits the filter of models from auto, unless it states one', () => {
     const filtered = `  auto: { strategy: auto, models: { require: '"home" in model.tags' } }
   wide: { strategy: auto-cheap, models: { require: 'true' } }
 `;
@@ -38,8 +38,8 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(allowed('wide')).toEqual([0b11]);
   });
 
-  test('must state its weights where auto runs another strategy; the error names them', () => {
-    const [error, ...others] = foundIn(
+  test('must state its weights if auto runs another strategy; the error names them', () => {
+    const [error, ...others] = diagnosticsOf(
       '  auto: { strategy: weighted }\n  auto-fast: { strategy: fastest-within-margin }\n',
     );
     expect(others).toEqual([]);
@@ -50,11 +50,11 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(error!.expected).toContain('`quality`, `cost`, `latency`, `patience_ms`');
     const stated = '{ strategy: auto-cheap, options: { quality: 1, cost: 1, latency: 0, patience_ms: 1000 } }';
     const mended = '  auto: { strategy: weighted }\n  auto-fast: { strategy: fastest-within-margin }\n';
-    expect(foundIn(`${mended}  auto-cheap: ${stated}\n`)).toEqual([]);
+    expect(diagnosticsOf(`${mended}  auto-cheap: ${stated}\n`)).toEqual([]);
   });
 
-  test('is not told of what is wrong with auto: that stands with auto', () => {
-    const found = foundIn('  auto: { strategy: auto, options: { quality: -1 } }\n');
+  test('does not repeat the errors of auto', () => {
+    const found = diagnosticsOf('  auto: { strategy: auto, options: { quality: -1 } }\n');
     expect(found.map(({ code }) => code)).toEqual(['out-of-range']);
   });
 });
@@ -64,7 +64,7 @@ describe('a policy of 0.1', () => {
   frugal: { strategy: auto-cheap, options: { quality_margin: 0.25, quality_floor: 0.8 } }
 `;
 
-  test('loads with warnings and runs as it did, by the margin strategies', () => {
+  test('loads with warnings and keeps running the margin strategies', () => {
     const { snapshot, diagnostics } = loadWith(policy(old));
     expect(diagnostics.map(({ code, severity, line }) => [code, severity, line])).toEqual([
       ['former-option', 'warning', 7],
@@ -83,17 +83,17 @@ describe('a policy of 0.1', () => {
     expect(snapshot!.selectors.get('auto-fast')!.strategy).toBe('fastest-within-margin');
   });
 
-  test('that mixes an option of then with one of now is told which strategy refuses it, and why', () => {
-    const found = foundIn('  frugal: { strategy: auto-cheap, options: { emphasis: 4, quality_margin: 0.05 } }\n');
+  test('that mixes former and current options gets an error that names the strategy and the reason', () => {
+    const found = diagnosticsOf('  frugal: { strategy: auto-cheap, options: { emphasis: 4, quality_margin: 0.05 } }\n');
     expect(found.map(({ code }) => code)).toEqual(['unknown-key', 'former-option']);
     expect(found[0]!.hint).toBe(
       'it runs as `cheapest-within-margin` because of `quality_margin`, which `auto-cheap` no longer has',
     );
   });
 
-  test('has no warning once it says what the warning asks for', () => {
+  test('has no warning after the change that the warning suggests', () => {
     const mended = old.replace('strategy: auto-fast', 'strategy: fastest-within-margin');
-    expect(foundIn(mended.replace('strategy: auto-cheap', 'strategy: cheapest-within-margin'))).toEqual([]);
+    expect(diagnosticsOf(mended.replace('strategy: auto-cheap', 'strategy: cheapest-within-margin'))).toEqual([]);
   });
 });
 
@@ -119,7 +119,7 @@ describe('over the shipped catalog, however auto is tuned,', () => {
       latencyMs: fc.constantFrom(null, 15_000, 60_000),
     }),
   });
-  /** Many for a policy: loading one takes a thousand times as long as deciding. */
+  /** Many for each policy, because loading takes a thousand times as long as deciding. */
   const requests = fc.array(request, { minLength: 20, maxLength: 20 });
   const keys = fc.constantFrom(
     EVERY_VARIABLE,
@@ -128,7 +128,7 @@ describe('over the shipped catalog, however auto is tuned,', () => {
     { GROQ_API_KEY: 'k' },
   );
 
-  /** The shipped policy with another `auto`; the other two selectors are as they are shipped. */
+  /** The shipped policy with another `auto`. The other two selectors are unchanged. */
   const policyWith = ({ filter, floor, ...weights }: typeof tuned extends fc.Arbitrary<infer T> ? T : never) => {
     const options = Object.entries({ ...weights, ...(floor === undefined ? {} : { quality_floor: floor }) });
     const text = options.map(([key, value]) => `${key}: ${value}`).join(', ');
@@ -165,7 +165,7 @@ describe('over the shipped catalog, however auto is tuned,', () => {
     fc.assert(holds(prepared), { numRuns: 20 });
   });
 
-  test('and a loader that lets them keep weights of their own would break it', () => {
+  test('the property fails for a loader that ignores inheritance', () => {
     const stubborn: typeof prepared = (from, selector) => {
       const { strategy } = from.selectors.get(selector)!;
       if (selector === 'auto') return prepared(from, selector);

@@ -2,7 +2,7 @@ import Ajv, { type ErrorObject } from 'ajv';
 import { parse } from 'yaml';
 import type { JsonSchema } from '../../src/policy/json-schema-form.ts';
 
-/** What editors know beyond JSON Schema. */
+/** Keywords of editors beyond JSON Schema. */
 const OF_EDITORS = [
   'markdownDescription',
   'enumDescriptions',
@@ -12,7 +12,7 @@ const OF_EDITORS = [
   'defaultSnippets',
 ];
 
-/** What a checker of its own finds in the text of a file, by this schema: each as its path and what is wrong there. */
+/** Checks the text of a file with Ajv. Returns each error as its path and message. */
 export function checkerOf(schema: JsonSchema, { strict = true } = {}): (text: string) => string[] {
   const ajv = new Ajv({ strict, strictRequired: false, allErrors: true, allowUnionTypes: true });
   ajv.addVocabulary(OF_EDITORS);
@@ -20,11 +20,11 @@ export function checkerOf(schema: JsonSchema, { strict = true } = {}): (text: st
   return (text) => {
     const data: unknown = parse(text, { uniqueKeys: false, logLevel: 'silent' });
     if (data === null || check(data)) return [];
-    return (check.errors ?? []).filter(({ keyword }) => keyword !== 'if').map(said);
+    return (check.errors ?? []).filter(({ keyword }) => keyword !== 'if').map(errorText);
   };
 }
 
-function said({ instancePath, message, params }: ErrorObject): string {
+function errorText({ instancePath, message, params }: ErrorObject): string {
   const key: unknown = params.additionalProperty;
   return `${instancePath} ${message}${key === undefined ? '' : `: ${key}`}`;
 }

@@ -10,12 +10,12 @@ import { loadShipped } from './shipped.ts';
 
 const schema = policySchema(shipped);
 const RUNS = Number(process.env.SCHEMA_RUNS ?? 150);
-/** Also for many runs. */
+/** Enough for large values of `SCHEMA_RUNS`. */
 const TIMEOUT_MS = 600_000;
 
-/** What the schema must see, too. */
+/** Codes that the schema must find too. */
 const SEEN: ReadonlySet<DiagnosticCode> = new Set(['unknown-key', 'wrong-type', 'not-one-of', 'missing-key']);
-/** What makes a file wrong by itself: what else there is hangs on names, expressions and other files. */
+/** Codes that do not depend on names, expressions or other files. */
 const WRONG: ReadonlySet<DiagnosticCode> = new Set([
   ...SEEN,
   'out-of-range',
@@ -24,19 +24,19 @@ const WRONG: ReadonlySet<DiagnosticCode> = new Set([
   'conflicting-keys',
   'secret',
 ]);
-/** Asked of the adapter, or a section without entries, which another file may have. */
+/** Messages that depend on the adapter, or on other files. */
 const ELSEWHERE = /needs the key `base_url`|^`\w+` must be a map, found nothing$/;
 
 const isOf = (codes: ReadonlySet<DiagnosticCode>) => (one: Diagnostic) =>
   one.severity === 'error' && codes.has(one.code);
 
-/** What the loader and the schema say of the same file. */
+/** The loader and the schema agree on a file. */
 function agree(found: (text: string) => string[]) {
   return fc.property(policies, (policy) => {
     const text = stringify(policy, { aliasDuplicateObjects: false });
     const { diagnostics } = loadShipped([{ path: 'policy.yaml', text }]);
     const bySchema = found(text);
-    // Settings are then nobody's.
+    // Without an adapter, the settings are not checked.
     if (diagnostics.some(({ message }) => message.includes('is no preset of the adapter'))) return;
     if (bySchema.length > 0 && !diagnostics.some(isOf(WRONG))) throw new Error(`only the schema: ${bySchema}\n${text}`);
     const must = diagnostics.filter(isOf(SEEN)).filter(({ message }) => !ELSEWHERE.test(message));
@@ -46,14 +46,14 @@ function agree(found: (text: string) => string[]) {
 }
 
 test(
-  'what the loader takes the schema takes, and what it refuses for its form the schema refuses',
+  'the schema accepts what the loader accepts, and refuses what the loader refuses for its form',
   () => {
     fc.assert(agree(checkerOf(schema)), { numRuns: RUNS });
   },
   TIMEOUT_MS,
 );
 
-/** The schema with every part changed that a function changes. */
+/** Applies a change to every part of the schema. */
 function changed(part: unknown, change: (keywords: Keywords) => Keywords): unknown {
   if (Array.isArray(part)) return part.map((one) => changed(one, change));
   if (typeof part !== 'object' || part === null) return part;

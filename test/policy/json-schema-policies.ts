@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ERROR_CODES } from '../../src/core/errors.ts';
 import { SECTIONS } from '../../src/policy/schema.ts';
 
-/** Random policies that fit the schemas of the language, and one thing that is wrong with one. */
+/** Random policies that fit the schemas of the language, some with one fault. */
 
 type Json = unknown;
 type Map = Record<string, Json>;
@@ -11,7 +11,7 @@ type Map = Record<string, Json>;
 const NAMES = ['a', 'b', 'general', 'auto', 'x.y-1'];
 const name = fc.constantFrom(...NAMES);
 
-/** What must be of a kind that its own schema does not tell. */
+/** Keys whose values have a form that the schema does not express. */
 const BY_KEY: Readonly<Record<string, fc.Arbitrary<Json>>> = {
   refused: fc.constantFrom(...ERROR_CODES),
   time_zone: fc.constantFrom('UTC', 'Europe/Berlin'),
@@ -25,7 +25,7 @@ const BY_KEY: Readonly<Record<string, fc.Arbitrary<Json>>> = {
   estimator: fc.constant('learned'),
 };
 
-/** A value that fits a schema; what has no figure of its own takes one of its examples. */
+/** Values that fit a schema. Texts with a pattern take one of its examples. */
 function fitting(schema: TSchema, key = ''): fc.Arbitrary<Json> {
   const special = BY_KEY[key];
   if (special) return special;
@@ -89,7 +89,7 @@ const SHORT = fc.constantFrom<Map>(
   { learning: { signals: { retry: 'off', schema: 0.5 }, explore: 'off' } },
 );
 
-/** One file of a policy: a section or two, some in a short form. */
+/** A file with one or two sections, some in their short form. */
 const whole: fc.Arbitrary<Map> = fc
   .array(
     fc.oneof(
@@ -102,16 +102,23 @@ const whole: fc.Arbitrary<Map> = fc
   )
   .map((sections) => Object.assign({}, ...sections));
 
-/** A change of one place of a policy: what becomes of it there. */
-type Slip = 'unknown key' | 'key left out' | 'text' | 'list' | 'negative' | 'too much' | 'nothing';
-const SLIPS: readonly Slip[] = ['unknown key', 'key left out', 'text', 'list', 'negative', 'too much', 'nothing'];
+type PolicyFault = 'unknown key' | 'key left out' | 'text' | 'list' | 'negative' | 'too much' | 'nothing';
+const FAULTS: readonly PolicyFault[] = [
+  'unknown key',
+  'key left out',
+  'text',
+  'list',
+  'negative',
+  'too much',
+  'nothing',
+];
 
-/** A policy with at most one slip in it, at a place that the number picks. */
+/** Policies with at most one fault, at a random place. */
 export const policies: fc.Arbitrary<Map> = fc
-  .tuple(whole, fc.option(fc.constantFrom(...SLIPS)), fc.nat())
-  .map(([policy, slip, at]) => (slip ? slipped(structuredClone(policy), slip, at) : policy));
+  .tuple(whole, fc.option(fc.constantFrom(...FAULTS)), fc.nat())
+  .map(([policy, slip, at]) => (slip ? withFault(structuredClone(policy), slip, at) : policy));
 
-function slipped(policy: Map, slip: Slip, at: number): Map {
+function withFault(policy: Map, slip: PolicyFault, at: number): Map {
   const places = placesOf(policy);
   const place = places[at % places.length];
   if (!place) return policy;

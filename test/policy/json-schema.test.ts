@@ -17,11 +17,11 @@ const DOCS = join(import.meta.dir, '../../docs');
 const schema = policySchema(shipped);
 const found = checkerOf(schema);
 
-/** Codes of what can be seen in one file, without names and expressions. */
+/** Codes that depend on one file alone, not on names or expressions. */
 const OF_THE_SCHEMA =
   /^\S+:\d+:\d+ {2}(?:unknown-key|wrong-type|not-one-of|missing-key|out-of-range|bad-form|bad-name|conflicting-keys) /m;
 
-/** Policies that only the check finds at fault, by what it takes to see it. */
+/** Reason → faulty policies that only the loader can refuse. */
 const UNSEEN: ReadonlyMap<string, string> = new Map([
   ...['output-exceeds-context', 'price-tiers-descend', 'cached-ttft-above-ttft', 'weights-all-zero'].map(
     (name) => [name, 'two figures are compared'] as const,
@@ -50,12 +50,12 @@ const goldens = folders.map(({ name }) => {
     expected: readFileSync(join(GOLDEN, name, 'expected.txt'), 'utf8'),
   };
 });
-/** Those whose files are YAML at all. */
+/** Policies whose files are valid YAML. */
 const readable = goldens.filter(
   ({ expected }) => !/ {2}(?:yaml-|not-utf-8|file-too-large|unreadable|symlink)/.test(expected),
 );
 
-/** What is written in the docs as a policy, or a part of one; but for one that has an address to fill in. */
+/** Policies in the docs, except for one with an address to fill in. */
 const examples = readdirSync(DOCS)
   .filter((name) => name.endsWith('.md'))
   .flatMap((name) =>
@@ -64,7 +64,7 @@ const examples = readdirSync(DOCS)
     ),
   );
 
-describe('what the loader takes, the schema takes', () => {
+describe('the schema accepts what the loader accepts', () => {
   for (const { path, text } of shippedPolicy()) {
     test(path, () => {
       expect(found(text)).toEqual([]);
@@ -76,13 +76,13 @@ describe('what the loader takes, the schema takes', () => {
     expect(examples.flatMap(([name, text]) => found(text).map((one) => `${name}: ${one}`))).toEqual([]);
   });
 
-  test('every policy that is only warned of', () => {
+  test('every policy with warnings alone', () => {
     const warned = readable.filter(({ expected }) => !/^\S+:\d+:\d+ {2}(?!warning )/m.test(expected));
     expect(warned.length).toBeGreaterThan(20);
     expect(warned.flatMap(({ name, texts }) => texts.flatMap(found).map((one) => `${name}: ${one}`))).toEqual([]);
   });
 
-  test('strategies, adapters and models that it does not know, for they may be the operator’s own', () => {
+  test('unknown strategies, adapters and models, which may be the operator’s own', () => {
     expect(found('selectors: { a: { strategy: thrifty, options: { greed: 1 } } }')).toEqual([]);
     expect(found('providers: { a: { adapter: mine, settings: { x: 1 } } }')).toEqual([]);
     expect(found('learning: { mode: on, estimator: mine, options: { x: 1 } }')).toEqual([]);
@@ -97,10 +97,10 @@ describe('what the loader takes, the schema takes', () => {
   });
 });
 
-describe('what can be seen in one file, the schema sees', () => {
+describe('the schema refuses faults that one file shows', () => {
   const faulty = readable.filter(({ expected }) => OF_THE_SCHEMA.test(expected));
 
-  test('there are many', () => {
+  test('in many policies', () => {
     expect(faulty.length).toBeGreaterThan(90);
     const names = faulty.map(({ name }) => name);
     expect([...UNSEEN.keys()].filter((name) => !names.includes(name))).toEqual([]);
@@ -124,8 +124,8 @@ describe('what can be seen in one file, the schema sees', () => {
   });
 });
 
-describe('what editors are told', () => {
-  /** Every part of the schema that is one, with its path. */
+describe('the texts for editors', () => {
+  /** Every subschema with its path. */
   function partsOf(part: unknown, path = ''): { path: string; part: Record<string, unknown> }[] {
     if (Array.isArray(part)) return part.flatMap((one, at) => partsOf(one, `${path}/${at}`));
     if (typeof part !== 'object' || part === null) return [];
@@ -143,7 +143,7 @@ describe('what editors are told', () => {
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
-  test('every key with a default says it', () => {
+  test('every key with a default shows it', () => {
     const stated = keys.filter(({ part }) => part.default !== undefined);
     expect(stated.length).toBeGreaterThan(60);
     expect(stated.filter(({ part }) => !/Default: /.test(String(part.description))).map(({ path }) => path)).toEqual(
@@ -151,7 +151,7 @@ describe('what editors are told', () => {
     );
   });
 
-  test('every expression lists what it sees', () => {
+  test('every expression lists its fields', () => {
     const expressions = keys.filter(({ part }) => part.maxLength === 4000);
     expect(expressions.length).toBe(10);
     expect(
@@ -159,7 +159,7 @@ describe('what editors are told', () => {
     ).toEqual([]);
   });
 
-  test('every example of an expression is right', () => {
+  test('every example of an expression is valid', () => {
     const wrong = partsOf(SECTIONS).flatMap(({ path, part: { maxLength, examples } }) => {
       const [, section = '', key = ''] = /^\/(\w+)\/items\/properties\/(\w+)$/.exec(path) ?? [];
       if (maxLength !== 4000 || section === '' || !Array.isArray(examples)) return [];
@@ -174,13 +174,13 @@ describe('what editors are told', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('nothing of our own is in it', () => {
+  test('the schema has no keywords of our own', () => {
     const text = JSON.stringify(schema);
     for (const word of ['"expected"', 'patternProperties', '"names":', '"sees":']) expect(text).not.toContain(word);
     expect(text.length).toBeLessThan(250_000);
   });
 
-  test('what is said of a path is of one that there is', () => {
+  test('every path of the hints, rules and snippets exists', () => {
     const known = new Set<string>();
     const note = (part: unknown, path: string): void => {
       if (typeof part !== 'object' || part === null) return;
@@ -201,11 +201,11 @@ describe('what editors are told', () => {
     expect(Object.keys(HINTS).filter((path) => !known.has(path))).toEqual([]);
   });
 
-  test('languages are offered by the names that the loader has for them', () => {
+  test('languages have their canonical names', () => {
     expect(LANGUAGES.filter((name) => !isKnownLanguage(name) || canonicalLanguage(name) !== name)).toEqual([]);
   });
 
-  test('names of a policy’s own, and what its own plugins take', () => {
+  test('a policy’s own names and the options of its own plugins are included', () => {
     const thrifty = defineStrategy({
       name: 'thrifty',
       status: 'alpha',

@@ -15,6 +15,6 @@ test.each([
   expect(canonicalLanguage(name)).toBe(canonical);
 });
 
-test('a canonical name is its own', () => {
+test('a canonical name maps to itself', () => {
   for (const name of ['javascript', 'cpp', 'csharp', 'go', 'r', 'c']) expect(canonicalLanguage(name)).toBe(name);
 });

@@ -39,7 +39,7 @@ describe('a model whose speed the policy does not state', () => {
     model('own', 'home', 0, speed(5, 5000)),
   ].join('');
 
-  test('has the median of hosted models of its price class that reason as it does, and says so', () => {
+  test('has the median of hosted models of its price class and kind of reasoning, marked as estimated', () => {
     expect(latencyIn(known + model('new', 'b', 0.6, 'tags: []'), 'new')).toEqual({
       ttftMs: 400,
       warmTtftMs: 400,
@@ -52,7 +52,7 @@ describe('a model whose speed the policy does not state', () => {
     });
   });
 
-  test('that reasons has a start like those that do, and the time that its own reasoning takes', () => {
+  test('that reasons starts like other reasoning models, plus the time of its own reasoning', () => {
     // 2,600 ms less 400 tokens at 200 a second is a start of 600 ms.
     const found = latencyIn(known + model('new', 'a', 0.6, 'reasoning_tokens: 100'), 'new');
     expect(found).toMatchObject({ ttftMs: 1100, outputTokensPerSecond: 200, basis: 'estimated' });
@@ -70,7 +70,7 @@ describe('a model whose speed the policy does not state', () => {
     });
   });
 
-  test('keeps what it states of the two figures', () => {
+  test('keeps the one figure that it states', () => {
     const rated = model('new', 'b', 0.6, 'latency: { output_tokens_per_second: 77, basis: guessed }');
     expect(latencyIn(known + rated, 'new')).toMatchObject({
       ttftMs: 400,
@@ -80,7 +80,7 @@ describe('a model whose speed the policy does not state', () => {
     expect(latencyIn(known + rated, 'dear').basis).toBe('stated');
   });
 
-  test('has neutral figures where nothing is known at all, and where the policy does not ask for medians', () => {
+  test('has neutral figures without known speeds, or if the policy does not use medians', () => {
     const neutral = { ttftMs: 3000, outputTokensPerSecond: 50, basis: 'neutral' };
     const added = model('new', 'a', 1, 'reasoning_tokens: 100');
     expect(latencyIn(added, 'new')).toMatchObject(neutral);
@@ -95,14 +95,14 @@ const tasked = `${policy(model('thinks', 'a', 2, THINKER) + model('plain', 'a', 
   math: { expected_output_tokens: 100, default_input_tokens: 10, min_useful_output: 8 }
 `;
 
-function estimatesOf(from: PolicySnapshot, id: string, asked: ReturnType<typeof facts>) {
+function estimatesOf(from: PolicySnapshot, id: string, request: ReturnType<typeof facts>) {
   const readings = priorReadings(from);
   const one = from.models[from.modelIndex.get(id)!]!;
-  const writing = expectedWriting(asked, from, readings);
+  const writing = expectedWriting(request, from, readings);
   return {
-    ttft: expectedTtft(one, 0, asked, readings, writing),
-    cost: expectedCost(one, 0, asked, writing),
-    latency: expectedLatency(one, 0, asked, readings, writing),
+    ttft: expectedTtft(one, 0, request, readings, writing),
+    cost: expectedCost(one, 0, request, writing),
+    latency: expectedLatency(one, 0, request, readings, writing),
     factor: ttftFactor(one, 0, readings, writing),
   };
 }
@@ -111,36 +111,36 @@ describe('reasoning tokens by task', () => {
   const from = loaded(tasked, KEYS);
   const of = (task: string, id = 'thinks') => estimatesOf(from, id, facts({ task }));
 
-  test('make a request dearer and its first token later, task by task', () => {
+  test('change cost and time to the first token by task', () => {
     expect([of('chat').ttft, of('general').ttft, of('math').ttft]).toEqual([800, 2600, 10_600]);
     const [chat, math] = [of('chat').cost, of('math').cost];
     expect(math - chat).toBeCloseTo((1960 * 2) / 1000, 9);
     expect(of('chat', 'plain').ttft).toBe(of('math', 'plain').ttft);
   });
 
-  test('are a mean by shares where the task is uncertain', () => {
-    const asked = facts({
+  test('are averaged by the shares of an uncertain task', () => {
+    const request = facts({
       task: 'math',
       mix: [
         { task: 'math', share: 0.75 },
         { task: 'chat', share: 0.25 },
       ],
     });
-    expect(estimatesOf(from, 'thinks', asked).ttft).toBeCloseTo(0.75 * 10_600 + 0.25 * 800, 6);
+    expect(estimatesOf(from, 'thinks', request).ttft).toBeCloseTo(0.75 * 10_600 + 0.25 * 800, 6);
   });
 
-  test('that are for no task are refused by name', () => {
+  test('for an unknown task are refused by name', () => {
     const wrong = tasked.replace('chat: 40', 'chta: 40');
     const [found] = loadWith(wrong, KEYS).diagnostics;
     expect(found).toMatchObject({ code: 'unknown-reference' });
     expect(found!.message).toContain('chta');
   });
 
-  test('lengthen the time that the first token is waited for', () => {
+  test('lengthen the deadline of the first token', () => {
     expect(from.models[from.modelIndex.get('thinks')!]!.deadlines.firstTokenMs).toBe(4 * 10_600);
   });
 
-  test('never make more reasoning cheaper or sooner, and what is seen divided by the factor is what is usual', () => {
+  test('never make more reasoning cheaper or faster, and readings are normalized by the same factor', () => {
     const count = fc.integer({ min: 0, max: 50_000 });
     const figures = fc.record({
       usual: count,

@@ -33,7 +33,7 @@ describe('learning is off, with the defaults of its estimator,', () => {
     expect(learningOf(section)).toEqual(DEFAULTS);
   });
 
-  test("and the same, but for the estimator's, where none is asked", () => {
+  test('as is the default without an estimator', () => {
     expect(LEARNING_OFF).toEqual({ ...DEFAULTS, options: {} });
   });
 });
@@ -44,7 +44,7 @@ describe('the section in the snapshot', () => {
     expect(learningOf(`learning: { mode: ${mode} }`)).toEqual({ ...DEFAULTS, mode });
   });
 
-  test('has what is stated, and cannot be changed', () => {
+  test('has the stated values, and is frozen', () => {
     const learning = learningOf(`learning:
   mode: on
   options: { trust: 0.5 }
@@ -68,7 +68,7 @@ describe('the section in the snapshot', () => {
     );
   });
 
-  test('explores only where it is asked to', () => {
+  test('explores only if the policy says so', () => {
     const explored = { share: 0.08, temperature: 0.05, qualityMargin: 0.2 };
     expect(learningOf('learning: { mode: shadow, explore: {} }').explore).toEqual(explored);
     expect(learningOf('learning: { mode: on, explore: off }').explore).toBeNull();
@@ -85,7 +85,7 @@ describe('the section in the snapshot', () => {
     expect(snapshotOf(loaded).learning).toEqual({ ...DEFAULTS, mode: 'shadow', feedbackWeight: 0.5 });
   });
 
-  test('shows in the difference of two revisions by what it means, not by how it is written', () => {
+  test('is the same in the difference of two revisions, whatever its form', () => {
     const difference = (a: string, b: string) => diffPolicies(parsed(a).outline, parsed(b).outline);
     expect(difference('learning: shadow', 'learning: { mode: shadow }')).toEqual([]);
     expect(difference('learning: shadow', 'learning: { mode: on, influence_max: 1 }')).toEqual([
@@ -101,7 +101,7 @@ describe('the section in the snapshot', () => {
     ]);
   });
 
-  test('crosses from a worker before its estimator is known', () => {
+  test('crosses from a worker before its estimator is resolved', () => {
     const draft = parsed('learning: { mode: on, estimator: mine, options: { a: 1 } }');
     expect(structuredClone(draft.learning)).toEqual(draft.learning);
   });
@@ -126,18 +126,18 @@ describe('an estimator of the policy’s own', () => {
     expect(loaded(', options: { memory: 0 }').diagnostics.map(brief)).toEqual(['15:59 out-of-range']);
   });
 
-  test('is unknown where no plugin brings it', () => {
+  test('is unknown if no plugin defines it', () => {
     const found = only(loadText(`${SMALL}learning: { mode: off, estimator: mine }\n`), 'unknown-reference');
     expect(found).toMatchObject({ message: 'there is no estimator `mine`', line: 14, column: 35 });
   });
 });
 
-test('what is wrong with the options is told beside what is wrong with the rest', () => {
+test('errors in its options are reported beside the other errors', () => {
   const section = 'learning: { mode: maybe, options: { width: 1 }, feedback_weight: 2 }';
   expect(problems(`${SMALL}${section}\n`)).toEqual(['14:19 not-one-of', '14:37 unknown-key', '14:66 out-of-range']);
 });
 
-describe('records are there for as long as an answer can be scored', () => {
+describe('records are kept as long as an answer can be scored', () => {
   interface Written {
     readonly retention: number | null;
     readonly window: number | null;
@@ -148,7 +148,7 @@ describe('records are there for as long as an answer can be scored', () => {
       window === null ? '' : `, feedback_window_days: ${window}`
     } }\n`;
   const keeps = ({ retention }: Written) => (retention ?? 30) * DAY_MS;
-  /** The window of a policy, ms; null for one that is refused. */
+  /** The feedback window of a policy, ms; null if the policy is refused. */
   type Reads = (written: Written) => number | null;
   const reads: Reads = (written) => loadText(policy(written)).snapshot?.learning.feedbackWindowMs ?? null;
 

@@ -17,7 +17,7 @@ interface Written {
   readonly more?: string;
 }
 
-/** A policy with payments; each part may be written otherwise. */
+/** A policy with payments. Each part can be replaced. */
 function policy({
   head = 'enabled: true',
   asset = `{ address: "${TOKEN}", name: Test }`,
@@ -56,7 +56,7 @@ describe('payments are off', () => {
 });
 
 describe('the section in the snapshot', () => {
-  test('has the documented defaults, and asks for no variable', () => {
+  test('has the documented defaults, and reads no variable', () => {
     expect(paymentsOf(policy())).toEqual({
       networks: [
         {
@@ -88,7 +88,7 @@ describe('the section in the snapshot', () => {
     });
   });
 
-  test('has every key as it is stated', () => {
+  test('has every stated value', () => {
     const stated = policy({
       head: 'enabled: true\n    allow_mainnet: true\n    public_url: https://llm.example.com\n    settle_margin_seconds: 30\n    agent_wallet: { required: true }',
       asset: `{ address: "${TOKEN}", name: Test, version: "1", decimals: 18 }`,
@@ -125,14 +125,14 @@ describe('the section in the snapshot', () => {
     });
   });
 
-  test('keeps the order of the networks, and cannot be changed', () => {
+  test('keeps the order of the networks, and is frozen', () => {
     const second = policy().slice(policy().indexOf('      - id'), policy().indexOf('    \n')).replace('31337', '84532');
     const { networks } = paymentsOf(policy({ more: '' }).trimEnd().concat('\n', second));
     expect(networks.map(({ chainId }) => chainId)).toEqual([31_337, 84_532]);
     expect(Object.isFrozen(networks) && Object.isFrozen(networks[0].rate)).toBe(true);
   });
 
-  test('may be in a file of its own, and once alone', () => {
+  test('may be in its own file, but only once', () => {
     const [, section = ''] = policy().split(SMALL);
     const base = { path: 'p.yaml', text: SMALL };
     expect(snapshotOf(load([base, { path: 'q.yaml', text: section }])).payments).not.toBeNull();
@@ -140,7 +140,7 @@ describe('the section in the snapshot', () => {
     expect(twice.diagnostics.map((found) => `${found.file} ${brief(found)}`)).toEqual(['r.yaml 1:13 duplicate-name']);
   });
 
-  test('is checked without any of its variables, and the same with them', () => {
+  test('does not depend on its variables', () => {
     const env = { NODES: 'not an address', GAS_KEY: 'nor a key' };
     expect(problems(policy(), env)).toEqual([]);
     expect(snapshotOf(loadText(policy(), env)).payments).toEqual(paymentsOf(policy()));
@@ -168,7 +168,7 @@ describe('a changed section', () => {
     expect(difference(SMALL, policy())).toEqual([{ change: 'added', section: 'payments', name: null }]);
   });
 
-  test('crosses from the thread that reads policies as it is', () => {
+  test('crosses from the parser’s worker unchanged', () => {
     expect(structuredClone(parsed(policy())).payments).toEqual(paymentsOf(policy()));
   });
 });
@@ -184,19 +184,19 @@ describe('amounts', () => {
     expect([quoteMax, settleFee]).toEqual([100_000_000_001, 3]);
   });
 
-  test('are rounded against the payer where they are asked for, and down where they are a limit', () => {
+  test('are rounded up if they are charged, and down if they are an upper limit', () => {
     const { quoteMax, settleFee, prepaid } = amounts('0.003', '1', '0.001');
     expect(quoteMax).toBe(333_333_333);
     expect(settleFee).toBe(333_334);
     expect(prepaid).toEqual({ min: 333_333_334, max: 33_333_333_333 });
   });
 
-  test('leave a top-up of one fixed amount, whatever a Credit is worth', () => {
+  test('allow a top-up of one fixed amount, whatever a Credit is worth', () => {
     const fixed = `${policy({ more: 'prepaid: { min_usd: 1, max_usd: 1 }' })}credits: { usd_per_credit: 0.003 }\n`;
     expect(paymentsOf(fixed).prepaid).toEqual({ min: 333_333_333, max: 333_333_333 });
   });
 
-  /** A decimal above 0: its digits and how many of them stand behind the point. */
+  /** A decimal above 0: its digits and its number of decimals. */
   const decimal = (digits: number, scale: number) =>
     fc.tuple(fc.integer({ min: 1, max: digits }), fc.integer({ min: 0, max: scale }));
   const textOf = ([digits, scale]: readonly [number, number]): string => `${digits}e-${scale}`;
@@ -205,7 +205,7 @@ describe('amounts', () => {
     const law = fc.property(decimal(999, 5), decimal(99_999, 9), decimal(99_999, 9), (credit, high, low) => {
       const usd = ([digits, scale]: readonly [number, number]) => BigInt(digits) * 10n ** BigInt(20 - scale);
       fc.pre(usd(high) <= usd([10_000, 0]) && usd(credit) <= usd([1000, 0]));
-      // So many microcredits are worth so much, in units of 10^-26 USD.
+      // The worth of microcredits in units of 10^-26 USD.
       const worth = (microcredits: number) => BigInt(microcredits) * usd(credit);
       fc.pre(usd(high) * 1_000_000n > usd(low) * 1_000_000n + 2n * usd(credit));
       const { quoteMax, settleFee } = amounts(textOf(credit), textOf(high), textOf(low));
@@ -237,7 +237,7 @@ describe('the rate of an asset', () => {
     .tuple(fc.integer({ min: 1, max: 9999 }), fc.integer({ min: 2, max: 8 }), fc.integer({ min: 0, max: 18 }))
     .map(([digits, scale, decimals]) => ({
       rate: rateOf(`${digits}e-${scale}`, decimals),
-      // So many microcredits are worth so many units.
+      // The worth of microcredits in units of the asset.
       above: BigInt(digits) * 10n ** BigInt(decimals),
       below: 10n ** BigInt(scale + 6),
     }));
@@ -255,13 +255,13 @@ describe('the rate of an asset', () => {
   const units = fc.oneof(fc.bigInt(0n, 5000n), fc.bigInt(0n, 10n ** 30n));
   const law = (count: typeof atomicOf, worth: typeof worthOf) =>
     fc.property(rates, amounts, units, ({ rate }, amount, paid) => {
-      const asked = count(rate, amount);
-      expect(worth(rate, asked)).toBeGreaterThanOrEqual(amount);
-      if (asked > 0n) expect(worth(rate, asked - 1n)).toBeLessThan(amount);
+      const quoted = count(rate, amount);
+      expect(worth(rate, quoted)).toBeGreaterThanOrEqual(amount);
+      if (quoted > 0n) expect(worth(rate, quoted - 1n)).toBeLessThan(amount);
       expect(count(rate, worth(rate, paid)) <= paid).toBe(true);
     });
 
-  test('loses nothing of the payee: what is asked for is the least that is worth the amount, and no unit is credited twice', () => {
+  test('never loses money of the payee: a quote is the least worth the amount, and no unit is credited twice', () => {
     fc.assert(law(atomicOf, worthOf), { numRuns: 300 });
   });
 
@@ -279,7 +279,7 @@ describe('the rate of an asset', () => {
   });
 });
 
-describe('what is wrong with payments has its exact place', () => {
+describe('errors in payments have their exact place', () => {
   const wrong = (written: Written) => problems(policy(written));
 
   test.each<[string, Written, string[]]>([
@@ -307,7 +307,7 @@ describe('what is wrong with payments has its exact place', () => {
 
   const mainnet = (id: number, head = 'enabled: true') => problems(policy({ head }).replace('31337', `${id}`));
 
-  test('the known test networks need no leave, and all others do', () => {
+  test('only the known test networks need no `allow_mainnet`', () => {
     for (const id of [84_532, 11_155_111, 11_155_420, 421_614, 80_002, 43_113, 31_337, 1337]) {
       expect(mainnet(id)).toEqual([]);
     }
@@ -331,8 +331,9 @@ describe('a secret in the section is refused and never printed', () => {
   const key = `4c0883a69102937d${'6231471b5dbb6204'.repeat(3)}`;
   const printed = (text: string) => {
     const result = loadText(text);
-    const said = JSON.stringify(result.diagnostics) + formatDiagnostics(result.diagnostics, [{ path: 'p.yaml', text }]);
-    return { said, places: result.diagnostics.filter(({ code }) => code === 'secret').map(brief), result };
+    const output =
+      JSON.stringify(result.diagnostics) + formatDiagnostics(result.diagnostics, [{ path: 'p.yaml', text }]);
+    return { output, places: result.diagnostics.filter(({ code }) => code === 'secret').map(brief), result };
   };
 
   test.each<[string, Written, string]>([
@@ -361,22 +362,22 @@ describe('a secret in the section is refused and never printed', () => {
       '21:23',
     ],
   ])('%s', (_, written, place) => {
-    const { said, places, result } = printed(policy(written));
+    const { output, places, result } = printed(policy(written));
     expect(places).toEqual([`${place} secret`]);
     expect(result.snapshot).toBeNull();
-    expect(said.toLowerCase()).not.toContain(key);
-    expect(said).not.toContain('hunter2hunter');
-    expect(said).toContain('**');
+    expect(output.toLowerCase()).not.toContain(key);
+    expect(output).not.toContain('hunter2hunter');
+    expect(output).toContain('**');
   });
 
-  test('nor is one in a comment, where another problem shows its line', () => {
-    const { said, places } = printed(policy({ facilitator: `{ mode: self } # 0x${key}` }));
+  test('also in a comment on a line that another problem shows', () => {
+    const { output, places } = printed(policy({ facilitator: `{ mode: self } # 0x${key}` }));
     expect(places).toEqual([]);
-    expect(said).toContain('not-one-of');
-    expect(said).not.toContain(key);
+    expect(output).toContain('not-one-of');
+    expect(output).not.toContain(key);
   });
 
-  test('and so many digits elsewhere in a policy are a hash, which is allowed', () => {
+  test('but as many digits elsewhere in a policy are a hash, which is allowed', () => {
     const rule = `constraints: [{ name: known, when: 'request.metadata.sum == "${key}"', max_cost_credits: 1 }]\n`;
     expect(problems(SMALL + rule)).toEqual([]);
   });

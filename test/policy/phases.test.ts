@@ -8,7 +8,7 @@ import { loadText, SMALL, shippedPolicy } from './support.ts';
 const context = shippedContext({});
 
 describe('a policy is loaded in two phases', () => {
-  test('the first gives plain data: a clone of it compiles to the same', () => {
+  test('the first returns plain data: a clone of it compiles to the same', () => {
     const parsed = parsePolicy(shippedPolicy());
     const there = compilePolicy(structuredClone(parsed), context);
     const here = compilePolicy(parsed, context);
@@ -17,7 +17,7 @@ describe('a policy is loaded in two phases', () => {
     expect(there.snapshot?.models).toEqual([...(here.snapshot?.models ?? [])]);
   });
 
-  test('the second goes in steps, at least one for each provider, selector, rule and model', () => {
+  test('the second has at least one step for each provider, selector, rule and model', () => {
     const text = `${SMALL}constraints:\n  - { name: a, max_cost_credits: 1 }\n  - { name: b, require: model.price.output < 1.0 }\n`;
     const steps = compileSteps(parsePolicy([{ path: 'p.yaml', text }]), context);
     let count = 0;
@@ -32,13 +32,13 @@ describe('a policy is loaded in two phases', () => {
     expect(count).toBeGreaterThan(10);
   });
 
-  test('problems of both come together, sorted', () => {
+  test('problems of both are sorted together', () => {
     const text = `${SMALL}baseline: tinny\nselectors: { mine: { strategy: atuo } }\n`;
     const found = loadText(text).diagnostics.map(({ line, code }) => `${line} ${code}`);
     expect(found).toEqual(['14 unknown-reference', '15 unknown-reference']);
   });
 
-  test('lists the plugins that have to be loaded between them', () => {
+  test('the first lists the plugins to load before the second', () => {
     const parsed = parsePolicy([{ path: 'p.yaml', text: `${SMALL}plugins: [./a.ts, '@acme/b']\n` }]);
     expect(parsed.plugins.map(({ specifier }) => specifier)).toEqual(['./a.ts', '@acme/b']);
   });
@@ -48,7 +48,7 @@ describe('diagnostics', () => {
   const { diagnostics } = loadText(`${SMALL}modles: {}\n`);
   const files = [{ path: 'p.yaml', text: `${SMALL}modles: {}\n` }];
 
-  test('have colour only where it is asked for', () => {
+  test('have colours only on request', () => {
     expect(formatDiagnostics(diagnostics, files)).not.toContain('\u001b');
     const coloured = formatDiagnostics(diagnostics, files, { colour: true });
     expect(coloured).toContain('\u001b[31munknown-key\u001b[0m');
@@ -77,7 +77,7 @@ describe('diagnostics', () => {
     expect(after).toContain('\n    |            \t^^^^');
   });
 
-  test('show of a line without end what is around the place', () => {
+  test('show only the part of a long line around the place', () => {
     const text = `${SMALL}tasks: { ${'a: {}, '.repeat(300)}oops: 7 }\n`;
     const found = loadText(text).diagnostics.filter(({ message }) => message.includes('oops'));
     const printed = formatDiagnostics(found, [{ path: 'p.yaml', text }]);
@@ -86,12 +86,12 @@ describe('diagnostics', () => {
     expect(shown[carets.indexOf('^')]).toBe('7');
   });
 
-  test('count from the same place in a file that begins with a mark of its byte order', () => {
+  test('do not count a byte order mark', () => {
     expect(loadText(`\ufeff${SMALL}modles: {}\n`).diagnostics).toMatchObject([{ line: 14, column: 1 }]);
     expect(loadText(`\ufeffversion: 2\n`).diagnostics[0]).toMatchObject({ line: 1 });
   });
 
-  test('tell of cases that fail, with their place', () => {
+  test('include failed cases with their place', () => {
     const place = { file: 'p.yaml', line: 2, column: 3 };
     const [found] = caseDiagnostics([{ case: { name: 'cheap', place }, message: 'chose x', expected: 'model y' }]);
     expect(found).toEqual({

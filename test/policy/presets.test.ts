@@ -19,7 +19,7 @@ const providerOf = (text: string, env: Readonly<Record<string, string>> = KEY) =
   snapshotOf(loadText(policy(text), env)).providers.get('it');
 
 describe('a preset', () => {
-  test('knows the address, the variable of the key and the particulars of a service, and who speaks to it', () => {
+  test('supplies the address, the variable of the key, the settings and the adapter of a service', () => {
     expect(providerOf('{ preset: groq }')).toEqual({
       name: 'it',
       adapter: 'openai-compatible',
@@ -32,13 +32,13 @@ describe('a preset', () => {
     });
   });
 
-  test('that is taken for an adapter is told of', () => {
+  test('named as an adapter gets a hint', () => {
     const { diagnostics } = loadText(policy('{ adapter: groq, api_key_env: GROQ_API_KEY }'), KEY);
     expect(diagnostics.map(brief)).toEqual(['2:29 unknown-reference']);
     expect(diagnostics[0]?.hint).toBe('it is a preset: write `preset: groq`; `openai-compatible` speaks to it');
   });
 
-  test('may name its adapter', () => {
+  test('may stand beside its adapter', () => {
     expect(providerOf('{ adapter: openai-compatible, preset: groq }')).toEqual(providerOf('{ preset: groq }')!);
   });
 
@@ -67,12 +67,12 @@ describe('a preset', () => {
     expect(loadText(policy('{ preset: ollama }')).diagnostics[0]).toMatchObject({ hint: 'OLLAMA_BASE_URL is not set' });
   });
 
-  test('tells all the variables that it lacks', () => {
+  test('reports all the variables that it lacks', () => {
     const own = '{ adapter: openai-compatible, api_key_env: OWN_KEY, base_url_env: OWN_URL }';
     expect(loadText(policy(own)).diagnostics[0]).toMatchObject({ hint: 'OWN_KEY and OWN_URL are not set' });
   });
 
-  test('of what runs at home is found by a variable, and may stand in a private network', () => {
+  test('of a local server has its address in a variable, and may be in a private network', () => {
     const env = { OLLAMA_BASE_URL: 'http://ollama:11434/v1/' };
     const expected = { baseUrl: 'http://ollama:11434/v1', allowPrivateNetwork: true, apiKeyEnv: null };
     expect(providerOf('{ preset: ollama }', env)).toMatchObject(expected);
@@ -86,7 +86,7 @@ describe('a preset', () => {
     expect(providerOf('{ preset: ollama }', { OLLAMA_BASE_URL })).toMatchObject({ baseUrl });
   });
 
-  test('leaves an address that the policy states as it is', () => {
+  test('does not change an address that the policy states', () => {
     const env = { OTHER_URL: 'http://127.0.0.1:1' };
     const expected = { baseUrl: 'http://127.0.0.1:1' };
     expect(providerOf('{ preset: ollama, base_url_env: OTHER_URL }', env)).toMatchObject(expected);
@@ -105,19 +105,19 @@ describe('a model', () => {
     };
   };
 
-  test('can be asked for all that its provider’s dialect can say', () => {
+  test('has all capabilities that its provider’s dialect can express', () => {
     expect(capabilities('{ adapter: simulated }')).toEqual({ declared: ['tools'], lacks: [] });
     expect(capabilities('{ preset: groq }')).toEqual({ declared: ['tools'], lacks: ['seed'] });
   });
 
-  test('says itself what it lacks besides', () => {
+  test('can lack more of them by the policy', () => {
     expect(capabilities('{ preset: groq }', '    lacks: [stop, tools]\n')).toEqual({
       declared: [],
       lacks: ['seed', 'stop'],
     });
   });
 
-  test('whose adapter cannot tell what it lacks is told of, once for each provider', () => {
+  test('whose adapter fails is reported once for each provider', () => {
     const second =
       '  n:\n    provider: it\n    upstream: untold\n    price: { input: 1, output: 2 }\n    context_window: 8\n    max_output: 8\n    quality: { default: 0.5 }\n';
     const { diagnostics, snapshot } = loadText(policy('{ preset: groq }', `    upstream: untold\n${second}`), KEY);

@@ -5,7 +5,7 @@ import { type Diagnostic, formatDiagnostics } from '../../src/policy/diagnostics
 import { loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 
-/** Loads files with the shipped plugins and runs the policy's own cases; what is said, printed. Empty when all is right. */
+/** Loads files with the shipped plugins and runs the policy's own cases. Returns the printed diagnostics. */
 export function rehearsed(files: readonly PolicyFile[], get: (name: string) => string | undefined): string {
   const registry = createRegistry(shipped);
   const context = { env: { get }, ...registry, revisionOf: (content: string) => content };

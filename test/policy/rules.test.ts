@@ -94,7 +94,7 @@ describe('`when`', () => {
     expect(conditionOf(text)(given)).toBe(expected);
   });
 
-  test('throws where it cannot be evaluated, and the load warns of it', () => {
+  test('throws if it cannot be evaluated, and loading warns of it', () => {
     const when = 'double(request.metadata.n) > 3.0';
     expect(() => conditionOf(when)(scope())).toThrow();
     expect(conditionOf(when)(scope({ metadata: new Map([['n', '4']]) }))).toBe(true);
@@ -103,7 +103,7 @@ describe('`when`', () => {
     ]);
   });
 
-  test('sees each scope by itself, whatever was asked before', () => {
+  test('sees only the current scope', () => {
     const when = conditionOf('key.labels.team == "a"');
     const of = (team: string) => scope({}, { key: { id: 'k', labels: new Map([['team', team]]) } });
     const [a, b] = [of('a'), of('b')];
@@ -111,7 +111,7 @@ describe('`when`', () => {
   });
 });
 
-/** The endpoints that a constraint allows, as `model/index`. */
+/** The allowed endpoints of a constraint, as `model/index`. */
 const allowed = (require: string, env: Record<string, string> = { FAR: 'x' }) => {
   const snapshot = snapshotOf(loadText(CATALOG + constraint(`    require: ${JSON.stringify(require)}\n`), env));
   const bits = snapshot.constraints[0]?.allows;
@@ -148,18 +148,18 @@ describe('`require` is a bit for each endpoint', () => {
     expect(allowed(require)).toEqual(expected);
   });
 
-  test('by the slots of what can be served here', () => {
+  test('by the slots that can be served here', () => {
     expect(allowed('"eu" in endpoint.regions', {})).toEqual(['b-both/0', 'b-both/1']);
   });
 
-  test('a failing one counts as false, and is reported', () => {
+  test('which is 0 for a failing expression, with a warning', () => {
     const text = CATALOG + constraint('    require: model.tags[0] == "local"\n');
     const result = loadText(text, { FAR: 'x' });
     expect(result.diagnostics.map(brief)).toEqual(['36:14 require-fails']);
     expect(allowed('model.tags[0] == "local"')).toEqual(['b-both/0', 'b-both/1', 'b-both/2']);
   });
 
-  test('is judged over the whole catalog: what is only left out here is no error', () => {
+  test('is evaluated over the whole catalog: a model that is only left out here is no error', () => {
     const text = CATALOG + constraint('    require: model.id == "c-far"\n');
     expect(loadText(text).diagnostics).toEqual([]);
   });
@@ -187,14 +187,14 @@ test('a preference is a bit for each model, and a worth', () => {
   expect(found?.when?.(scope())).toBe(false);
 });
 
-test("an operator's own selector keeps the bits of its models; without a filter, none", () => {
+test("an operator's own selector keeps the bits of its models, or none without a filter", () => {
   const own = 'selectors:\n  auto-local: { strategy: auto, models: { require: \'"local" in model.tags\' } }\n';
   const { selectors } = snapshotOf(loadText(CATALOG + own, { FAR: 'x' }));
   expect(selectors.get('auto-local')).toMatchObject({ strategy: 'auto', allows: Uint32Array.of(0b010) });
   expect(selectors.get('auto')?.allows).toBeNull();
 });
 
-test('rules of several files come together, in the order of the files', () => {
+test('rules of several files keep the order of the files', () => {
   const rule = (name: string) => `constraints:\n  - { name: ${name}, max_cost_credits: 5 }\n`;
   const files = [
     { path: 'c.yaml', text: rule('third') },

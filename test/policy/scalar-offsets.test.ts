@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { brief, loadText, SMALL } from './support.ts';
 
-/** Where the wrong field is found, whatever way the expression is written. SMALL has 13 lines. */
+/** Expressions in every style of YAML, with the place of their wrong field. SMALL has 13 lines. */
 describe('a place inside an expression is its place in the file', () => {
   const head = 'constraints:\n  - name: rule\n    max_cost_credits: 5\n';
   const cases: readonly (readonly [string, string])[] = [

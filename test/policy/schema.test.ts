@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { TSchema } from '@sinclair/typebox';
 import { SECTIONS } from '../../src/policy/schema.ts';
 
-/** The caller's own schemas are told elsewhere. */
+/** The schemas of the API are documented elsewhere. */
 const NOT_OURS = /given\.(?:messages|constraints|route_strategy)/;
 
 interface Key {

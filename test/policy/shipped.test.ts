@@ -15,7 +15,7 @@ import { shippedPolicy, snapshotOf } from './support.ts';
 const files = shippedPolicy();
 const ids = (env: Readonly<Record<string, string>>) => snapshotOf(load(files, env)).models.map((model) => model.id);
 
-/** Services that the shipped catalog has no model of, and why. */
+/** Presets without a model in the shipped catalog → the reason. */
 const WITHOUT_MODELS: ReadonlyMap<string, string> = new Map(
   ['lm-studio', 'vllm', 'llama-cpp'].map((name) => [name, 'what runs there only its operator knows']),
 );
@@ -33,7 +33,7 @@ describe('the shipped policy', () => {
     expect(snapshot.payments).toBeNull();
   });
 
-  test('says why a server that has an address and no model changes nothing', () => {
+  test('explains why a provider with an address and no model changes nothing', () => {
     const snapshot = snapshotOf(load(files, { VLLM_BASE_URL: 'http://127.0.0.1:8000/v1' }));
     expect(snapshot.models.every(({ id }) => id.startsWith('sim-'))).toBe(true);
     expect(snapshot.leftOut).toContainEqual({
@@ -68,8 +68,8 @@ describe('the shipped policy', () => {
       budgets: [],
     };
     const byQuality = { cost_weight: 0, quality_weight: 1 };
-    const asked = routeFacts({ task_type: 'coding', route_strategy: byQuality }, caller, snapshot);
-    const [best] = decisionOf(snapshot, asked, weighted).ranked;
+    const request = routeFacts({ task_type: 'coding', route_strategy: byQuality }, caller, snapshot);
+    const [best] = decisionOf(snapshot, request, weighted).ranked;
     expect(snapshot.models[best.model]?.id).toBe('claude-opus-5-5');
   });
 
@@ -82,7 +82,7 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('treats an empty variable as one that is not set', () => {
+  test('treats an empty variable as unset', () => {
     expect(ids({ OPENAI_API_KEY: ' ' })).toEqual(ids({}));
   });
 
@@ -100,7 +100,7 @@ describe('the shipped policy', () => {
       const snapshot = snapshotOf(load(files, variables));
       const served = snapshot.models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
       expect(served.length > 0).toBe(why === undefined);
-      // What is simulated serves while nothing real can.
+      // Simulated models serve while no real one can.
       expect(snapshot.providers.has('simulated')).toBe(why !== undefined);
     });
   }
@@ -118,7 +118,7 @@ describe('the shipped policy', () => {
 
   test('simulates in one model every capability that can be made up, and bounds its images', () => {
     const snapshot = snapshotOf(load(files));
-    // Probabilities of tokens that no model has weighed would be invented.
+    // A simulated model has no token probabilities to return.
     const all = Object.values(CAPABILITIES).reduce((bits, { bit }) => bits | bit, 0) & ~CAPABILITIES.logprobs.bit;
     const large = snapshot.models[snapshot.modelIndex.get('sim-large') ?? -1];
     expect(large?.capabilities).toBe(all);
@@ -134,19 +134,19 @@ describe('the shipped policy', () => {
 
   test('has cases that hold without keys, with each provider alone, and with all', () => {
     const environments = [{}, ...SERVICES.map(({ variables }) => variables), EVERY_VARIABLE];
-    const said = environments.map((env: Readonly<Record<string, string>>) => rehearsed(files, (name) => env[name]));
-    expect(said.filter((each) => each !== '')).toEqual([]);
+    const outputs = environments.map((env: Readonly<Record<string, string>>) => rehearsed(files, (name) => env[name]));
+    expect(outputs.filter((each) => each !== '')).toEqual([]);
   });
 
   test('has cases that hold with any keys, whatever model is added, and however answers are weighed', () => {
     fc.assert(holdAfter([]), { numRuns: 12 });
-    // A case on all models is what an operator's first edit breaks.
+    // A case on all models breaks at an operator's first edit.
     const brittle = 'cases: [{ name: brittle, given: { model: auto }, expect: { model: gpt-6.1-sol } }]';
     const mutant = holdAfter([{ path: 'brittle.yaml', text: brittle }]);
     expect(fc.check(mutant, { numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('goes without its simulated and its local models, whose cases go with them', () => {
+  test('stays valid without its simulated or local models and their cases', () => {
     for (const name of ['simulated.yaml', 'models-local.yaml']) {
       const others = files.filter(({ path }) => !path.endsWith(name));
       expect(others.length).toBe(files.length - 1);
@@ -163,7 +163,7 @@ describe('the shipped policy', () => {
     expect([...ids({}), ...ids(EVERY_VARIABLE)].filter((id) => !shown.has(id))).toEqual([]);
   });
 
-  test('begins each file with what it is for, and names no file that is not there', () => {
+  test('begins each file with its purpose, and names only files that exist', () => {
     for (const { path, text } of files) {
       const lines = text.split('\n').filter((line) => !line.startsWith('# yaml-language-server:'));
       expect(lines[0], path).toMatch(/^# [A-Z].{20}/);
@@ -174,7 +174,7 @@ describe('the shipped policy', () => {
     }
   });
 
-  test('has rules in comments that are right once they are none', () => {
+  test('has commented-out rules that are valid once uncommented', () => {
     const text = files.find(({ path }) => path.endsWith('signalbox.yaml'))?.text ?? '';
     const rules = text
       .slice(text.indexOf('# constraints:'))
@@ -187,14 +187,14 @@ describe('the shipped policy', () => {
     expect([constraints, preferences, budgets, rateLimits, stated].map(({ length }) => length)).toEqual([
       1, 1, 1, 1, 1,
     ]);
-    const said = rehearsed(all, (name) => EVERY_VARIABLE[name]);
-    expect(said.split('\n').filter((line) => /^\S+:\d+:\d+ /.test(line))).toEqual([
+    const output = rehearsed(all, (name) => EVERY_VARIABLE[name]);
+    expect(output.split('\n').filter((line) => /^\S+:\d+:\d+ /.test(line))).toEqual([
       expect.stringMatching(/^rules\.yaml:\d+:\d+ {2}warning satisfied-by-none /),
     ]);
   });
 });
 
-/** Which keys somebody has, a model that they add, and what a good answer is worth to them. */
+/** An operator's keys, own model, and worth of a good answer. */
 interface Edit {
   readonly env: Readonly<Record<string, string>>;
   readonly added: { readonly price: number; readonly quality: number; readonly rate: number };

@@ -7,12 +7,12 @@ import { shippedPolicy, snapshotOf } from './support.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** The plugins that Signalbox comes with, and an environment. */
+/** The shipped plugins, and an environment. */
 export function shippedContext(env: Variables): LoadContext {
   return { env: { get: (name) => env[name] }, ...createRegistry(shipped), revisionOf: (content) => content };
 }
 
-/** Loads files with the plugins that Signalbox comes with. */
+/** Loads files with the shipped plugins. */
 export function loadShipped(files: readonly PolicyFile[], env: Variables = {}): LoadResult {
   return loadPolicy(files, shippedContext(env));
 }
@@ -26,11 +26,11 @@ export interface ShippedService {
   readonly plugin: ProviderPlugin;
   readonly name: string;
   readonly preset: ProviderPreset;
-  /** Those that it takes, with values that will do. */
+  /** Its variables, with usable values. */
   readonly variables: Variables;
 }
 
-/** Every service that a shipped adapter knows. */
+/** Every preset of the shipped adapters. */
 export const SERVICES: readonly ShippedService[] = shipped
   .filter((plugin): plugin is ProviderPlugin => plugin.kind === 'provider')
   .flatMap((plugin) =>
@@ -45,5 +45,5 @@ export const SERVICES: readonly ShippedService[] = shipped
     })),
   );
 
-/** An environment in which every provider can serve. Nothing is called. */
+/** An environment in which every provider can serve. No request is sent. */
 export const EVERY_VARIABLE: Variables = Object.assign({}, ...SERVICES.map(({ variables }) => variables));

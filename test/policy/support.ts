@@ -127,7 +127,7 @@ const estimators: EstimatorPlugin[] = [
 const byName = <Plugin extends { name: string }>(plugins: Plugin[]) =>
   new Map(plugins.map((plugin) => [plugin.name, plugin]));
 
-/** Plugins of the shipped names and an environment; the revision is the content itself. */
+/** Plugins with the names of the shipped ones, and an environment. The revision is the content itself. */
 export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
   return {
     env: { get: (name) => env[name] },
@@ -138,7 +138,7 @@ export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
   };
 }
 
-/** Loads files against such a context. */
+/** Loads files in such a context. */
 export function load(
   files: readonly PolicyFile[],
   env: Readonly<Record<string, string>> = {},
@@ -152,7 +152,7 @@ export function loadText(text: string, env: Readonly<Record<string, string>> = {
   return load([{ path: 'p.yaml', text }], env);
 }
 
-/** The snapshot of a policy that must be right. */
+/** The snapshot of a policy that must be valid. */
 export function snapshotOf(result: LoadResult): PolicySnapshot {
   if (!result.snapshot) throw new Error(result.diagnostics.map(brief).join('\n'));
   return result.snapshot;
@@ -163,12 +163,12 @@ export function brief(found: Diagnostic): string {
   return `${found.line}:${found.column} ${found.code}`;
 }
 
-/** Where and what: all problems of a text. */
+/** All problems of a text, brief. */
 export function problems(text: string, env: Readonly<Record<string, string>> = {}): string[] {
   return loadText(text, env).diagnostics.map(brief);
 }
 
-/** The one problem of a code. */
+/** The only problem with a code. */
 export function only(result: LoadResult, code: DiagnosticCode): Diagnostic {
   const found = result.diagnostics.filter((diagnostic) => diagnostic.code === code);
   const [first] = found;
@@ -184,7 +184,7 @@ export function shippedPolicy(): { path: string; text: string }[] {
     .map((name) => ({ path: `policies/${name}`, text: readFileSync(new URL(name, folder), 'utf8') }));
 }
 
-/** A policy that is right, in 13 lines; more may be appended. */
+/** A valid policy of 13 lines, to append to. */
 export const SMALL = `version: 1
 providers:
   sim: { adapter: simulated }

@@ -4,7 +4,7 @@ import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { loadText, SMALL } from './support.ts';
 
-/** Files that are small and much to read: nested, repeated, referring to themselves. */
+/** Small files that are expensive to parse: nested, repeated, self-referential. */
 const BOMBS: Readonly<Record<string, (size: number) => string>> = {
   'open lists': (size) => `tasks: ${'['.repeat(size)}`,
   'lists in lists': (size) => `tasks: ${'['.repeat(size)}${']'.repeat(size)}`,
@@ -28,7 +28,7 @@ const BOMBS: Readonly<Record<string, (size: number) => string>> = {
 };
 const SIZES = isDeep ? [100, 4_000, 20_000, 100_000] : [100, 2_000, 5_000];
 
-test('a policy file that is small and much to read is refused at a place that exists, and in time', () => {
+test('a small file that is expensive to parse is refused in time, at a valid place', () => {
   const { runs, seed, proved } = effort('policy-bombs', 15, 400);
   let characters = 0;
   fc.assert(

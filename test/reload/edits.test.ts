@@ -40,7 +40,7 @@ async function start(files: Readonly<Record<string, string>>, layOut?: (folder: 
 const ask = async ({ box }: LivePolicy) =>
   (await answerOf(await box.post('/v1/chat/completions', { model: 'auto', messages: hello }))).platform;
 
-/** Edits, and expects that within the promised time another model serves under another revision. */
+/** Edits, and expects another model under another revision within the promised time. */
 async function expectServes(policy: LivePolicy, model: string, edit: () => void): Promise<void> {
   const { revision } = await policy.status();
   edit();
@@ -55,7 +55,7 @@ describe('an edit is in force soon after its last write:', () => {
     await expectServes(policy, 'three', () => policy.write('policy.yaml', serving('three')));
   });
 
-  test('written beside and renamed, again and again: a watch on the file would fall silent', async () => {
+  test('written beside and renamed, repeatedly: a watch on the file would get no more events', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     for (const model of ['two', 'three', 'four']) {
       await expectServes(policy, model, () => policy.replace('policy.yaml', serving(model)));
@@ -138,7 +138,7 @@ describe('an edit is in force soon after its last write:', () => {
     expect((await policy.metrics()).get(applied)! - before.get(applied)!).toBe(1);
   });
 
-  test('a file written in halves is judged when it is whole', async () => {
+  test('a file written in halves is loaded when it is complete', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     const { revision } = await policy.status();
     const text = serving('two');
@@ -152,7 +152,7 @@ describe('an edit is in force soon after its last write:', () => {
     expect((await policy.metrics()).get('signalbox_policy_reloads_total{result="refused"}')).toBe(0);
   });
 
-  test('a file that stays half is reported, and mended later', async () => {
+  test('a file that stays incomplete is reported, and can be fixed later', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     policy.write('policy.yaml', serving('two').slice(0, 400));
     const { last_reload: last } = await policy.refused();
@@ -162,7 +162,7 @@ describe('an edit is in force soon after its last write:', () => {
 });
 
 describe('without waiting for the watch:', () => {
-  test('SIGHUP has the files looked at, and says so when they are the same', async () => {
+  test('SIGHUP reloads the files, and logs if they are unchanged', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     process.kill(policy.box.pid, 'SIGHUP');
     await Bun.sleep(300);
@@ -189,9 +189,9 @@ describe('without waiting for the watch:', () => {
   });
 });
 
-describe('requests under way', () => {
+describe('running requests', () => {
   test(
-    'end on the revision that they began with, JSON and stream alike',
+    'end on the revision that they began with, both JSON and streams',
     async () => {
       const policy = await start({ 'policy.yaml': serving('one') });
       const { revision } = await policy.status();

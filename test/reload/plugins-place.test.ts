@@ -60,7 +60,7 @@ function writeElsewhere(folder: string): void {
   write(`${folder}/sign.ts`, SIGN);
 }
 
-/** Each lays out what leads out of the folder `policies`; the policy names the plugin, and the warning the file. */
+/** Ways out of the folder `policies`: the plugin in the policy, and the file in the warning. */
 const WAYS_OUT: readonly (readonly [what: string, layOut: () => void, plugin: string, file: string])[] = [
   ['a path', () => writeElsewhere('elsewhere'), '../elsewhere/thrifty.ts', '../elsewhere/sign.ts'],
   [
@@ -98,7 +98,7 @@ const WAYS_OUT: readonly (readonly [what: string, layOut: () => void, plugin: st
   ],
 ];
 
-describe('code outside the policy’s folder is warned of at its place, where it is reached by', () => {
+describe('code outside the policy’s folder gets a warning at its place, if it is reached by', () => {
   for (const [what, layOut, plugin, file] of WAYS_OUT) {
     test(
       what,
@@ -116,7 +116,7 @@ describe('code outside the policy’s folder is warned of at its place, where it
   }
 
   test(
-    'a policy of 0.1: the server starts, says so, and the plugin decides; `--strict` refuses it',
+    'a policy of 0.1: the server starts with a warning, and the plugin decides; `--strict` refuses it',
     async () => {
       newHome();
       write('policies/policy.yaml', policy('../elsewhere/thrifty.ts'));
@@ -129,7 +129,7 @@ describe('code outside the policy’s folder is warned of at its place, where it
   );
 });
 
-/** Serves the folder, where the worse model must be chosen, so that it was the plugin that decided. Returns the codes of warnings. */
+/** Serves the folder and expects the worse model, which only the plugin chooses. Returns the codes of warnings. */
 async function decides(folder: string): Promise<string[]> {
   const box = await startSignalbox({ env: UPSTREAM_ENV, args: ['--policies', folder] });
   cleanUps.push(() => box.stop());
@@ -138,7 +138,7 @@ async function decides(folder: string): Promise<string[]> {
   return warnings.map(({ code }) => code);
 }
 
-describe('nothing is warned of', () => {
+describe('there is no warning', () => {
   test(
     'for the links of a ConfigMap, in a folder that is itself reached by a link',
     async () => {

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 afterAll(() => upstream.stop());
 
-/** Two models of equal price, and a selector that uses an operator's own strategy, where there is one. */
+/** Two models of equal price, and optionally a selector with an operator's own strategy. */
 const policy = (plugins: readonly string[], strategy: string | null = 'thrifty') =>
   testPolicy(
     { first: upstream.url },
@@ -29,7 +29,7 @@ const policy = (plugins: readonly string[], strategy: string | null = 'thrifty')
     }`,
   );
 
-/** Prefers quality with sign 1, and its lack with -1; the sign stands in a file of its own. */
+/** Prefers high quality with sign 1, low quality with -1. The sign is in its own file. */
 const STRATEGY = `import { defineStrategy, Type } from 'signalbox/plugin';
 import { sign } from './sign.ts';
 export const thrifty = defineStrategy({
@@ -62,7 +62,7 @@ test('a strategy of the operator’s own, by a path beside the policy, decides',
   expect(await route(live)).toMatchObject({ recommended_model: 'poor', route_reason: 'mine:contrary' });
 });
 
-test('a package that is installed beside the policy works by its name', async () => {
+test('a package that is installed beside the policy loads by its name', async () => {
   live = await startLivePolicy(
     { 'policy.yaml': policy(['"@acme/thrifty"']) },
     {
@@ -97,7 +97,7 @@ test('code that changes is part of the revision, is reported, and takes effect a
   await box.stop();
 }, 20_000);
 
-test('a plugin is added by a reload, refused while it is broken, and taken once it is mended', async () => {
+test('a plugin is added by a reload, refused while it is broken, and accepted once it is fixed', async () => {
   live = await startLivePolicy({ 'policy.yaml': policy([], null) });
   const { revision } = await live.status();
   withPlugin(live.folder);
@@ -140,13 +140,13 @@ for (const [what, code, expected] of REFUSED) {
   });
 }
 
-test('a strategy without a score is refused, and a path without its dot is told from a package', async () => {
+test('a strategy without a score is refused, and a path without its dot gets a hint', async () => {
   const folder = temporaryFolder();
   withPlugin(folder);
   write(folder, 'plugins/thrifty.ts', STRATEGY.replace('score', 'skore'));
   write(folder, 'policy.yaml', policy(['./plugins/thrifty.ts']));
   expect((await runCommand(['policy', 'check', folder])).out).toContain('`prepare` gives no `score`');
-  // Their options by plain JSON Schema were told as `Unknown type`, without a place.
+  // Options by plain JSON Schema used to be reported as `Unknown type`, without a place.
   write(folder, 'plugins/thrifty.ts', `${STRATEGY.replace(/options: .*/, "options: { type: 'object' },")}`);
   expect((await runCommand(['policy', 'check', folder])).out).toContain('must be a schema of TypeBox');
   write(folder, 'policy.yaml', policy(['plugins/thrifty.ts'], null));
@@ -156,7 +156,7 @@ test('a strategy without a score is refused, and a path without its dot is told 
   rmSync(folder, { recursive: true });
 });
 
-test('a package that is not installed is not fetched', async () => {
+test('a package that is not installed is never fetched', async () => {
   live = await startLivePolicy({ 'policy.yaml': policy([], null) });
   live.write('policy.yaml', policy(['left-pad'], null));
   expect((await live.refused()).last_reload.diagnostics[0]!.message).toContain('not installed');

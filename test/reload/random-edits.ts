@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { type Bundle, hashOf, PolicySourceError, readBundle } from '../../src/runtime/source.ts';
+import { hashOf, type PolicyBundle, PolicySourceError, readBundle } from '../../src/runtime/source.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 
 const registry = createRegistry(shipped);
 const env = { get: (name: string) => (UPSTREAM_ENV as Record<string, string>)[name] };
 
-/** A policy folder under random edits, and every revision that its states ever made. */
+/** A policy folder under random edits, with all its revisions so far. */
 export class RandomEdits {
-  /** Revision → the model that must serve under it: the one of the best quality, as all else is equal. */
+  /** Revision → the model that must serve under it: the one of the best quality. */
   readonly valid = new Map<string, string>();
   readonly kinds = new Map<string, number>();
   readonly #folder: string;
@@ -22,12 +22,12 @@ export class RandomEdits {
   constructor(folder: string, upstream: string, random: () => number) {
     this.#folder = folder;
     this.#random = random;
-    // How fast a model was seen to answer must not outweigh a quality that is hardly better.
+    // Measured latency must not outweigh small differences in quality.
     const byQuality = 'selectors: { auto: { strategy: auto, options: { latency: 0 } } }\n';
     this.#base = testPolicy({ first: upstream }, { base: { endpoints: ['first'], quality: 0.1 } }) + byQuality;
   }
 
-  /** Lays the folder out: a plain file, one to add and remove, and one that a ConfigMap's link leads to. */
+  /** Creates the folder: a plain file, one to add and remove, and one behind a ConfigMap's link. */
   async layOut(): Promise<void> {
     this.#write('base.yaml', this.#base);
     this.#write('models.yaml', this.#models());
@@ -39,7 +39,7 @@ export class RandomEdits {
     await this.state();
   }
 
-  /** One random edit, with the pauses that belong to it. Returns the revision of the folder's state; null for none. */
+  /** One random edit with its pauses. Returns the revision of the new state; null for none. */
   async edit(): Promise<string | null> {
     const kinds = Object.keys(EDITS) as (keyof typeof EDITS)[];
     const kind = kinds[Math.floor(this.#random() * kinds.length)]!;
@@ -49,7 +49,7 @@ export class RandomEdits {
     return this.state();
   }
 
-  /** The revision of the folder as it is, which from now on is a valid one; null when it may not serve. */
+  /** Records and returns the revision of the current folder; null if it cannot serve. */
   async state(): Promise<string | null> {
     try {
       return this.#revisionOf(await readBundle(this.#folder));
@@ -59,7 +59,7 @@ export class RandomEdits {
     }
   }
 
-  #revisionOf({ files }: Pick<Bundle, 'files'>): string | null {
+  #revisionOf({ files }: Pick<PolicyBundle, 'files'>): string | null {
     const { snapshot } = loadPolicy(files, { env, ...registry, revisionOf: hashOf });
     if (!snapshot) return null;
     const [best] = [...snapshot.models].sort((a, b) => b.quality[0]! - a.quality[0]!);
@@ -67,7 +67,7 @@ export class RandomEdits {
     return snapshot.revision;
   }
 
-  /** A file is empty for a moment when it is written in place; that moment may be a policy of its own. */
+  /** A file that is written in place is empty for a moment, which may be a valid policy. */
   async writeInPlace(name: string, text: string): Promise<void> {
     const before = existsSync(this.#path(name));
     if (before) {
@@ -101,7 +101,7 @@ export class RandomEdits {
     renameSync(this.#path('..data_tmp'), this.#path('..data'));
   }
 
-  /** A catalog that no other edit has made, with a best model of its own. */
+  /** A new catalog with its own best model. */
   models(): string {
     return this.#models();
   }

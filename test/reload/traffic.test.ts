@@ -9,21 +9,21 @@ import { RandomEdits } from './random-edits.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 
-/** Who asked, in which form, and what platform told. */
-interface Answered {
+/** The model and revision of an answer. */
+interface ServedModel {
   readonly revision: string;
   readonly model: string;
 }
 
-/** Keeps asking until told to stop; what failed, and under which revision which model answered. */
+/** Sends requests until stopped. Collects failures, and the model and revision of each answer. */
 function startTraffic({ box }: LivePolicy) {
-  const seen = new Map<string, Answered>();
+  const seen = new Map<string, ServedModel>();
   const failures: string[] = [];
-  let asked = 0;
+  let sent = 0;
   let stopped = false;
   const ask = async (stream: boolean) => {
     const response = await box.post('/v1/chat/completions', { model: 'auto', messages: hello, stream });
-    asked++;
+    sent++;
     if (response.status !== 200) return failures.push(`${response.status} ${await response.text()}`);
     if (!stream) {
       const { platform } = await answerOf(response);
@@ -45,7 +45,7 @@ function startTraffic({ box }: LivePolicy) {
   return {
     seen,
     failures,
-    asked: () => asked,
+    sent: () => sent,
     async stop() {
       stopped = true;
       await Promise.all(workers);
@@ -53,7 +53,7 @@ function startTraffic({ box }: LivePolicy) {
   };
 }
 
-/** Far more than what comes and goes between two collections, far less than a leaked runtime an edit would cost. */
+/** Far above the noise between two garbage collections, far below one leaked runtime for each edit. */
 const GROWTH_MIB = 96;
 
 const { runs, random, proved } = effort('reload', 40, 1_000);
@@ -80,7 +80,7 @@ test(
     try {
       for (let i = 0; i < runs; i++) {
         const revision = await edits!.edit();
-        // Some edits follow hard upon each other; the others are waited for.
+        // Some edits follow at once; the others wait.
         if (random() < 0.3) await edits!.pause(200);
         else if (revision === null) {
           await live.refused();
@@ -106,7 +106,7 @@ test(
       expect(grown).toBeLessThan(GROWTH_MIB);
       expect(traffic.seen.size).toBeGreaterThan(runs / 30);
       proved(
-        `random edits of a policy folder under JSON and SSE traffic: ${traffic.asked()} requests, none failed; ` +
+        `random edits of a policy folder under JSON and SSE traffic: ${traffic.sent()} requests, none failed; ` +
           `${traffic.seen.size} revisions answered, each valid and with its own model; ${inForce} edits seen in force, ` +
           `${refused} refused; memory ${grown < 0 ? '−' : '+'}${Math.abs(grown).toFixed(0)} MiB, open files ` +
           `${warm.files.length} → ${files.length}`,

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { diffPolicies, type KeyChange, type Outline, type PolicyChange } from '../../src/runtime/diff.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
+import { parseFiles } from '../../src/runtime/parse-files.ts';
 
 type Diff = typeof diffPolicies;
 type Thing = Readonly<Record<string, unknown>>;
 
-/** A policy, an edit of it, and what a reader should be told. */
+/** A policy, an edit of it, and the expected changes. */
 interface Edited {
   readonly before: Outline;
   readonly after: Outline;
-  readonly told: readonly PolicyChange[];
+  readonly changes: readonly PolicyChange[];
 }
 
 const leaf = fc.oneof(
@@ -27,7 +27,7 @@ interface Cut {
   readonly keys: readonly KeyChange[];
 }
 
-/** `\u0000` is in no generated value. */
+/** Generated values never contain `\u0000`. */
 const other = (value: unknown): unknown => (typeof value === 'string' ? `${value}\u0000` : [value, '\u0000']);
 
 function cut(value: unknown, path: string, dice: () => number): Cut | null {
@@ -61,29 +61,29 @@ const byKey = (a: KeyChange, b: KeyChange) => (a.key < b.key ? -1 : 1);
 
 function editThing(section: string, name: string | null, value: Thing, dice: () => number) {
   const { value: after, keys } = cutThing(value, '', dice);
-  const told: PolicyChange[] =
+  const changes: PolicyChange[] =
     keys.length === 0 ? [] : [{ change: 'changed', section, name, keys: [...keys].sort(byKey) }];
-  return { after, told };
+  return { after, changes };
 }
 
 /** Members are a map, as of `models`, or a list of things with a name, as of `constraints`. */
 function editMembers(section: string, members: Readonly<Record<string, Thing>>, isList: boolean, dice: () => number) {
-  const told: PolicyChange[] = [];
+  const changes: PolicyChange[] = [];
   const after: [string, unknown][] = [];
   for (const [name, value] of Object.entries(members)) {
     if (dice() === 0) {
-      told.push({ change: 'removed', section, name });
+      changes.push({ change: 'removed', section, name });
       continue;
     }
     const edited = editThing(section, name, value, dice);
-    told.push(...edited.told);
+    changes.push(...edited.changes);
     after.push([name, edited.after]);
   }
   if (dice() === 0) {
-    told.push({ change: 'added', section, name: 'newcomer' });
+    changes.push({ change: 'added', section, name: 'newcomer' });
     after.unshift(['newcomer', {}]);
   }
-  return { before: laidOut(Object.entries(members), isList), after: laidOut(after, isList), told };
+  return { before: laidOut(Object.entries(members), isList), after: laidOut(after, isList), changes };
 }
 
 const laidOut = (entries: readonly (readonly [string, unknown])[], isList: boolean): unknown =>
@@ -108,7 +108,7 @@ const edits: fc.Arbitrary<Edited> = fc
     return {
       before: { models: parts.models.before, gateway, constraints: parts.constraints.before },
       after: { constraints: parts.constraints.after, gateway: single.after, models: parts.models.after },
-      told: [...parts.constraints.told, ...single.told, ...parts.models.told],
+      changes: [...parts.constraints.changes, ...single.changes, ...parts.models.changes],
     };
   });
 
@@ -141,7 +141,7 @@ function reordered(value: unknown, depth = 0): unknown {
 
 const LAWS: Readonly<Record<string, (diff: Diff) => fc.IProperty<unknown>>> = {
   'lists exactly what was edited': (diff) =>
-    fc.property(edits, ({ before, after, told }) => expect(diff(before, after)).toEqual([...told].sort(order))),
+    fc.property(edits, ({ before, after, changes }) => expect(diff(before, after)).toEqual([...changes].sort(order))),
   'is empty for a policy and itself': (diff) =>
     fc.property(edits, ({ before }) => expect(diff(before, structuredClone(before))).toEqual([])),
   'the way back is its mirror': (diff) =>
@@ -165,7 +165,7 @@ const byPosition = (outline: Outline): Outline => {
     : outline;
 };
 
-/** Differences as a plausible author might get them wrong, by the law that must tell. */
+/** Plausible wrong implementations, by the law that must detect them. */
 const MUTANTS: readonly (readonly [law: keyof typeof LAWS, what: string, diff: Diff])[] = [
   [
     'lists exactly what was edited',
@@ -208,12 +208,12 @@ describe('the difference of two policies', () => {
 
   for (const [law, what, diff] of MUTANTS) {
     test(`the law “${law}” finds a difference that ${what}`, () => {
-      // Told with its seed where it survives.
+      // A surviving mutant is reported with its seed.
       expect(fc.check(LAWS[law]!(diff), { endOnFailure: true, numRuns: 1_000 })).toMatchObject({ failed: true });
     });
   }
 
-  test('comments, the order of keys and which file says it make none', () => {
+  test('does not depend on comments, the order of keys or the file', () => {
     const one = `version: 1 # the first\nmodels:\n  a: { max_output: 5, tags: [x] }\n  b: {}\n`;
     const others = [
       '# models\nmodels:\n  b: {}\n  a:\n    tags:\n      - x # old\n    max_output: 5\n',

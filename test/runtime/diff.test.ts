@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { diffPolicies, renames, summary } from '../../src/runtime/diff.ts';
+import { diffPolicies, findRenames, summary } from '../../src/runtime/diff.ts';
 
 describe('the difference of two policies', () => {
-  test('names what was added, removed and changed, with old and new values', () => {
+  test('names added, removed and changed members, with old and new values', () => {
     const before = {
       credits: { usd_per_credit: 0.001 },
       models: { a: { price: { input: 1, output: 4 }, tags: ['x'] }, b: {} },
@@ -42,7 +42,7 @@ describe('the difference of two policies', () => {
     );
   });
 
-  test('knows what only goes by another name, where no other thing has its content', () => {
+  test('finds members that were only renamed, if their content is unique', () => {
     const before = {
       models: { old: { a: 1 }, twin: { b: 2 }, kept: { c: 3 }, empty: {} },
       cases: [{ name: 'one', given: 1 }],
@@ -51,7 +51,7 @@ describe('the difference of two policies', () => {
       models: { new: { a: 1 }, 'twin-1': { b: 2 }, 'twin-2': { b: 2 }, kept: { c: 3 }, bare: {} },
       cases: [{ name: 'two', given: 1 }],
     };
-    expect(renames(before, after)).toEqual([
+    expect(findRenames(before, after)).toEqual([
       { section: 'cases', from: 'one', to: 'two' },
       { section: 'models', from: 'old', to: 'new' },
     ]);
@@ -81,7 +81,7 @@ describe('the difference of two policies', () => {
     );
   });
 
-  test('read backwards is the difference of the way back', () => {
+  test('is inverted by swapping the policies', () => {
     fc.assert(
       fc.property(outline, outline, (a, b) => {
         const there = diffPolicies(a, b).map(({ section, name, keys }) => [section, name, keys?.map(({ key }) => key)]);

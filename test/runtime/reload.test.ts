@@ -3,9 +3,9 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
+import { createPluginLoader } from '../../src/plugin-host/load.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
+import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { Reloader } from '../../src/runtime/reload.ts';
 import { inSlices, Superseded } from '../../src/runtime/slices.ts';
 import { readBundle } from '../../src/runtime/source.ts';
@@ -26,15 +26,15 @@ const write = (model: string) =>
     testPolicy({ first: 'http://127.0.0.1:9/v1' }, { [model]: { endpoints: ['first'] } }),
   );
 
-/** A reloader whose parser can be held up. */
+/** A reloader whose parser can be blocked. */
 async function start(prepare = async () => () => {}) {
   let gate = Promise.resolve();
   let parses = 0;
   let delayMs = 0;
-  const tools: Judge = {
+  const tools: PolicyTools = {
     folder,
     shipped,
-    shelf: createPluginShelf(),
+    loader: createPluginLoader(),
     env: { get: () => 'set' },
     now: Date.now,
     rehearse,
@@ -45,16 +45,16 @@ async function start(prepare = async () => () => {}) {
       return parseFiles(files, before);
     },
   };
-  const first = await judge(await readBundle(folder), tools);
+  const first = await buildCandidate(await readBundle(folder), tools);
   if (isRejected(first)) throw new Error(JSON.stringify(first));
   const attempts: ReloadAttempt[] = [];
-  const reloader = new Reloader(first, { judge: tools, prepare, onAttempt: (attempt) => void attempts.push(attempt) });
+  const reloader = new Reloader(first, { tools: tools, prepare, onAttempt: (attempt) => void attempts.push(attempt) });
   return {
     reloader,
     attempts,
     parses: () => parses,
     models: () => reloader.lease().snapshot.models.map(({ id }) => id),
-    /** Makes every parse take so long. */
+    /** Sets the duration of every parse. */
     slow(ms: number): void {
       delayMs = ms;
     },
@@ -68,7 +68,7 @@ async function start(prepare = async () => () => {}) {
 }
 
 describe('the reloader', () => {
-  test('runs one attempt at a time; a newer edit takes the place of the one under way', async () => {
+  test('runs one attempt at a time; a newer edit restarts it', async () => {
     const { reloader, attempts, parses, models, hold } = await start();
     const release = hold();
     write('two');
@@ -83,7 +83,7 @@ describe('the reloader', () => {
     expect(attempts).toHaveLength(1);
   });
 
-  test('carries an attempt through that edits without end would keep from ending', async () => {
+  test('completes an attempt despite endless edits', async () => {
     const { reloader, attempts, models, slow } = await start();
     slow(20);
     write('two');
@@ -97,7 +97,7 @@ describe('the reloader', () => {
     expect(models()).toEqual(['two']);
   });
 
-  test('keeps a lease unchanged by a swap', async () => {
+  test('does not change a leased runtime at a swap', async () => {
     const { reloader } = await start();
     const lease = reloader.lease();
     write('two');
@@ -116,7 +116,7 @@ describe('the reloader', () => {
     expect(models()).toEqual(['one']);
   });
 
-  test('judges a condition when its turn comes: the second of two conditional reloads is stale', async () => {
+  test('checks a condition when the attempt begins: the second of two conditional reloads is stale', async () => {
     const { reloader, hold, parses } = await start();
     const { revision } = reloader.status();
     const release = hold();
@@ -124,14 +124,14 @@ describe('the reloader', () => {
     const first = reloader.reload('request', revision);
     while (parses() < 2) await Bun.sleep(1);
     await Bun.sleep(1_100);
-    // From here on the first is carried through.
+    // From here on the first attempt is not restarted.
     const second = reloader.reload('request', revision);
     release();
     expect(await first).toMatchObject({ result: 'applied' });
     expect(second).rejects.toBeInstanceOf(StaleRevision);
   });
 
-  test('tells a refusal once, however often the same files are looked at', async () => {
+  test('reports a refusal once, however often the same files are read', async () => {
     const { reloader, attempts } = await start();
     writeFileSync(join(folder, 'policy.yaml'), 'version: 2\n');
     await reloader.reload('edit');
@@ -145,7 +145,7 @@ describe('the reloader', () => {
 });
 
 describe('work in slices', () => {
-  /** Steps that each take a millisecond of a clock that the test holds. */
+  /** Steps that each take 1 ms of a fake clock. */
   function* steps(count: number, tick: () => void): Generator<undefined, string> {
     for (let i = 0; i < count; i++) {
       tick();
@@ -154,7 +154,7 @@ describe('work in slices', () => {
     return 'done';
   }
 
-  test('lets others have their turn every few milliseconds', async () => {
+  test('yields every few milliseconds', async () => {
     let time = 0;
     let slice = 0;
     let longest = 0;
@@ -177,7 +177,7 @@ describe('work in slices', () => {
     expect(turns.taken).toBeGreaterThanOrEqual(20);
   });
 
-  test('is given up once it is stale', async () => {
+  test('stops once it is stale', async () => {
     let time = 0;
     const work = inSlices(
       steps(100, () => time++),

@@ -7,8 +7,8 @@ import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
 import { readRoute } from '../../src/http/read-body.ts';
 import { compileCheck } from '../../src/http/validation.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
+import { createPluginLoader } from '../../src/plugin-host/load.ts';
+import { parseFiles } from '../../src/runtime/parse-files.ts';
 
 export interface Surroundings {
   /** The folder of the policy unless the arguments name one. */
@@ -25,7 +25,7 @@ export async function policyHere(args: readonly string[], { folder, data, env, i
   const command: PolicyCommand = {
     judge: {
       shipped,
-      shelf: createPluginShelf(),
+      loader: createPluginLoader(),
       env: { get: (name) => env[name] },
       now: () => 0,
       parse: parseFiles,

@@ -2,7 +2,7 @@ import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
 import { learningMigrations } from '../../learning/tables.ts';
-import type { Judge } from '../../runtime/candidate.ts';
+import type { PolicyTools } from '../../runtime/candidate.ts';
 import { openReader, type Reader } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
@@ -17,7 +17,7 @@ export interface LearnCommand {
   /** The folder of the policy. */
   readonly folder: string;
   /** All that judging takes but the folder; `env` is the real environment. */
-  readonly judge: Omit<Judge, 'folder'>;
+  readonly judge: Omit<PolicyTools, 'folder'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** For a terminal: lines that fit. */

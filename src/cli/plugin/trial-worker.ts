@@ -1,5 +1,5 @@
 import { examine } from '../../conformance/suite.ts';
-import { createPluginShelf } from '../../plugin-host/load.ts';
+import { createPluginLoader } from '../../plugin-host/load.ts';
 import type { Plugin } from '../../plugin-host/registry.ts';
 import { codeLaw } from './code-law.ts';
 import { host } from './gateway-parts.ts';
@@ -18,12 +18,12 @@ self.onmessage = ({ data }) => {
 
 /** Why nothing could be tried; null once all is. */
 async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<string | null> {
-  const shelf = createPluginShelf();
-  const module = (await shelf.load([specifier], folder)).get(specifier);
+  const loader = createPluginLoader();
+  const module = (await loader.load([specifier], folder)).get(specifier);
   if (!module || module instanceof Error) return module?.message ?? 'it was not loaded';
   if (module.plugins.length === 0)
     return 'it exports no plugin: it needs an export made by `defineStrategy`, `defineProvider` or `defineEstimator`';
-  const imports = codeLaw(shelf.files());
+  const imports = codeLaw(loader.files());
   for (const plugin of module.plugins) {
     const { kind, name, status } = plugin;
     self.postMessage({ tells: 'plugin', plugin: { kind, name, status } });

@@ -1,8 +1,8 @@
 import { visible } from '../../core/visible.ts';
 import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
-import { isRejected, type Judge, judge, leftOutProviders } from '../../runtime/candidate.ts';
+import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import type { Bundle } from '../../runtime/source.ts';
+import type { PolicyBundle } from '../../runtime/source.ts';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { day, jsonText, plural } from '../text.ts';
@@ -22,7 +22,7 @@ export async function checkPolicy(args: readonly string[], options: PolicyComman
   const parsed = await options.judge.parse(bundle.files, null);
   // It is judged twice; its text is the same.
   const tools = { ...options.judge, parse: () => parsed, today: day(options.judge.now()) };
-  const judged = await judge(bundle, { ...tools, folder, env: generous(tools.env) });
+  const judged = await buildCandidate(bundle, { ...tools, folder, env: generous(tools.env) });
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
   const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
   const here = isRejected(judged) ? NOTHING_HERE : await judgeHere(bundle, { ...tools, folder });
@@ -46,8 +46,8 @@ interface Here {
 
 const NOTHING_HERE: Here = { missing: [], problems: [] };
 
-async function judgeHere(bundle: Bundle, tools: Judge): Promise<Here> {
-  const judged = await judge(bundle, tools);
+async function judgeHere(bundle: PolicyBundle, tools: PolicyTools): Promise<Here> {
+  const judged = await buildCandidate(bundle, tools);
   if (!isRejected(judged)) return { missing: leftOutProviders(judged.runtime.snapshot), problems: [] };
   // That nobody can serve is said of this place, not of the policy.
   const nothing = judged.problems.filter(({ code }) => code === 'nothing-to-serve');
@@ -90,7 +90,7 @@ function folded(figures: readonly Diagnostic[]): string[] {
 /** What the check came to. */
 interface Checked {
   readonly folder: string;
-  readonly bundle: Bundle;
+  readonly bundle: PolicyBundle;
   readonly snapshot: Snapshot | null;
   readonly found: readonly Diagnostic[];
   readonly missing: readonly string[];

@@ -5,9 +5,9 @@ import type { RouteRequest } from '../../core/route-query.ts';
 import type { Explanation } from '../../gateway/explain.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import type { Certificate } from '../../routing/certificate.ts';
-import { isRejected, type Judge, judge } from '../../runtime/candidate.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import { type Bundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
+import { type PolicyBundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
 
 /** The operator's wish that a command end. */
@@ -21,7 +21,7 @@ interface Ending {
 /** What commands on a policy are given. */
 export interface PolicyCommand {
   /** All that judging takes but the folder; `env` is the real environment. */
-  readonly judge: Omit<Judge, 'folder'>;
+  readonly judge: Omit<PolicyTools, 'folder'>;
   /** The folder to judge unless the arguments name one. */
   readonly folder: string;
   /** The folder that it is where nobody says another. */
@@ -54,7 +54,7 @@ export interface HttpForms {
 export const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
 /** Reads the files of a policy. Throws UsageError. */
-export async function readPolicy(folder: string): Promise<Bundle> {
+export async function readPolicy(folder: string): Promise<PolicyBundle> {
   try {
     return await readBundle(folder);
   } catch (cause) {
@@ -70,7 +70,7 @@ export const nothingServes = (folder: string, { hint, message }: Diagnostic): Us
 
 /** The policy as `serve` would have it in this environment. Throws UsageError. */
 export async function runtimeOf(folder: string, tools: PolicyCommand['judge']): Promise<Runtime> {
-  const judged = await judge(await readPolicy(folder), { ...tools, folder });
+  const judged = await buildCandidate(await readPolicy(folder), { ...tools, folder });
   if (!isRejected(judged)) return judged.runtime;
   const idle = judged.problems.find(({ code }) => code === 'nothing-to-serve');
   if (idle) throw nothingServes(folder, idle);

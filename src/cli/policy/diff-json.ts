@@ -8,7 +8,7 @@ import {
   type Totals,
 } from '../../operate/policy/compare.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
-import type { PolicyChange, Renamed } from '../../runtime/diff.ts';
+import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText } from '../text.ts';
 import type { ComparedRequests } from './diff-requests.ts';
@@ -20,7 +20,7 @@ export interface Difference {
   readonly b: Built;
   readonly changes: readonly PolicyChange[];
   /** Those of the changes that are one thing by two names: removed by the one, added by the other. */
-  readonly renamed: readonly Renamed[];
+  readonly renamed: readonly PolicyRename[];
   /** What they decide; null where one of them cannot be loaded. */
   readonly decided: {
     readonly cases: readonly ComparedCase[];

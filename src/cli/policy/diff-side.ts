@@ -1,7 +1,13 @@
 import type { Side } from '../../operate/policy/compare.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
-import { type Candidate, isRejected, prepare, type Rejected, withoutValues } from '../../runtime/candidate.ts';
-import { diffPolicies, type Outline, type PolicyChange, type Renamed, renames } from '../../runtime/diff.ts';
+import {
+  type Candidate,
+  compileCandidate,
+  isRejected,
+  type RejectedPolicy,
+  withoutValues,
+} from '../../runtime/candidate.ts';
+import { diffPolicies, findRenames, type Outline, type PolicyChange, type PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { PolicyCommand } from './command.ts';
 import { generous } from './environment.ts';
@@ -27,17 +33,17 @@ export interface Built {
  * `policy check` tells it of the one to come.
  */
 export async function buildSide(place: PolicySource, { judge }: PolicyCommand): Promise<Built> {
-  const { ledger: _, ...tools } = { ...judge, folder: place.folder, shelf: place.shelf };
+  const { ledger: _, ...tools } = { ...judge, folder: place.folder, loader: place.loader };
   const parsed = await tools.parse(place.bundle.files, null);
   const parse = () => parsed;
-  const anywhere = await prepare(place.bundle, { ...tools, parse, env: generous(tools.env) });
+  const anywhere = await compileCandidate(place.bundle, { ...tools, parse, env: generous(tools.env) });
   // Written by JSON.stringify of an object.
   const outline: Outline = JSON.parse(parsed.outline);
   if (isRejected(anywhere)) {
     const { message } = anywhere;
     return { place, outline, code: new Map(), side: null, problems: errorsOf(anywhere), message };
   }
-  const here = await prepare(place.bundle, { ...tools, parse });
+  const here = await compileCandidate(place.bundle, { ...tools, parse });
   const side: Side = {
     cases: anywhere.runtime.snapshot.cases,
     anywhere: anywhere.runtime,
@@ -46,9 +52,10 @@ export async function buildSide(place: PolicySource, { judge }: PolicyCommand): 
   return { place, outline, code: new Map(anywhere.surroundings.plugins), side, problems: [], message: null };
 }
 
-const errorsOf = ({ problems }: Rejected): Diagnostic[] => problems.filter(({ severity }) => severity === 'error');
+const errorsOf = ({ problems }: RejectedPolicy): Diagnostic[] =>
+  problems.filter(({ severity }) => severity === 'error');
 
-const runtimeOf = (judged: Candidate | Rejected) => (isRejected(judged) ? null : judged.runtime);
+const runtimeOf = (judged: Candidate | RejectedPolicy) => (isRejected(judged) ? null : judged.runtime);
 
 /** What is declared otherwise, with no secret in it. Both must have been built: only then it is known what is secret. */
 export function changesOf(a: Built, b: Built): PolicyChange[] {
@@ -56,8 +63,8 @@ export function changesOf(a: Built, b: Built): PolicyChange[] {
 }
 
 /** What only goes by another name, with no secret in it. */
-export const renamesOf = (a: Built, b: Built): Renamed[] =>
-  renames(a.outline, b.outline).map(({ section, from, to }) => ({ section, from: scrub(from), to: scrub(to) }));
+export const renamesOf = (a: Built, b: Built): PolicyRename[] =>
+  findRenames(a.outline, b.outline).map(({ section, from, to }) => ({ section, from: scrub(from), to: scrub(to) }));
 
 /** Plugins that go by the same name and are not the same. */
 function codeChanges(a: Built, b: Built): PolicyChange[] {

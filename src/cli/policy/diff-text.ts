@@ -7,7 +7,7 @@ import {
   type Totals,
 } from '../../operate/policy/compare.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
-import type { PolicyChange, Renamed } from '../../runtime/diff.ts';
+import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { plural } from '../text.ts';
@@ -71,7 +71,7 @@ function signed(line: string, { good, error, warning }: Paint): string {
 
 const SIGNS = { added: '+', removed: '-', changed: '~' } as const;
 
-function changesText(changes: readonly PolicyChange[], renamed: readonly Renamed[], paint: Paint): string {
+function changesText(changes: readonly PolicyChange[], renamed: readonly PolicyRename[], paint: Paint): string {
   if (changes.length === 0) return '  nothing\n';
   const sections = Map.groupBy(changes, ({ section }) => section);
   const lines = [...sections].flatMap(([section, found]) =>

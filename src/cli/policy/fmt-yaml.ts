@@ -1,5 +1,5 @@
 import { isObject } from '../../core/object.ts';
-import { Lines } from '../../policy/lines.ts';
+import { LineIndex } from '../../policy/line-index.ts';
 import { lostIn } from './fmt-kept.ts';
 
 /** Columns that a line is broken at where it can be. Editors are told by `yaml.format.printWidth`. */
@@ -44,7 +44,7 @@ export async function formatYaml(text: string, layout: Layout = prettier): Promi
   if (formatted === text) return { text };
   const lost = lostIn(formatted, text);
   if (lost === null) return { text: formatted };
-  const { line, column } = new Lines(text).placeOf(lost.at);
+  const { line, column } = new LineIndex(text).placeOf(lost.at);
   return { kind: 'damaged', message: `formatting would change ${lost.what}`, line, column };
 }
 

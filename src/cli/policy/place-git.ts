@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, posix, relative, resolve } from 'node:path';
-import type { PluginShelf } from '../../plugin-host/load.ts';
+import type { PluginLoader } from '../../plugin-host/load.ts';
 import type { Environment } from '../../policy/load.ts';
 import { FILE_BYTES_MAX, isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
@@ -12,7 +12,7 @@ export interface GitTools {
   /** The policy's folder: a ref alone means it as it was then. */
   readonly folder: string;
   readonly env: Environment;
-  readonly shelf: PluginShelf;
+  readonly loader: PluginLoader;
   readonly scratch: Scratch;
 }
 
@@ -80,7 +80,7 @@ function within(path: string): string | null {
   return plain === '.' ? '' : plain;
 }
 
-async function laidOut(label: string, found: Committed, { shelf, scratch }: GitTools): Promise<PolicySource> {
+async function laidOut(label: string, found: Committed, { loader, scratch }: GitTools): Promise<PolicySource> {
   const { repository, ref, root, path } = found;
   const base = scratch.make();
   const folder = join(base, path);
@@ -97,8 +97,8 @@ async function laidOut(label: string, found: Committed, { shelf, scratch }: GitT
   try {
     const bundle = await readBundle(folder);
     const files = bundle.files.map((file) => ({ ...file, path: shown(resolve(file.path)) }));
-    const load = loading(found, base, shelf, shown);
-    return { label, kind: 'git', bundle: { ...bundle, files }, folder, shelf: { ...shelf, load } };
+    const load = loading(found, base, loader, shown);
+    return { label, kind: 'git', bundle: { ...bundle, files }, folder, loader: { ...loader, load } };
   } catch (cause) {
     if (cause instanceof PolicySourceError) {
       throw new UsageError(shown(cause.message).replace('; name another with --policies', ''));
@@ -139,14 +139,14 @@ interface Written {
 }
 
 /** Loads plugins of the commit itself where they are named by relative paths, and packages as they are installed now. */
-function loading(found: Committed, base: string, shelf: PluginShelf, shown: (text: string) => string) {
+function loading(found: Committed, base: string, loader: PluginLoader, shown: (text: string) => string) {
   let fetched: Promise<Error | null> | null = null;
-  const load: PluginShelf['load'] = async (specifiers, folder) => {
+  const load: PluginLoader['load'] = async (specifiers, folder) => {
     const own = specifiers.filter((one) => isRelative(one));
     fetched ??= layOutCode(own, found, base);
     const outside = await fetched;
     const safe = outside ? specifiers.filter((one) => !isRelative(one)) : specifiers;
-    const loaded = await shelf.load(safe, folder);
+    const loaded = await loader.load(safe, folder);
     return new Map(
       specifiers.map((name) => {
         const one = loaded.get(name) ?? outside ?? new Error('it was not loaded');

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LoadedModule, PluginShelf } from '../../plugin-host/load.ts';
+import type { PluginLoader, PluginModule } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
 import { findRevisions, hasRecords, openRecordReader } from '../../records/reader.ts';
 import type { Revision } from '../../records/record.ts';
@@ -21,7 +21,7 @@ export async function findPlace(said: string, command: PolicyCommand, scratch: S
   const kept = await revisionPlace(said, command);
   if (typeof kept !== 'string') return kept;
   const { folder, judge } = command;
-  const past = await gitPlace(said, { folder, env: judge.env, shelf: judge.shelf, scratch });
+  const past = await gitPlace(said, { folder, env: judge.env, loader: judge.loader, scratch });
   if (typeof past !== 'string') return past;
   // Told better by whoever reads folders.
   if (existsSync(said)) return folderPlace(said, command);
@@ -29,7 +29,7 @@ export async function findPlace(said: string, command: PolicyCommand, scratch: S
 }
 
 export async function folderPlace(folder: string, { judge }: PolicyCommand): Promise<PolicySource> {
-  return { label: folder, kind: 'folder', bundle: await readPolicy(folder), folder, shelf: judge.shelf };
+  return { label: folder, kind: 'folder', bundle: await readPolicy(folder), folder, loader: judge.loader };
 }
 
 /** A policy that was in force; a text says why there is none. */
@@ -42,8 +42,8 @@ async function revisionPlace(said: string, { database, folder, judge }: PolicyCo
   // Written by the server alone.
   const files: readonly PolicyFile[] = JSON.parse(revision.source);
   const named = files.map((file) => ({ ...file, path: `${label}:${file.path}` }));
-  const shelf = { ...judge.shelf, load: recalling(revision, judge.shelf) };
-  return { label, kind: 'revision', bundle: { files: named, hash: label }, folder, shelf };
+  const loader = { ...judge.loader, load: recalling(revision, judge.loader) };
+  return { label, kind: 'revision', bundle: { files: named, hash: label }, folder, loader };
 }
 
 async function kept(beginning: string, database: string): Promise<Revision | null> {
@@ -62,12 +62,12 @@ async function kept(beginning: string, database: string): Promise<Revision | nul
 }
 
 /** Of a policy's code only a hash is kept: what is there now counts while it is the same. */
-function recalling({ surroundings }: Revision, shelf: PluginShelf): PluginShelf['load'] {
-  if (surroundings === null) return shelf.load;
+function recalling({ surroundings }: Revision, loader: PluginLoader): PluginLoader['load'] {
+  if (surroundings === null) return loader.load;
   const hashes = new Map(surroundings.plugins);
-  const recall = async (specifier: string, folder: string): Promise<LoadedModule | Error> => {
+  const recall = async (specifier: string, folder: string): Promise<PluginModule | Error> => {
     const hash = hashes.get(specifier);
-    const plugins = hash === undefined ? null : await shelf.recall(specifier, folder, hash);
+    const plugins = hash === undefined ? null : await loader.recall(specifier, folder, hash);
     if (hash === undefined || plugins === null) return new Error('its code is gone, or not what it was then');
     return { specifier, plugins, hash, outside: null };
   };

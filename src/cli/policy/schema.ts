@@ -30,7 +30,7 @@ async function schemaFor(folder: string, { judge }: PolicyCommand) {
   const { policy } = await judge.parse(files, null);
   const specifiers = policy.plugins.map(({ specifier }) => specifier);
   const own: Plugin[] = [];
-  for (const [specifier, found] of await judge.shelf.load(specifiers, resolve(folder))) {
+  for (const [specifier, found] of await judge.loader.load(specifiers, resolve(folder))) {
     if (found instanceof Error)
       throw new UsageError(`${folder}: plugin \`${specifier}\` cannot be used: ${found.message}`);
     own.push(...found.plugins);

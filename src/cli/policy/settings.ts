@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../policy/diagnostics.ts';
-import { isRejected, type Judge, leftOutProviders, prepare } from '../../runtime/candidate.ts';
+import { compileCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import type { Bundle } from '../../runtime/source.ts';
+import type { PolicyBundle } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
 import { nothingServes, type PolicyCommand, readPolicy } from './command.ts';
 import { generous } from './environment.ts';
@@ -38,7 +38,7 @@ export interface Setting {
 
 /** A policy in the settings that it is judged in. */
 export interface Settings {
-  readonly bundle: Bundle;
+  readonly bundle: PolicyBundle;
   /** Empty where the policy is wrong. */
   readonly settings: readonly Setting[];
   /** What is wrong with it; its cases have not run. */
@@ -82,8 +82,8 @@ function joined(anywhere: Runtime | null, here: Runtime | null): Setting[] {
   ];
 }
 
-async function preparedBy(bundle: Bundle, tools: Judge) {
-  const prepared = await prepare(bundle, tools);
+async function preparedBy(bundle: PolicyBundle, tools: PolicyTools) {
+  const prepared = await compileCandidate(bundle, tools);
   if (!isRejected(prepared)) {
     const { runtime } = prepared;
     return { runtime, problems: [], missing: leftOutProviders(runtime.snapshot) };

@@ -1,7 +1,7 @@
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { type CaseRun, runCase } from '../../operate/policy/cases.ts';
 import { Coverage, type CoverageReport } from '../../operate/policy/coverage.ts';
-import { type Places, placesOf } from '../../policy/places.ts';
+import { type CatalogPlaces, catalogPlacesOf } from '../../policy/catalog-places.ts';
 import { casesNamed } from './case-names.ts';
 import type { Setting, SettingName, Settings } from './settings.ts';
 
@@ -39,7 +39,7 @@ function resultOf(at: number, settings: readonly Setting[]): CaseResult {
 
 /** What the cases that hold touch of what the policy states. */
 export function coverageOf({ bundle, settings }: Settings, results: readonly CaseResult[]): CoverageReport {
-  const places: Places = placesOf(bundle.files);
+  const places: CatalogPlaces = catalogPlacesOf(bundle.files);
   const coverage = new Coverage(places);
   for (const { runtime } of settings) coverage.declare(runtime.snapshot);
   for (const { status, runs } of results) {

@@ -1,5 +1,5 @@
 import { visibleLines } from '../../core/visible.ts';
-import { createPluginShelf } from '../../plugin-host/load.ts';
+import { createPluginLoader } from '../../plugin-host/load.ts';
 import { signatureOf } from '../../runtime/source.ts';
 import { watchPolicies } from '../../runtime/watch.ts';
 import { scrub } from '../../telemetry/secrets.ts';
@@ -34,8 +34,8 @@ export async function testOnEdits(
     isStirred = true;
     wake();
   };
-  const watch = watchPolicies({ folder, more: () => code.files, onStir: () => {}, onEdit: stir });
-  const runOnce = () => code.run((shelf) => run({ ...judge, shelf }));
+  const watch = watchPolicies({ folder, more: () => code.files, onFirstEvent: () => {}, onEdit: stir });
+  const runOnce = () => code.run((loader) => run({ ...judge, loader }));
   let last: Outcome | null = null;
   let end: ReturnType<typeof ended> | null = null;
   try {
@@ -75,15 +75,15 @@ class PluginCode {
     return (await signatureOf(this.#folder, this.files)) !== this.#seen;
   }
 
-  async run<Result>(run: (shelf: ReturnType<typeof createPluginShelf>) => Promise<Result>): Promise<Result> {
+  async run<Result>(run: (loader: ReturnType<typeof createPluginLoader>) => Promise<Result>): Promise<Result> {
     const [policy, all] = await this.#signatures();
     // Code that was imported once stays, and what a plugin imports with it: an edit of it must count.
     for (const file of this.files) delete require.cache[file];
-    const shelf = createPluginShelf();
+    const loader = createPluginLoader();
     try {
-      return await run(shelf);
+      return await run(loader);
     } finally {
-      const found = shelf.files();
+      const found = loader.files();
       const isSame = found.length === 0 || found.join('\n') === this.files.join('\n');
       if (!isSame) this.files = found;
       const [policyNow, allNow] = await this.#signatures();

@@ -3,7 +3,7 @@ import type { Facts } from '../../core/facts.ts';
 import { type Constraint, hasBit, type Preference } from '../../core/rules.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../../core/snapshot.ts';
 import type { SourcePlace } from '../../core/source-place.ts';
-import type { Places } from '../../policy/places.ts';
+import type { CatalogPlaces } from '../../policy/catalog-places.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { Evaluation } from '../../routing/evaluate.ts';
 import { costOn, type DecisionInputs, latencyOn } from '../../routing/rejections.ts';
@@ -36,7 +36,7 @@ interface Item {
 
 /** The parts of a policy that its cases cover, over all settings. The order of calls, and repeats, do not matter. */
 export class Coverage {
-  readonly #places: Places;
+  readonly #places: CatalogPlaces;
   readonly #items: Record<CoverageClass, Map<string, Item>> = {
     constraints: new Map(),
     preferences: new Map(),
@@ -46,7 +46,7 @@ export class Coverage {
   };
   readonly #evaluations = new Map<PolicySnapshot, Evaluation>();
 
-  constructor(places: Places) {
+  constructor(places: CatalogPlaces) {
     this.#places = places;
   }
 

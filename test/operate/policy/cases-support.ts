@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { shipped } from '../../../plugins/index.ts';
 import type { PolicyCase } from '../../../src/core/policy-case.ts';
 import { rehearse } from '../../../src/operate/policy/rehearse.ts';
-import { createPluginShelf } from '../../../src/plugin-host/load.ts';
-import { isRejected, type Judge, prepare } from '../../../src/runtime/candidate.ts';
-import { parseFiles } from '../../../src/runtime/language.ts';
+import { createPluginLoader } from '../../../src/plugin-host/load.ts';
+import { compileCandidate, isRejected, type PolicyTools } from '../../../src/runtime/candidate.ts';
+import { parseFiles } from '../../../src/runtime/parse-files.ts';
 import type { Runtime } from '../../../src/runtime/runtime.ts';
 import { testPolicy } from '../../support/policies.ts';
 
 const KEY = 'TEST_UPSTREAM_KEY';
 
-export const tools: Judge = {
+export const tools: PolicyTools = {
   folder: '.',
   shipped,
-  shelf: createPluginShelf(),
+  loader: createPluginLoader(),
   env: { get: (name) => (name === KEY ? 'x' : undefined) },
   now: () => 0,
   parse: parseFiles,
@@ -46,7 +46,7 @@ ${cases}`,
   );
 
 export async function runtimeFor(text: string): Promise<Runtime> {
-  const prepared = await prepare(bundleOf(text), tools);
+  const prepared = await compileCandidate(bundleOf(text), tools);
   if (isRejected(prepared)) throw new Error(prepared.message ?? JSON.stringify(prepared.problems, null, 1));
   return prepared.runtime;
 }

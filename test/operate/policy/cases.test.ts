@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { runCase } from '../../../src/operate/policy/cases.ts';
-import { isRejected, judge } from '../../../src/runtime/candidate.ts';
+import { buildCandidate, isRejected } from '../../../src/runtime/candidate.ts';
 import type { Runtime } from '../../../src/runtime/runtime.ts';
 import { bundleOf, policyText, runtimeFor, tools } from './cases-support.ts';
 
@@ -80,7 +80,7 @@ test('a case that is refused where a choice is expected is one diagnostic, with 
     'provider',
     'quality_above',
   ]);
-  const judged = await judge(bundleOf(text), tools);
+  const judged = await buildCandidate(bundleOf(text), tools);
   expect(isRejected(judged) && judged.problems.map(({ code, message }) => [code, message])).toEqual([
     ['case-failed', 'case `it` failed: refused with `no_eligible_model`'],
   ]);

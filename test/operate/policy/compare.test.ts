@@ -12,15 +12,15 @@ import {
   withOutcomes,
 } from '../../../src/operate/policy/compare.ts';
 import { rehearse } from '../../../src/operate/policy/rehearse.ts';
-import { createPluginShelf } from '../../../src/plugin-host/load.ts';
-import { isRejected, type Judge, prepare } from '../../../src/runtime/candidate.ts';
-import { parseFiles } from '../../../src/runtime/language.ts';
+import { createPluginLoader } from '../../../src/plugin-host/load.ts';
+import { compileCandidate, isRejected, type PolicyTools } from '../../../src/runtime/candidate.ts';
+import { parseFiles } from '../../../src/runtime/parse-files.ts';
 import { testPolicy } from '../../support/policies.ts';
 
-const tools: Judge = {
+const tools: PolicyTools = {
   folder: '.',
   shipped,
-  shelf: createPluginShelf(),
+  loader: createPluginLoader(),
   env: { get: (name) => (name === 'TEST_UPSTREAM_KEY' ? 'x' : undefined) },
   now: () => 0,
   parse: parseFiles,
@@ -63,7 +63,7 @@ function textOf({ quality, price, home, expected, lacks }: Written, order: (ids:
 }
 
 async function sideOf(text: string): Promise<Side> {
-  const prepared = await prepare({ files: [{ path: 'policy.yaml', text }], hash: 'h' }, tools);
+  const prepared = await compileCandidate({ files: [{ path: 'policy.yaml', text }], hash: 'h' }, tools);
   if (isRejected(prepared)) throw new Error(JSON.stringify(prepared));
   const { runtime } = prepared;
   return { cases: runtime.snapshot.cases, anywhere: runtime, here: runtime };

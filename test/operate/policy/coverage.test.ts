@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import type { PolicyCase } from '../../../src/core/policy-case.ts';
 import { runCase } from '../../../src/operate/policy/cases.ts';
 import { Coverage, type CoverageReport } from '../../../src/operate/policy/coverage.ts';
-import { placesOf } from '../../../src/policy/places.ts';
+import { catalogPlacesOf } from '../../../src/policy/catalog-places.ts';
 import type { Runtime } from '../../../src/runtime/runtime.ts';
 import { anyGiven, bundleOf, caseOf, policyText, runtimeFor } from './cases-support.ts';
 
 const text = policyText();
-const places = placesOf(bundleOf(text).files);
+const places = catalogPlacesOf(bundleOf(text).files);
 let runtime: Runtime;
 
 beforeAll(async () => {

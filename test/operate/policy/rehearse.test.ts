@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { shipped } from '../../../plugins/index.ts';
 import { rehearse } from '../../../src/operate/policy/rehearse.ts';
-import { createPluginShelf } from '../../../src/plugin-host/load.ts';
-import { isRejected, type Judge, judge } from '../../../src/runtime/candidate.ts';
-import { parseFiles } from '../../../src/runtime/language.ts';
+import { createPluginLoader } from '../../../src/plugin-host/load.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../../../src/runtime/candidate.ts';
+import { parseFiles } from '../../../src/runtime/parse-files.ts';
 import { testPolicy } from '../../support/policies.ts';
 
-const tools: Judge = {
+const tools: PolicyTools = {
   folder: '.',
   shipped,
-  shelf: createPluginShelf(),
+  loader: createPluginLoader(),
   env: { get: (name) => (name === 'TEST_UPSTREAM_KEY' ? 'x' : undefined) },
   now: () => 0,
   parse: parseFiles,
@@ -32,7 +32,7 @@ ${cases}`,
 
 /** What a case is told; empty when it holds. */
 async function outcomeOf(text: string): Promise<string[]> {
-  const judged = await judge({ files: [{ path: 'policy.yaml', text }], hash: 'h' }, tools);
+  const judged = await buildCandidate({ files: [{ path: 'policy.yaml', text }], hash: 'h' }, tools);
   if (!isRejected(judged)) return [];
   expect(judged.message).toBeNull();
   return judged.problems

@@ -3,10 +3,10 @@ import { Value } from '@sinclair/typebox/value';
 import { type Tree, toData } from './tree.ts';
 
 /**
- * Of a thing that does not fit its schema, the keys that do, defaults filled in and unknown keys
- * dropped: so that one that is wrong hides nothing that is wrong with the others.
+ * The valid keys of a value that does not fit its schema, with defaults and without unknown keys. One
+ * wrong key then hides no problems of the others.
  */
-export function readable<Schema extends TObject>(schema: Schema, tree: Tree): Partial<Static<Schema>> {
+export function validPartsOf<Schema extends TObject>(schema: Schema, tree: Tree): Partial<Static<Schema>> {
   const data: unknown = Value.Clean(schema, Value.Default(schema, toData(tree)));
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return {};
   const fitting = Object.entries(data).filter(([key, value]) => {

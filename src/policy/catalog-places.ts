@@ -4,17 +4,17 @@ import { type PolicyFile, parseFile } from './parse.ts';
 import { Report } from './report.ts';
 import { valueAt } from './tree.ts';
 
-/** Where a policy states what a snapshot has no places of. */
-export interface Places {
+/** The places of models and selectors, which a snapshot does not have. */
+export interface CatalogPlaces {
   /** By ID. */
-  readonly models: ReadonlyMap<string, StatedModel>;
-  /** By name; of those alone that the policy states. */
+  readonly models: ReadonlyMap<string, ModelPlaces>;
+  /** By name; without the built-in selectors that the policy does not state. */
   readonly selectors: ReadonlyMap<string, SourcePlace>;
 }
 
-export interface StatedModel {
+export interface ModelPlaces {
   readonly place: SourcePlace;
-  /** One for each of the list; empty where the policy has the short form. */
+  /** By index; empty if the model has the short form. */
   readonly endpoints: readonly EndpointPlace[];
 }
 
@@ -24,10 +24,10 @@ export interface EndpointPlace {
   readonly place: SourcePlace;
 }
 
-/** Reads places out of the files of a policy that is right. Pure. */
-export function placesOf(files: readonly PolicyFile[]): Places {
+/** Reads the places from the files of a valid policy. Pure. */
+export function catalogPlacesOf(files: readonly PolicyFile[]): CatalogPlaces {
   const report = new Report();
-  // Most of a large policy may be cases.
+  // Files with only cases, which may be most of a policy, need no parsing.
   const relevant = files.filter(({ text = '' }) => text.includes('models') || text.includes('selectors'));
   const trees = relevant.map((file) => parseFile(file, report)).filter((tree) => tree !== null);
   const sections = mergeFiles(trees, report);
@@ -35,11 +35,11 @@ export function placesOf(files: readonly PolicyFile[]): Places {
     const tree = sections.get(section)?.value;
     return tree?.kind === 'map' ? tree.entries : [];
   };
-  const models = entriesOf('models').map(({ key, place, value }): [string, StatedModel] => {
+  const models = entriesOf('models').map(({ key, place, value }): [string, ModelPlaces] => {
     const list = valueAt(value, 'endpoints');
     const endpoints = (list?.kind === 'list' ? list.items : []).map((tree) => ({
       provider: textAt(tree, 'provider', ''),
-      // What is left out is the ID.
+      // The default is the ID.
       upstream: textAt(tree, 'upstream', key),
       place: tree.place,
     }));

@@ -1,5 +1,5 @@
-/** Finds the line and column of offsets in a text; both count from 1, columns in UTF-16 units. */
-export class Lines {
+/** Maps offsets in a text to line and column. Both count from 1, columns in UTF-16 units. */
+export class LineIndex {
   readonly #starts: number[] = [0];
 
   constructor(text: string) {

@@ -1,28 +1,28 @@
 import { traitsOf } from '../contract/traits.ts';
 import { lackingBits } from '../core/capability.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
-import type { ProviderState } from './providers.ts';
+import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 
-/** The catalog with what each model can do at each of its providers: what an adapter cannot say is not asked of it. */
-export function* capableDrafts(
+/** Removes from each endpoint the capabilities that its adapter cannot express. */
+export function* narrowCapabilities(
   drafts: readonly ModelDraft[],
-  states: ReadonlyMap<string, ProviderState>,
+  states: ReadonlyMap<string, ProviderSetup>,
   report: Report,
 ): Generator<undefined, readonly ModelDraft[]> {
-  const capable: ModelDraft[] = [];
-  /** Providers that failed: each is told of once. */
+  const narrowed: ModelDraft[] = [];
+  /** Providers whose adapter failed; each is reported once. */
   const failed = new Set<string>();
   for (const draft of drafts) {
-    capable.push(capableDraft(draft, states, failed, report));
+    narrowed.push(narrowDraft(draft, states, failed, report));
     yield;
   }
-  return capable;
+  return narrowed;
 }
 
-function capableDraft(
+function narrowDraft(
   draft: ModelDraft,
-  states: ReadonlyMap<string, ProviderState>,
+  states: ReadonlyMap<string, ProviderSetup>,
   failed: Set<string>,
   report: Report,
 ): ModelDraft {

@@ -1,21 +1,21 @@
 import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ModelText } from './schema-model.ts';
-import type { Named } from './scope.ts';
+import type { NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
 
-/** The name of a language that nobody knows, and that is like a known one. */
-export interface OddLanguage {
+/** An unknown language name that is similar to a known one. */
+export interface MisspeltLanguage {
   /** Such as `models.gpt-5.languages`. */
   readonly path: string;
-  readonly place: Place;
+  readonly place: SourceSpan;
   readonly name: string;
   readonly meant: string;
 }
 
-/** The languages of a model that are likely misspelt. A name of one's own, like no other, is none of them. */
-export function oddLanguagesOf({ path, tree }: Named<ModelText>, data: ModelText): OddLanguage[] {
+/** The languages of a model that are probably misspelt. An unknown name that is like no known one is fine. */
+export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: ModelText): MisspeltLanguage[] {
   return (['languages', 'lacks_languages'] as const).flatMap((key) =>
     data[key].flatMap((name, at) => {
       const meant = isKnownLanguage(name) ? null : nearestLanguage(name);
@@ -25,8 +25,8 @@ export function oddLanguagesOf({ path, tree }: Named<ModelText>, data: ModelText
   );
 }
 
-/** Warns of a language that may be misspelt: it is allowed, as a name of one's own. */
-export function reviewLanguage({ path, place, name, meant }: OddLanguage, report: Report): void {
+/** Warns of a language that may be misspelt. It is allowed, because it may be the operator's own name. */
+export function reviewLanguage({ path, place, name, meant }: MisspeltLanguage, report: Report): void {
   report.add('unknown-language', place, `\`${path}\` has \`${name}\`, which is no programming language that is known`, {
     hint: `did you mean \`${meant}\`? A name of your own may stay as it is`,
   });

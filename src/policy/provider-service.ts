@@ -1,23 +1,23 @@
 import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
-import type { Place } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ProviderText } from './schema.ts';
-import { type Named, unknownOfPlugins } from './scope.ts';
+import { type NamedItem, reportUnknownPlugin } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
 
-/** Who speaks to a provider, and what is known of it where the policy does not say. */
-export interface Service {
+/** The adapter of a provider, and the preset with its defaults. */
+export interface ProviderService {
   readonly plugin: ProviderPlugin;
   readonly preset: ProviderPreset;
 }
 
-/** Finds the adapter and the preset that a provider names: either may stand for the other. Null where that is wrong. */
+/** Finds the adapter and preset of a provider. Either may imply the other. Reports errors and returns null. */
 export function findService(
-  { path, tree, place }: Named<ProviderText>,
+  { path, tree, place }: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
   plugins: ReadonlyMap<string, ProviderPlugin>,
   report: Report,
-): Service | null {
+): ProviderService | null {
   const { adapter, preset } = data;
   const plugin = adapter === undefined ? null : plugins.get(adapter);
   if (plugin === undefined) {
@@ -30,11 +30,11 @@ export function findService(
     return found;
   }
   if (plugin) {
-    // An adapter alone stands for the service that it is named after, unless another address is given.
+    // An adapter alone implies the preset of the same name, unless the policy states an address.
     const isElsewhere = data.base_url !== undefined || data.base_url_env !== undefined;
     return (isElsewhere ? null : presetOf(plugin, plugin.name)) ?? { plugin, preset: {} };
   }
-  // A key that is there and wrong has been told of already.
+  // A key with a wrong value was already reported.
   if (!valueAt(tree, 'adapter') && !valueAt(tree, 'preset')) {
     report.add('missing-key', place, `\`${path}\` needs the key \`adapter\` or \`preset\``, {
       hint: 'a preset knows the address of a service and who speaks to it; an adapter has to be told the address',
@@ -43,13 +43,13 @@ export function findService(
   return null;
 }
 
-function presetOf(plugin: ProviderPlugin, name: string): Service | null {
+function presetOf(plugin: ProviderPlugin, name: string): ProviderService | null {
   const { presets = {} } = plugin;
   const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
   return preset ? { plugin, preset } : null;
 }
 
-function findPreset(name: string, plugins: ReadonlyMap<string, ProviderPlugin>): Service | null {
+function findPreset(name: string, plugins: ReadonlyMap<string, ProviderPlugin>): ProviderService | null {
   for (const plugin of plugins.values()) {
     const found = presetOf(plugin, name);
     if (found) return found;
@@ -57,10 +57,15 @@ function findPreset(name: string, plugins: ReadonlyMap<string, ProviderPlugin>):
   return null;
 }
 
-function reportAdapter(place: Place, name: string, plugins: ReadonlyMap<string, ProviderPlugin>, report: Report): void {
+function reportAdapter(
+  place: SourceSpan,
+  name: string,
+  plugins: ReadonlyMap<string, ProviderPlugin>,
+  report: Report,
+): void {
   const service = findPreset(name, plugins);
   if (!service) {
-    unknownOfPlugins('adapter', name, plugins.keys(), place, report);
+    reportUnknownPlugin('adapter', name, plugins.keys(), place, report);
     return;
   }
   report.add('unknown-reference', place, `there is no adapter \`${name}\``, {
@@ -69,7 +74,7 @@ function reportAdapter(place: Place, name: string, plugins: ReadonlyMap<string, 
 }
 
 function reportPreset(
-  tree: Named<ProviderText>['tree'],
+  tree: NamedItem<ProviderText>['tree'],
   name: string,
   plugin: ProviderPlugin | null,
   plugins: ReadonlyMap<string, ProviderPlugin>,
@@ -85,5 +90,5 @@ function reportPreset(
     return;
   }
   const known = [...plugins.values()].flatMap(({ presets = {} }) => Object.keys(presets));
-  unknownOfPlugins('preset', name, known, place, report);
+  reportUnknownPlugin('preset', name, known, place, report);
 }

@@ -1,45 +1,45 @@
-import type { Checked } from './cel-check.ts';
+import type { CheckedExpression } from './cel-check.ts';
 import { costOf, EXPRESSION_STEPS_MAX } from './cel-cost.ts';
 import { extentsOf } from './cel-extents.ts';
-import type { Sight } from './cel-types.ts';
+import type { CelKind } from './cel-types.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 
-/** The most steps of all expressions that are judged for each request, about 4 ms. */
+/** Limit of steps of all expressions that run for each request, about 4 ms. */
 const REQUEST_STEPS_MAX = 200_000;
-/** The most steps of all that are judged over the catalog when the policy is loaded, about 0.4 s. */
+/** Limit of steps of all expressions that run over the catalog at load, about 0.4 s. */
 const LOAD_STEPS_MAX = 20_000_000;
 
-/** Keeps the work of a policy's expressions within limits, before any of them is evaluated. */
-export interface Costs {
-  /** Whether an expression is within the limit of one; where it is not, the report says which part exceeds it. */
-  admit(program: Checked<unknown>, sight: Sight): boolean;
-  /** Whether all that were admitted are within the limits of a policy; where not, the report names the costliest. */
+/** Checks the worst-case cost of a policy's expressions before any of them runs. */
+export interface CostLimits {
+  /** Whether one expression is within its limit. Reports the part that exceeds it. */
+  admit(program: CheckedExpression<unknown>, kind: CelKind): boolean;
+  /** Whether all admitted expressions together are within the limits. Reports the costliest one otherwise. */
   reviewTotals(): boolean;
 }
 
-export function createCosts({ models, tasks }: ParsedPolicy, report: Report): Costs {
+export function createCostLimits({ models, tasks }: ParsedPolicy, report: Report): CostLimits {
   const extents = extentsOf(models, tasks.length);
   const endpointCount = models.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
-  const perRequest = new Total('judged for each request', REQUEST_STEPS_MAX);
-  const perLoad = new Total('judged over the catalog when the policy is loaded', LOAD_STEPS_MAX);
+  const perRequest = new StepTotal('judged for each request', REQUEST_STEPS_MAX);
+  const perLoad = new StepTotal('judged over the catalog when the policy is loaded', LOAD_STEPS_MAX);
   return {
-    admit(program, sight) {
-      const { steps, excess } = costOf(program.ast, sight, extents);
+    admit(program, kind) {
+      const { steps, excess } = costOf(program.ast, kind, extents);
       if (excess) {
         const part = excess.node === program.ast ? 'the expression' : 'this part of the expression';
         const message = `${part} can take ${countOf(excess.steps)} steps, more than ${countOf(EXPRESSION_STEPS_MAX)}`;
         report.add('cel-too-costly', program.placeOf(excess.node), message, { hint: HINT });
         return false;
       }
-      if (sight === 'constraint') perLoad.add(program, steps * endpointCount);
-      else if (sight === 'model') perLoad.add(program, steps * models.length);
+      if (kind === 'constraint') perLoad.add(program, steps * endpointCount);
+      else if (kind === 'model') perLoad.add(program, steps * models.length);
       else perRequest.add(program, steps);
       return true;
     },
     reviewTotals() {
       const exceeded = [perRequest, perLoad].filter((total) => total.isExceeded);
-      for (const total of exceeded) total.tell(report);
+      for (const total of exceeded) total.report(report);
       return exceeded.length === 0;
     },
   };
@@ -47,19 +47,19 @@ export function createCosts({ models, tasks }: ParsedPolicy, report: Report): Co
 
 const HINT = 'loops inside loops multiply, and what a caller writes counts with its greatest length: loop over less';
 
-/** Of the expressions that are judged on one occasion. */
-class Total {
+/** The steps of all expressions that run on one occasion. */
+class StepTotal {
   readonly #occasion: string;
   readonly #max: number;
   #steps = 0;
-  #costliest: { readonly program: Checked<unknown>; readonly steps: number } | null = null;
+  #costliest: { readonly program: CheckedExpression<unknown>; readonly steps: number } | null = null;
 
   constructor(occasion: string, max: number) {
     this.#occasion = occasion;
     this.#max = max;
   }
 
-  add(program: Checked<unknown>, steps: number): void {
+  add(program: CheckedExpression<unknown>, steps: number): void {
     this.#steps += steps;
     if (steps > (this.#costliest?.steps ?? -1)) this.#costliest = { program, steps };
   }
@@ -68,7 +68,7 @@ class Total {
     return this.#steps > this.#max;
   }
 
-  tell(report: Report): void {
+  report(report: Report): void {
     if (!this.#costliest) return;
     const { program, steps } = this.#costliest;
     const message = `the expressions that are ${this.#occasion} can take ${countOf(this.#steps)} steps together, more than ${countOf(this.#max)}`;

@@ -1,23 +1,22 @@
 import type { Runtime } from './runtime.ts';
 
 /**
- * Runtimes that are no longer in force, for as long as quotes of theirs can be paid: a reload must not change what was
- * promised.
+ * Runtimes that are no longer in force and whose quotes can still be paid. A reload must not change a quote.
  */
-export class Quoting {
+export class QuotedRuntimes {
   readonly #now: () => number;
-  #kept: readonly { readonly runtime: Runtime; readonly until: number }[] = [];
+  #runtimes: readonly { readonly runtime: Runtime; readonly until: number }[] = [];
 
   /** `now`: milliseconds since 1970. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Keeps a runtime that is being replaced, if it made quotes. */
+  /** Keeps a replaced runtime until its last quote expires, if it made quotes. */
   keep(runtime: Runtime): void {
     const { payments } = runtime.snapshot;
     const present = this.#present();
-    this.#kept = payments ? [...present, { runtime, until: this.#now() + payments.quoteTtlMs }] : present;
+    this.#runtimes = payments ? [...present, { runtime, until: this.#now() + payments.quoteTtlMs }] : present;
   }
 
   find(revision: string): Runtime | null {
@@ -26,6 +25,6 @@ export class Quoting {
 
   #present() {
     const now = this.#now();
-    return this.#kept.filter(({ until }) => until > now);
+    return this.#runtimes.filter(({ until }) => until > now);
   }
 }

@@ -1,14 +1,14 @@
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 
-/** What of a condition makes it impossible. */
-export interface Impossible {
+/** The part of a condition that makes it always false. */
+export interface Contradiction {
   readonly at: ASTNode;
   readonly message: string;
   readonly hint?: string;
 }
 
-/** What is left for a field once all comparisons hold. */
-interface Left {
+/** The values of a field for which all comparisons so far hold. */
+interface PossibleValues {
   low: number;
   high: number;
   texts: ReadonlySet<string> | null;
@@ -21,17 +21,17 @@ const TIME: Readonly<Record<string, readonly [number, number]>> = {
   'time.hour': [0, 23],
   'time.minute': [0, 59],
 };
-/** Figures are told apart down to this. */
+/** The smallest difference between two figures. */
 const STEP = 1e-9;
 
 /**
- * Finds out whether a condition can never be true: it names nothing and is false, or its parts that
- * must all hold leave nothing for a field. Sees what is plain, not every contradiction.
+ * Finds why a condition can never be true: it is a false constant, or its `&&` parts leave no value
+ * for a field. Does not find every contradiction.
  */
-export function findImpossible(ast: ASTNode, valueOfConstant: () => boolean): Impossible | null {
+export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean): Contradiction | null {
   const namesNothing = ![...nodesOf(ast)].some((node) => node.op === 'id');
   if (namesNothing) return valueOfConstant() ? null : { at: ast, message: 'it is false, whatever is asked' };
-  const left = new Map<string, Left>();
+  const left = new Map<string, PossibleValues>();
   for (const part of partsOf(ast)) {
     if (literalOf(part) === false) return { at: part, message: 'one of its parts is false, whatever is asked' };
     const field = narrow(part, left);
@@ -45,7 +45,7 @@ export function findImpossible(ast: ASTNode, valueOfConstant: () => boolean): Im
 function hintFor(field: string, part: ASTNode): string | undefined {
   const [low, high] = TIME[field] ?? [];
   if (low === undefined || high === undefined) return undefined;
-  const alone = new Map<string, Left>();
+  const alone = new Map<string, PossibleValues>();
   narrow(part, alone);
   if (isEmpty(alone.get(field))) return `\`${field}\` goes from ${low} to ${high}`;
   return field === 'time.hour'
@@ -53,28 +53,28 @@ function hintFor(field: string, part: ASTNode): string | undefined {
     : undefined;
 }
 
-/** The parts of a condition that must all hold. */
+/** The operands of `&&`, nested ones included. */
 export function partsOf(node: ASTNode): ASTNode[] {
   if (node.op !== '&&') return [node];
   const [left, right] = node.args;
   return [...partsOf(left), ...partsOf(right)];
 }
 
-function isEmpty(left: Left | undefined): boolean {
+function isEmpty(left: PossibleValues | undefined): boolean {
   return left !== undefined && (left.low > left.high || left.texts?.size === 0);
 }
 
 const FLIPPED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '==': '==' };
 
-/** Narrows what is left for the field of a comparison; null when it is none of a field with literals. */
-function narrow(node: ASTNode, all: Map<string, Left>): string | null {
+/** Narrows the values of a compared field and returns its name; null for any node but a field compared with literals. */
+function narrow(node: ASTNode, all: Map<string, PossibleValues>): string | null {
   if (node.op === 'in') {
     const [subject, list] = node.args;
     const path = pathOf(subject)?.join('.');
     if (!path || list.op !== 'list') return null;
     const texts = list.args.map(literalOf).filter((text) => typeof text === 'string');
     if (texts.length < list.args.length) return null;
-    keepTexts(leftOf(path, all), texts);
+    keepTexts(possibleOf(path, all), texts);
     return path;
   }
   if (!(node.op in FLIPPED) || !Array.isArray(node.args)) return null;
@@ -84,28 +84,28 @@ function narrow(node: ASTNode, all: Map<string, Left>): string | null {
   if (!path || value === undefined) return null;
   const field = path.join('.');
   const operator = pathOf(left) ? node.op : (FLIPPED[node.op] ?? node.op);
-  if (typeof value === 'number') keepRange(leftOf(field, all), operator, value);
-  else if (typeof value === 'string' && operator === '==') keepTexts(leftOf(field, all), [value]);
+  if (typeof value === 'number') keepRange(possibleOf(field, all), operator, value);
+  else if (typeof value === 'string' && operator === '==') keepTexts(possibleOf(field, all), [value]);
   else return null;
   return field;
 }
 
-function leftOf(field: string, all: Map<string, Left>): Left {
+function possibleOf(field: string, all: Map<string, PossibleValues>): PossibleValues {
   const known = all.get(field);
   if (known) return known;
   const isCount = field.startsWith('request.');
   const [low, high] = TIME[field] ?? [isCount ? 0 : Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-  const fresh: Left = { low, high, texts: null };
+  const fresh: PossibleValues = { low, high, texts: null };
   all.set(field, fresh);
   return fresh;
 }
 
-function keepTexts(left: Left, texts: readonly string[]): void {
+function keepTexts(left: PossibleValues, texts: readonly string[]): void {
   const before = left.texts;
   left.texts = new Set(before ? texts.filter((text) => before.has(text)) : texts);
 }
 
-function keepRange(left: Left, operator: string, value: number): void {
+function keepRange(left: PossibleValues, operator: string, value: number): void {
   if (operator === '<' || operator === '<=' || operator === '==') {
     left.high = Math.min(left.high, operator === '<' ? value - STEP : value);
   }

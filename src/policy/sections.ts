@@ -1,0 +1,122 @@
+import type { Static, TSchema } from '@sinclair/typebox';
+import { checkValue, type Subject } from './check.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { isEmpty, reportDuplicate, reportWrongKind, type SectionName, type Sections } from './merge.ts';
+import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
+import type { Report } from './report.ts';
+import { ITEM_NAME } from './schema-parts.ts';
+import { type ListTree, type Tree, valueAt } from './tree.ts';
+
+/** The sections of one policy, and the report for their problems. */
+export interface CheckContext {
+  readonly sections: Sections;
+  readonly report: Report;
+  /** The beginning of the policy, at which missing sections are reported. */
+  readonly start: SourceSpan;
+}
+
+/** A named item of a section, with its checked data; null if the check failed. */
+export interface NamedItem<Data> extends Subject {
+  readonly name: string;
+  readonly data: Data | null;
+}
+
+const NAME = new RegExp(ITEM_NAME.pattern);
+
+/** Checks each entry of a section that is a map, so that a wrong one does not hide problems of the others. */
+export function checkNamed<Schema extends TSchema>(
+  section: SectionName,
+  schema: Schema,
+  { sections, report }: CheckContext,
+): NamedItem<Static<Schema>>[] {
+  const entry = sections.get(section);
+  if (!entry) return [];
+  if (entry.value.kind !== 'map') {
+    if (!isEmpty(entry.value)) reportWrongKind(section, entry.value, report);
+    return [];
+  }
+  return entry.value.entries.map(({ key, place, value }) => {
+    if (!NAME.test(key)) {
+      report.add('bad-name', place, `\`${key}\` cannot be a name`, { expected: ITEM_NAME.expected });
+    }
+    const subject: Subject = { path: `${section}.${key}`, tree: value, place };
+    return { ...subject, name: key, data: checkValue(schema, subject, report) };
+  });
+}
+
+/** Checks each item of a section that is a list of items with a `name`. */
+export function checkList<Schema extends TSchema>(
+  section: SectionName,
+  schema: Schema,
+  context: CheckContext,
+): NamedItem<Static<Schema>>[] {
+  const places = new Map<string, SourceSpan>();
+  return listOf(section, context).map((tree, at) => {
+    const nameTree = valueAt(tree, 'name');
+    const name = nameTree?.kind === 'scalar' && typeof nameTree.value === 'string' ? nameTree.value : null;
+    const place = nameTree?.place ?? tree.place;
+    const path = name === null ? `${section}[${at}]` : `${section}.${name}`;
+    const first = name === null ? undefined : places.get(name);
+    if (first) reportDuplicate(path, place, first, context.report);
+    else if (name !== null) places.set(name, place);
+    const subject: Subject = { path, tree, place: tree.place };
+    return { ...subject, name: name ?? String(at), data: checkValue(schema, subject, context.report) };
+  });
+}
+
+/** The items of a section that is a list; empty if it is left out. Reports any other value. */
+export function listOf(section: SectionName, { sections, report }: CheckContext): ListTree['items'] {
+  const value = sections.get(section)?.value;
+  if (!value || isEmpty(value)) return [];
+  if (value.kind === 'list') return value.items;
+  reportWrongKind(section, value, report);
+  return [];
+}
+
+/** Checks a section as one value. If it is left out, it has its defaults. */
+export function checkSection<Schema extends TSchema>(
+  section: SectionName,
+  schema: Schema,
+  context: CheckContext,
+): Static<Schema> | null {
+  return checkValue(schema, sectionSubject(section, context), context.report);
+}
+
+/** A section to check; an empty map if it is left out. */
+export function sectionSubject(section: SectionName, { sections, start }: CheckContext): Subject {
+  const entry = sections.get(section);
+  return { path: section, tree: entry?.value ?? emptyMap(start), place: entry?.place ?? start };
+}
+
+export function emptyMap(place: SourceSpan): Tree {
+  return { kind: 'map', entries: [], place };
+}
+
+/** Reports an unknown name, with the known names and the one probably meant. */
+export function reportUnknown(
+  what: string,
+  name: string,
+  known: Iterable<string>,
+  place: SourceSpan,
+  report: Report,
+): void {
+  const all = [...known];
+  // A long list shows the most similar names.
+  const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
+  report.add('unknown-reference', place, `there is no ${what} \`${name}\``, {
+    expected: `one of ${listNames(names)}`,
+    ...didYouMean(name, names),
+  });
+}
+
+/** Reports an unknown name of a plugin, unless a plugin that did not load may define it. */
+export function reportUnknownPlugin(
+  what: string,
+  name: string,
+  known: Iterable<string>,
+  place: SourceSpan,
+  report: Report,
+): void {
+  if (report.found.some(({ code }) => code === 'plugin-not-loaded')) return;
+  reportUnknown(what, name, known, place, report);
+}
