@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import * as contract from '../contract/plugin.ts';
 import { claimFiles } from './owners.ts';
 import { assertContract, type Plugin } from './registry.ts';
@@ -118,7 +119,16 @@ function isInstalled(name: string, start: string): boolean {
   }
 }
 
-const LOADERS = { '.ts': 'ts', '.tsx': 'tsx', '.jsx': 'jsx', '.js': 'js', '.mjs': 'js', '.mts': 'ts' } as const;
+const LOADERS = {
+  '.ts': 'ts',
+  '.mts': 'ts',
+  '.cts': 'ts',
+  '.tsx': 'tsx',
+  '.js': 'js',
+  '.mjs': 'js',
+  '.cjs': 'js',
+  '.jsx': 'jsx',
+} as const;
 
 /** A module and all its relative imports, sorted. Skips files that cannot be read or resolved. */
 function codeFiles(entry: string): string[] {
@@ -140,7 +150,9 @@ function codeFiles(entry: string): string[] {
 export function importsOf(file: string): string[] {
   const loader = Object.entries(LOADERS).find(([ending]) => extname(file) === ending)?.[1];
   if (!loader) return [];
-  return new Bun.Transpiler({ loader }).scanImports(readFileSync(file, 'utf8')).map(({ path }) => path);
+  return new Bun.Transpiler({ loader })
+    .scanImports(readFileSync(file, 'utf8'))
+    .map(({ path }) => (path.startsWith('file:') ? fileURLToPath(path) : path));
 }
 
 function hashFiles(files: readonly string[]): string {

@@ -61,7 +61,8 @@ export function methodCost(name: string, operands: readonly Extent[]): MethodCos
   if (growth !== undefined) return { steps: read * growth, extent: textOf(first.size * growth), canFail };
   switch (name) {
     case 'size':
-      return { steps: first.kind === 'text' ? read : 1, extent: SCALAR, canFail };
+      // cel-js counts a text's characters one by one.
+      return { steps: first.kind === 'text' ? first.size : 1, extent: SCALAR, canFail };
     case 'string':
       return { steps: read, extent: textOf(first.kind === 'text' ? first.size : 32), canFail };
     case 'split':

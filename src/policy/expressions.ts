@@ -122,7 +122,7 @@ const OF_LIMITS: ConditionKind = {
 
 function checkCondition(program: Program, { nothing, toSwitchOff, toAskFirst }: ConditionKind, report: Report): void {
   const { path } = program.draft;
-  const impossible = findContradiction(program.ast, () => tryRun(program, nothing).value === true);
+  const impossible = findContradiction(program.ast, () => tryRun(program, nothing).value !== false);
   if (impossible) {
     const message = `\`${path}\` can never be true: ${impossible.message}`;
     const hint = impossible.hint ?? toSwitchOff;

@@ -208,6 +208,8 @@ export class WireCall implements UpstreamCall {
     if (this.#over) return;
     this.#bytesLeft -= value?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
+    // A call for one whole answer holds the events, too, until the last one.
+    if (value && !this.#stream && !this.#reserveBytes(value.length)) return;
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
     const text = done ? source.decoder.decode() : source.decoder.decode(value, { stream: true });

@@ -142,6 +142,20 @@ describe('large answers at once', () => {
     expect(states.every((line) => line.includes('state="healthy"'))).toBeTrue();
   }, 60_000);
 
+  test('count also where a provider sends events to a call that is no stream', async () => {
+    const event = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'x'.repeat(MIB / 2) } }] })}\n\n`;
+    const whole: Behaviour = { raw: Array<string>(10).fill(event), headers: { 'content-type': 'text/event-stream' } };
+    bad.behave({ ...whole, hang: 10 });
+    const leaving = new AbortController();
+    const held = Array.from({ length: 4 }, () => chat('large', {}, { signal: leaving.signal }).catch(() => null));
+    const first = await Promise.any(held.map(async (one) => ((await one)?.status === 503 ? 503 : Promise.reject(one))));
+    expect(first).toBe(503);
+    leaving.abort();
+    await Promise.all(held);
+    bad.behave({});
+    await waitFor(async () => (await chat('large')).status === 200);
+  }, 60_000);
+
   test('leave nothing held, and the books whole, however they end', async () => {
     const letters = 4 * MIB;
     bad.behave(() => ({ raw: [reply(letters).slice(0, MIB), reply(letters).slice(MIB)] }));
