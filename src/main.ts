@@ -172,9 +172,16 @@ async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
 
 async function ledger({ args, data }: DataArguments): Promise<void> {
   const file = existing(data);
-  const { runLedger } = await import('./cli/ledger/ledger.ts');
+  const [{ runLedger }, { otherLedgerIn }] = await Promise.all([
+    import('./cli/ledger/ledger.ts'),
+    import('./server/ledger-note.ts'),
+  ]);
   const warn = (text: string) => void process.stderr.write(text);
-  process.exitCode = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
+  // The books of another database, or of an older copy, are no sound ones, though nothing in them is wrong.
+  const fault = await otherLedgerIn(data);
+  if (fault !== null) warn(`signalbox: ${fault}.\n`);
+  const code = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
+  process.exitCode = fault === null ? code : 2;
 }
 
 async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {

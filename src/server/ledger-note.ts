@@ -30,14 +30,17 @@ const textOf = ({ ledger, entry }: Note): string => `${JSON.stringify({ ledger, 
  * database is gone, is another one, or ends before what was booked: from its books money would be spent again.
  */
 export async function refuseOtherLedger(data: string): Promise<void> {
-  const file = noteFile(data);
-  if (!existsSync(file)) return;
-  const note = readNote(file);
-  const fault = await faultOf(databaseOf(data), note);
+  const fault = await otherLedgerIn(data);
   if (fault === null) return;
   throw new UsageError(
-    `${fault}. Put the files of that ledger back, or restore a backup into a fresh folder. To serve what is there now all the same, delete ${resolve(file)}.`,
+    `${fault}. Put the files of that ledger back, or restore a backup into a fresh folder. To serve what is there now all the same, delete ${resolve(noteFile(data))}.`,
   );
+}
+
+/** Returns why the database of a data folder is not the one that its note names; null when it is, or without a note. */
+export async function otherLedgerIn(data: string): Promise<string | null> {
+  const file = noteFile(data);
+  return existsSync(file) ? faultOf(databaseOf(data), readNote(file)) : null;
 }
 
 /** Why a database is not the ledger of the note, as it was left; null when it is. */

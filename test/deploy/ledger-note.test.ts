@@ -92,8 +92,9 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       );
       copyFileSync(database(other), database(data));
       expect(await refusal(data)).toMatch(/is the ledger [0-9a-f]{8}, not the ledger [0-9a-f]{8} that was served/);
-      // A command that only reads has no reason to refuse.
-      expect((await runCommand(['ledger', 'audit', '--data', data])).code).toBe(0);
+      // A command that only reads does so, and says whose books these are.
+      const audit = await runCommand(['ledger', 'audit', '--data', data]);
+      expect([audit.code, audit.err]).toEqual([2, expect.stringContaining('not the ledger')]);
       writeFileSync(database(data), '');
       expect(await refusal(data)).toContain('is empty or older than the ledger');
 

@@ -40,11 +40,15 @@ export async function runLedger(args: readonly string[], command: LedgerCommand)
 }
 
 /** Reads one moment of the database, beside whoever writes it. Warns where settlements are in the spool that it lacks. */
-async function reading<T>({ file, spool, warn }: LedgerCommand, read: (reader: Reader) => Promise<T>): Promise<T> {
-  const notice = spoolNotice(spool);
+async function reading<T>(
+  { file, spool, warn }: LedgerCommand,
+  read: (reader: Reader, spool: SpoolNotice) => Promise<T>,
+): Promise<T> {
+  const noticeOf = spoolNotice(spool);
   const result = await readingKnown(file, async (reader) => {
-    warn(await notice(reader));
-    return read(reader);
+    const notice = await noticeOf(reader);
+    warn(notice.text);
+    return read(reader, notice);
   });
   if (result === null) throw new UsageError(`${file} has no ledger of this version yet; start the server once.`);
   return result.value;
@@ -60,22 +64,30 @@ async function readingKnown<T>(file: string, read: (reader: Reader) => Promise<T
   }
 }
 
+/** A line about the spool beside a database; empty where the database has all of it. */
+interface SpoolNotice {
+  readonly text: string;
+  /** It cannot be read, or does not fit the database. */
+  readonly isDamaged: boolean;
+}
+
 /**
  * Reads the spool. The function that it returns makes a warning when a database lacks settlements of it, else an empty text. To be
  * called before the database is opened: settlements that a server books in between are then in the database.
  */
-function spoolNotice(spool: string): (reader: Reader) => Promise<string> {
+function spoolNotice(spool: string): (reader: Reader) => Promise<SpoolNotice> {
   const reading = Promise.try(() => readSpool(spool).units);
   // Looked at with the database.
   reading.catch(() => {});
   return async (reader) => {
     try {
       const { closed, charged } = await unbooked(reader, spool, await reading, [SETTLE]);
-      if (closed.length === 0) return '';
+      if (closed.length === 0) return { text: '', isDamaged: false };
       const count = closed.length === 1 ? '1 settlement is' : `${closed.length} settlements are`;
-      return `signalbox: ${count} in ${spool} (${creditsText(charged)}) and not in the database: a running server books them once the database can be written, else the next start does.\n`;
+      const text = `signalbox: ${count} in ${spool} (${creditsText(charged)}) and not in the database: a running server books them once the database can be written, else the next start does.\n`;
+      return { text, isDamaged: false };
     } catch (cause) {
-      return `signalbox: ${cause instanceof Error ? cause.message : cause}\n`;
+      return { text: `signalbox: ${cause instanceof Error ? cause.message : cause}\n`, isDamaged: true };
     }
   };
 }
@@ -84,9 +96,12 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<L
   const options = { json: { type: 'boolean' }, idle: { type: 'boolean' } } as const;
   const { json, idle = false } = parseFlags(args, options);
   const { now, write } = command;
-  const result = await reading(command, (reader) => auditLedger(reader, { idle }));
+  const [result, isSpoolDamaged] = await reading(
+    command,
+    async (reader, spool) => [await auditLedger(reader, { idle }), spool.isDamaged] as const,
+  );
   await write(json ? auditJson(result, now()) : auditText(result, now()));
-  return findingsOf(result) > 0 ? 2 : 0;
+  return findingsOf(result) > 0 || isSpoolDamaged ? 2 : 0;
 }
 
 async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
@@ -110,7 +125,7 @@ async function backup(args: readonly string[], { file, spool, now, write, warn }
   copyDatabase(file, part);
   try {
     const audited = await readingKnown(part, async (reader) => {
-      warn(await notice(reader));
+      warn((await notice(reader)).text);
       return auditLedger(reader, { idle: false });
     });
     publish(part, target);
