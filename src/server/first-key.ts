@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { newKey } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
@@ -25,6 +25,9 @@ export interface FirstKey {
 export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, log: Log): Promise<FirstKey | null> {
   const file = join(data, 'admin.key');
   const part = `${file}.part`;
+  if (isFolder(file) || isFolder(part)) {
+    throw new UsageError(`${isFolder(file) ? file : part} is a folder; move it away and start again.`);
+  }
   const written = <Result>(write: () => Result): Result => {
     try {
       return write();
@@ -59,6 +62,8 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
   rmSync(part);
   return null;
 }
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** A start of 0.1 that was killed left an empty file. */
 const isEmpty = (file: string): boolean => existsSync(file) && readFileSync(file, 'utf8').trim() === '';

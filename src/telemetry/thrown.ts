@@ -1,14 +1,17 @@
-/** The maximum length of the text, in characters. */
+/** The maximum length of the text, in characters; of a longer one, the first and the last of these stay. */
 const LENGTH_MAX = 4_000;
+const HEAD = 1_000;
 
 /** The stack of any thrown value, or else its message or text. Never throws, although its getters may. */
 export function stackOf(thrown: unknown): string {
-  return textOf(thrown).slice(0, LENGTH_MAX);
+  const text = textOf(thrown);
+  // The frames of the stack come after the message, which may be of any length.
+  return text.length <= LENGTH_MAX ? text : `${text.slice(0, HEAD - 1)}…${text.slice(HEAD - LENGTH_MAX)}`;
 }
 
 function textOf(thrown: unknown): string {
   if ((typeof thrown !== 'object' || thrown === null) && typeof thrown !== 'function') return String(thrown);
-  return textAt(thrown, 'stack') ?? textAt(thrown, 'message') ?? 'a value without a stack';
+  return textAt(thrown, 'stack') ?? textAt(thrown, 'message') ?? textAt(thrown, 'name') ?? 'a value without a stack';
 }
 
 /** A member, if it can be read and is a text that is not empty. */
