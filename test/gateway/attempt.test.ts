@@ -44,7 +44,7 @@ function attempting(more: Options = {}) {
       snapshot: { ...from, providers: new Map([['p', { passthrough: new Set() }]]) },
       health: [[{}]],
       targets: [[targetOf(null)]],
-      outputs: { saw: (...seen: unknown[]) => told.push(['saw', ...seen]) },
+      outputs: { observe: (...seen: unknown[]) => told.push(['saw', ...seen]) },
     },
     request: { model: 'a', messages: [], stream },
     facts: facts({ choices, ...of }),
