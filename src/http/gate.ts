@@ -68,9 +68,9 @@ export class Gate {
     while (!this.#isFree(bounds, caller) && this.#cut(this.#slowest()));
     const isFree = this.#isFree(bounds, caller);
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
-    if (!this.#makeRoom(caller, bytes, bounds)) throw overloaded();
-    const place = new Place(this, caller, this.#room.hold(caller));
-    place.room.take(bytes, bounds.bodiesBytesMax);
+    const room = this.#room.hold(caller);
+    if (!this.#takeRoom(room, caller, bytes, bounds)) throw overloaded();
+    const place = new Place(this, caller, room);
     if (isFree) this.#admit(place);
     else {
       this.#line.add(place);
@@ -84,9 +84,7 @@ export class Gate {
    * @throws SignalboxError `overloaded`
    */
   grow({ caller, room }: Place, bytes: number): void {
-    const bounds = this.#bounds!;
-    if (!this.#makeRoom(caller, bytes, bounds, room.bytes)) throw overloaded(true);
-    room.take(bytes, bounds.bodiesBytesMax);
+    if (!this.#takeRoom(room, caller, bytes, this.#bounds!)) throw overloaded(true);
   }
 
   /** For places. */
@@ -126,10 +124,12 @@ export class Gate {
     return free > reserve || (free > 0 && (reserve === 0 || (this.#insideOf.get(caller) ?? 0) < reserve));
   }
 
-  /** Returns whether a caller has room for more bytes, after cutting slow bodies. `own`: bytes of the asking body. */
-  #makeRoom(caller: string, bytes: number, { bodiesBytesMax }: Bounds, own = 0): boolean {
-    while (!this.#room.fits(caller, bytes, bodiesBytesMax, own)) {
-      if (!this.#cut(this.#slowest(caller))) return false;
+  /** Takes room for more bytes of a body, after cutting slow ones; returns false where it is the slowest itself, or none is slow. */
+  #takeRoom(room: ByteHold, caller: string, bytes: number, { bodiesBytesMax }: Bounds): boolean {
+    while (!room.take(bytes, bodiesBytesMax)) {
+      const slowest = this.#slowest(caller);
+      if (slowest === null || slowest.room === room) return false;
+      slowest.cut();
     }
     return true;
   }

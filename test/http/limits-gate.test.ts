@@ -293,6 +293,18 @@ describe('bodies', () => {
     expect(cut).toEqual(['trickles']);
   });
 
+  test('that are the slowest themselves are refused where they find no room, and leave nothing held', async () => {
+    const gate = new Gate();
+    const slow = gate.enter(few, 'a', 0);
+    slow.begin(() => {});
+    slow.grow(200);
+    const other = gate.enter(few, 'b', 300);
+    await Bun.sleep(1_050);
+    expect(() => slow.grow(200)).toThrow('more requests than it can work on');
+    for (const place of [slow, other]) place.leave();
+    expect(gate.bytes).toBe(0);
+  });
+
   test('that come slowly do not give way to a caller who holds more', async () => {
     const gate = new Gate();
     const cut: string[] = [];
