@@ -13,7 +13,8 @@ const FUNCTION_LINES_MAX = 70;
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['contract'],
-  ['store', 'telemetry'],
+  ['telemetry'],
+  ['store'],
   [
     'policy',
     'routing',
