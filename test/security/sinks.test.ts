@@ -8,7 +8,7 @@ import { learningMigrations } from '../../src/learning/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
-import { identityMigrations } from '../../src/store/identity.ts';
+import { identityMigrations } from '../../src/store/sqlite/identity.ts';
 
 /** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
 const ROOT = join(import.meta.dir, '../..');
@@ -130,7 +130,7 @@ describe('the store', () => {
       'src/ledger/schema.ts',
       'src/payments/table.ts',
       'src/records/records.ts',
-      'src/store/identity.ts',
+      'src/store/sqlite/identity.ts',
     ]);
   });
 

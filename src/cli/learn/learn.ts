@@ -1,7 +1,7 @@
 import { resetLearning } from '../../learning/outcomes.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { learningMigrations } from '../../learning/tables.ts';
-import { openSqlite } from '../../store/sqlite.ts';
+import { openSqlite } from '../../store/sqlite/database.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import { type LearnCommand, policyFor, reading } from './command.ts';
 import { learnExport } from './export.ts';
