@@ -9,7 +9,13 @@ const ROOT = join(import.meta.dir, '..');
 const LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 
-/** A room may import itself and every room of a layer further up. A room within another one has its own place. */
+/** Rooms that only `main.ts` brings together. */
+const APART = [
+  ['server', 'cli'],
+  ['cli', 'server'],
+] as const;
+
+/** A room may import itself and every room of a layer further up, but for those that are APART. A room within another one has its own place. */
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['contract'],
@@ -121,6 +127,7 @@ describe('rooms', () => {
           .filter((target) => {
             if (!target.startsWith('src/')) return roomOf(path) !== 'main.ts';
             if (roomOf(target) === 'store/sqlite' && KNOW_SQLITE.includes(path)) return false;
+            if (APART.some(([one, other]) => one === roomOf(path) && other === roomOf(target))) return true;
             return roomOf(target) !== roomOf(path) && layerOf(roomOf(target)) >= layerOf(roomOf(path));
           })
           .map((target) => `${path} → ${target}`),

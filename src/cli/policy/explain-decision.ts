@@ -2,14 +2,20 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Caller, SCOPES } from '../../core/caller.ts';
 import { idText } from '../../core/id.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { type Explanation, explain } from '../../gateway/explain.ts';
 import { hasRecords, openRecordReader } from '../../records/reader.ts';
 import type { DecisionOutcome } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
+<<<<<<< HEAD
 import { openReader } from '../../store/sqlite/database.ts';
 import { parseArguments, UsageError } from '../options.ts';
+=======
+import { openReader } from '../../store/sqlite.ts';
+import { parseArguments } from '../options.ts';
+>>>>>>> main
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { creditsText, jsonText, minute } from '../text.ts';
