@@ -8,13 +8,8 @@ import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
 import { ledgerMigrations } from '../../ledger/schema.ts';
 import { hasJournal } from '../../ledger/state.ts';
-<<<<<<< HEAD
 import { openReader } from '../../store/sqlite/database.ts';
-import { parseArguments, parseFlags, UsageError } from '../options.ts';
-=======
-import { openReader } from '../../store/sqlite.ts';
 import { parseArguments, parseFlags } from '../options.ts';
->>>>>>> main
 import { table } from '../terminal.ts';
 import { creditsText, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';

@@ -2,13 +2,8 @@ import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { learningMigrations } from '../../learning/tables.ts';
-<<<<<<< HEAD
 import { openSqlite } from '../../store/sqlite/database.ts';
-import { parseFlags, UsageError } from '../options.ts';
-=======
-import { openSqlite } from '../../store/sqlite.ts';
 import { parseFlags } from '../options.ts';
->>>>>>> main
 import { type LearnCommand, policyFor, reading } from './command.ts';
 import { learnExport } from './export.ts';
 import { learnReplay } from './replay.ts';

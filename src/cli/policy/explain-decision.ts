@@ -9,13 +9,8 @@ import type { DecisionOutcome } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
-<<<<<<< HEAD
 import { openReader } from '../../store/sqlite/database.ts';
-import { parseArguments, UsageError } from '../options.ts';
-=======
-import { openReader } from '../../store/sqlite.ts';
 import { parseArguments } from '../options.ts';
->>>>>>> main
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { creditsText, jsonText, minute } from '../text.ts';
