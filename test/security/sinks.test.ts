@@ -164,7 +164,7 @@ describe('the log', () => {
       'src/gateway/observe/log-line.ts',
       'src/gateway/observe/observer.ts',
       'src/gateway/shortage.ts',
-      'src/http/admin-payments.ts',
+      'src/http/x402/admin.ts',
       'src/http/app.ts',
       'src/http/contents.ts',
       'src/http/replay.ts',
