@@ -2,15 +2,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import {
-  type DataArguments,
-  type HealthArguments,
-  type PolicyArguments,
-  parseCommand,
-  UsageError,
-} from './cli/options.ts';
+import { type DataArguments, type HealthArguments, type PolicyArguments, parseCommand } from './cli/options.ts';
 import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
+import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
 import { pluginIn } from './plugin-host/owners.ts';
 import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';

@@ -9,7 +9,13 @@ const ROOT = join(import.meta.dir, '..');
 const LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 
-/** A room may import itself and every room of a layer further up. */
+/** Rooms that only `main.ts` brings together. */
+const APART = [
+  ['server', 'cli'],
+  ['cli', 'server'],
+] as const;
+
+/** A room may import itself and every room of a layer further up, but for those that are APART. */
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['contract'],
@@ -95,6 +101,7 @@ describe('rooms', () => {
           .map((target) => relative(ROOT, resolve(ROOT, dirname(path), target)))
           .filter((target) => {
             if (!target.startsWith('src/')) return roomOf(path) !== 'main.ts';
+            if (APART.some(([one, other]) => one === roomOf(path) && other === roomOf(target))) return true;
             return roomOf(target) !== roomOf(path) && layerOf(roomOf(target)) >= layerOf(roomOf(path));
           })
           .map((target) => `${path} → ${target}`),

@@ -1,9 +1,9 @@
 import { openIdempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
-import { UsageError } from '../cli/options.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { createIds } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/affinity.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { Retries } from '../gateway/signals/retry.ts';

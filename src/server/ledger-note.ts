@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { UsageError } from '../cli/options.ts';
 import { isObject } from '../core/object.ts';
+import { UsageError } from '../core/usage-error.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
 import { lastEntryOf } from '../ledger/state.ts';
 import { identityMigrations, identityOf } from '../store/identity.ts';

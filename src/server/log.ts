@@ -1,4 +1,4 @@
-import type { ServeOptions } from '../cli/options.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Family } from '../telemetry/families.ts';
 import { createLog, type Log, logFamilies, styleOf } from '../telemetry/log.ts';
 import { openSink } from '../telemetry/sink.ts';

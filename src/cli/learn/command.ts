@@ -1,3 +1,4 @@
+import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
@@ -6,7 +7,6 @@ import type { PolicyTools } from '../../runtime/candidate.ts';
 import { openReader, type Reader } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
-import { UsageError } from '../options.ts';
 import { runtimeOf } from '../policy/command.ts';
 import { generous } from '../policy/environment.ts';
 

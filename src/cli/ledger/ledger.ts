@@ -1,5 +1,6 @@
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { parseId } from '../../core/id.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { type Booked, findReservation, refundWrite } from '../../ledger/adjust.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
 import { ledgerMigrations } from '../../ledger/schema.ts';
@@ -9,7 +10,7 @@ import { SETTLE } from '../../payments/table.ts';
 import { readSpool } from '../../store/spool.ts';
 import { copyDatabase, openReader, openSqlite, type Reader } from '../../store/sqlite.ts';
 import { StoreError } from '../../store/store.ts';
-import { parseArguments, parseFlags, takeNegative, UsageError } from '../options.ts';
+import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { creditsText, parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, type Writer, writeExport } from './export.ts';
