@@ -35,6 +35,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ],
   ['runtime', 'payments'],
   ['gateway'],
+  ['surface'],
   ['operate'],
   ['http', 'cli'],
   ['server'],
