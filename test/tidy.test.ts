@@ -19,7 +19,8 @@ const APART = [
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['contract'],
-  ['store', 'telemetry'],
+  ['telemetry'],
+  ['store'],
   [
     'policy',
     'routing',

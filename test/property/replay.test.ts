@@ -186,7 +186,7 @@ test(`every decision is made again, bit for bit (seed ${seed})`, async () => {
   console.log(counted);
 }, 1_800_000);
 
-test('whoever decides by other readings, or another policy, is found out; the file alone is enough', async () => {
+test('deciding by other readings, or another policy, is detected; the file alone is enough', async () => {
   expect(await mismatches((records) => records)).toBe(0);
   const byPresentFrame = (records: RecordReader): RecordReader => ({
     ...records,

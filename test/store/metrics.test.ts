@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { storeFamilies } from '../../src/http/store-metrics.ts';
+import { storeFamilies } from '../../src/store/sqlite/metrics.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { figuresOf } from '../support/families.ts';

@@ -1,7 +1,7 @@
-import { HEALTH } from '../core/readings.ts';
-import { oncePerTurn } from '../telemetry/counts.ts';
-import type { Labels, PlainFamily } from '../telemetry/families.ts';
-import type { EndpointSample, Quantiles } from '../upstream/health/health.ts';
+import { HEALTH } from '../../core/readings.ts';
+import { oncePerTurn } from '../../telemetry/counts.ts';
+import type { Labels, PlainFamily } from '../../telemetry/families.ts';
+import type { EndpointSample, Quantiles } from './types.ts';
 
 const STATES = Object.keys(HEALTH);
 const ENDPOINT = ['provider', 'model', 'upstream'];
@@ -9,10 +9,10 @@ const ENDPOINT = ['provider', 'model', 'upstream'];
 type Sample = readonly [labels: Labels, value: number];
 type SamplesOf = (one: EndpointSample, labels: Labels) => readonly Sample[];
 
-/** What is known of the endpoints of the policy in force. Names providers and models as the policy does, no address. */
+/** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
 export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly PlainFamily[] {
   const all = oncePerTurn(() => [...samples()]);
-  /** A family with its samples of one endpoint, and with the labels that they have beyond it. */
+  /** Makes a family from its samples of one endpoint. `more`: labels beside the endpoint's. */
   const of = (
     type: PlainFamily['type'],
     name: string,
@@ -85,5 +85,5 @@ const quantiles = (labels: Labels, figures: Quantiles | null, per: number): Samp
         [{ ...labels, quantile: '0.9' }, rounded(figures.p90 / per)],
       ];
 
-/** Of what was measured: more digits would claim more than is known. */
+/** Rounds a measured figure to 3 digits: more would claim more than is known. */
 export const rounded = (value: number): number => Number(value.toPrecision(3));

@@ -1,8 +1,8 @@
-import { COMMIT_BOUNDS, type StoreActivity } from '../store/activity.ts';
-import { gauge, total } from '../telemetry/counts.ts';
-import type { Family } from '../telemetry/families.ts';
+import { gauge, total } from '../../telemetry/counts.ts';
+import type { Family } from '../../telemetry/families.ts';
+import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
 
-/** How the database does. Here, and not in its room: that knows nothing of metrics. */
+/** Metrics on the database. */
 export function storeFamilies(activity: StoreActivity): readonly Family[] {
   return [
     {
