@@ -37,6 +37,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ],
   ['store/open.ts', 'runtime', 'payments'],
   ['gateway'],
+  ['surface'],
   ['operate'],
   ['http', 'cli'],
   ['server'],
