@@ -14,7 +14,7 @@ import { hasJournal } from '../ledger/state.ts';
 import { Blocklist } from '../payments/blocklist.ts';
 import type { Payment } from '../payments/payment.ts';
 import { PaymentRegister } from '../payments/register.ts';
-import { openReader, type Reader } from '../store/sqlite.ts';
+import { openReader, type Reader } from '../store/sqlite/database.ts';
 import type { Store } from '../store/store.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';
 import { table } from './terminal.ts';

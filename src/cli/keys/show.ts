@@ -8,7 +8,7 @@ import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
 import { ledgerMigrations } from '../../ledger/schema.ts';
 import { hasJournal } from '../../ledger/state.ts';
-import { openReader } from '../../store/sqlite.ts';
+import { openReader } from '../../store/sqlite/database.ts';
 import { parseArguments, parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
 import { creditsText, minute } from '../text.ts';

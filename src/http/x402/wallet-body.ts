@@ -1,6 +1,6 @@
-import { iso } from '../core/clock.ts';
-import { toCredits } from '../core/credits.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import { iso } from '../../core/clock.ts';
+import { toCredits } from '../../core/credits.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
 import { paymentBody } from './payments.ts';
 
 const PAYMENTS_SHOWN = 20;

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { StreamPart } from '../../src/contract/parts.ts';
-import { plainUsage } from '../../src/core/usage.ts';
-import type { Receipt } from '../../src/gateway/receipt.ts';
-import { ChunkWriter } from '../../src/http/chunks.ts';
-import { Completion } from '../../src/http/completion.ts';
+import type { StreamPart } from '../../../src/contract/parts.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import type { Receipt } from '../../../src/gateway/receipt.ts';
+import { ChunkWriter } from '../../../src/surface/openai-chat/chunks.ts';
+import { Completion } from '../../../src/surface/openai-chat/completion.ts';
 
 const IDENTITY = { id: 'chatcmpl-1', created: 1, model: 'm' };
 const RECEIPT = { usage: plainUsage(3, 2), platform: { routed_model: 'm', estimated: false } } as unknown as Receipt;

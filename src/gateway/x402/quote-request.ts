@@ -8,8 +8,8 @@ import { unsettledError } from '../../payments/refusals.ts';
 import { decideChat } from '../decide-chat.ts';
 import type { Gateway } from '../gateway.ts';
 import { lacksBalance } from '../shortage.ts';
-import { base64Json, type Demand, demandPayment } from './demand.ts';
 import { type Asked, type Payer, payerOf } from './payer.ts';
+import { base64Json, type Demand, demandPayment } from './payment-required.ts';
 
 /** Reads who pays. Throws SignalboxError, with a quote where a payment was refused that a new one would mend. */
 export async function identify(

@@ -12,7 +12,7 @@ import { orOverloaded } from '../../store/unwritten.ts';
 import type { Gateway } from '../gateway.ts';
 import { shortageError } from '../shortage.ts';
 import type { Way } from './payer.ts';
-import { balanceShown, ofPayment, type PlatformPayment, paymentShown } from './shown.ts';
+import { balanceShown, ofPayment, type PlatformPayment, paymentShown } from './platform-payment.ts';
 
 /** Money that was set aside for a request. */
 export interface Aside {

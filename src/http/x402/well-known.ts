@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
-import { MICROCREDITS, type Microcredits } from '../core/credits.ts';
-import { parseDecimal, toNumber } from '../core/decimal.ts';
-import { SignalboxError } from '../core/errors.ts';
-import type { PaymentPolicy } from '../core/payment-policy.ts';
-import type { Gateway } from '../gateway/gateway.ts';
-import type { RouteContext } from './context.ts';
-import * as operations from './docs/payment-operations.ts';
+import { MICROCREDITS, type Microcredits } from '../../core/credits.ts';
+import { parseDecimal, toNumber } from '../../core/decimal.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PaymentPolicy } from '../../core/payment-policy.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import type { RouteContext } from '../context.ts';
+import * as operations from './operations.ts';
 
 const REFUNDS =
   'What is paid and not used stays as balance of the wallet and pays for its next requests; nothing is sent back on the chain.';

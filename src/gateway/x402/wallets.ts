@@ -1,14 +1,14 @@
-import type { IssuedKey } from '../access/keys.ts';
-import { KeyTermsError, tooManyKeys, WALLET_KEYS_MAX } from '../access/terms.ts';
-import type { Microcredits } from '../core/credits.ts';
-import { SignalboxError } from '../core/errors.ts';
-import { idText } from '../core/id.ts';
-import type { Payment, SignedPayment } from '../payments/payment.ts';
-import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../payments/payments.ts';
-import { unsettledError } from '../payments/refusals.ts';
-import { drainingError, enter } from './drain.ts';
-import type { Gateway } from './gateway.ts';
-import { type Demand, demandPayment } from './pay/demand.ts';
+import type { IssuedKey } from '../../access/keys.ts';
+import { KeyTermsError, tooManyKeys, WALLET_KEYS_MAX } from '../../access/terms.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { idText } from '../../core/id.ts';
+import type { Payment, SignedPayment } from '../../payments/payment.ts';
+import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../../payments/payments.ts';
+import { unsettledError } from '../../payments/refusals.ts';
+import { drainingError, enter } from '../drain.ts';
+import type { Gateway } from '../gateway.ts';
+import { type Demand, demandPayment } from './payment-required.ts';
 
 /** What a wallet asks for beside completions, and pays for or proves itself by. */
 export interface WalletAsk extends Pick<PaymentSubmission, 'requestHash'> {

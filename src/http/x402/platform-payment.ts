@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { credits, named, orNull, word } from './parts.ts';
+import { credits, named, orNull, word } from '../schemas/parts.ts';
 
 const atomic = (description: string) =>
   Type.String({ description: `${description} In atomic units of the asset.`, examples: ['3250'] });

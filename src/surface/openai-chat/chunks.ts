@@ -1,7 +1,7 @@
-import type { FinishReason, StreamPart } from '../contract/parts.ts';
-import type { SignalboxError } from '../core/errors.ts';
-import type { Receipt } from '../gateway/receipt.ts';
-import { safeJson } from '../telemetry/secrets.ts';
+import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import type { SignalboxError } from '../../core/errors.ts';
+import type { Receipt } from '../../gateway/receipt.ts';
+import { safeJson } from '../../telemetry/secrets.ts';
 import { type Identity, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
 
 /** Comment line that keeps a quiet connection open; SSE clients skip it. */

@@ -1,7 +1,7 @@
 import { WALLET_KEYS_A_DAY, WALLET_KEYS_MAX } from '../../access/terms.ts';
-import * as schemas from '../schemas/payments.ts';
-import * as examples from './examples-payments.ts';
-import { BODY_ERRORS, operation } from './operation.ts';
+import { BODY_ERRORS, operation } from '../docs/operation.ts';
+import * as examples from './examples.ts';
+import * as schemas from './schemas.ts';
 
 /** What the documentation says of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
 const tag = 'payments';

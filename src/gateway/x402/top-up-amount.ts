@@ -1,6 +1,6 @@
-import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
-import { SignalboxError } from '../core/errors.ts';
-import type { PaymentNetwork } from '../core/payment-policy.ts';
+import { MICROCREDITS, type Microcredits, toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PaymentNetwork } from '../../core/payment-policy.ts';
 
 /** What a top-up asks to pay in: one of the two, above 0. */
 export interface AskedAmount {

@@ -1,13 +1,13 @@
 import type { HTTPHeaders } from 'elysia';
-import type { Claim } from '../access/idempotency/idempotency.ts';
-import type { IdempotentRun } from '../access/idempotency/run.ts';
-import { walletCaller } from '../core/caller.ts';
-import { SignalboxError } from '../core/errors.ts';
-import { isWallet } from '../core/wallet.ts';
-import { readOffer, type WalletAsk, walletDemand, withQuote } from '../gateway/wallets.ts';
-import type { SignedPayment } from '../payments/payment.ts';
-import { orOverloaded } from '../store/unwritten.ts';
-import type { RouteContext } from './context.ts';
+import type { Claim } from '../../access/idempotency/idempotency.ts';
+import type { IdempotentRun } from '../../access/idempotency/run.ts';
+import { walletCaller } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { isWallet } from '../../core/wallet.ts';
+import { readOffer, type WalletAsk, walletDemand, withQuote } from '../../gateway/x402/wallets.ts';
+import type { SignedPayment } from '../../payments/payment.ts';
+import { orOverloaded } from '../../store/unwritten.ts';
+import type { RouteContext } from '../context.ts';
 import { askByPayment, PAYMENT_HEADERS } from './payer.ts';
 
 /** When to ask again for an answer that is being made, ms. */

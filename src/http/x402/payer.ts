@@ -1,16 +1,16 @@
 import type { HTTPHeaders } from 'elysia';
-import type { KeyedRequest } from '../access/idempotency/idempotency.ts';
-import { walletCaller } from '../core/caller.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
-import { SignalboxError } from '../core/errors.ts';
-import { idText } from '../core/id.ts';
-import type { Observation } from '../gateway/observe/observation.ts';
-import { base64Json } from '../gateway/pay/demand.ts';
-import { identify } from '../gateway/pay/mend.ts';
-import type { Asked, Payer } from '../gateway/pay/payer.ts';
-import { ofPayment } from '../gateway/pay/shown.ts';
-import type { Payment, SignedPayment } from '../payments/payment.ts';
-import type { RouteContext } from './context.ts';
+import type { KeyedRequest } from '../../access/idempotency/idempotency.ts';
+import { walletCaller } from '../../core/caller.ts';
+import type { ChatRequest } from '../../core/chat-request.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { idText } from '../../core/id.ts';
+import type { Observation } from '../../gateway/observe/observation.ts';
+import type { Asked, Payer } from '../../gateway/x402/payer.ts';
+import { base64Json } from '../../gateway/x402/payment-required.ts';
+import { ofPayment } from '../../gateway/x402/platform-payment.ts';
+import { identify } from '../../gateway/x402/quote-request.ts';
+import type { Payment, SignedPayment } from '../../payments/payment.ts';
+import type { RouteContext } from '../context.ts';
 
 /** A chat request with the headers of its response. */
 export interface Arrived {

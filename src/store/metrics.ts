@@ -1,6 +1,6 @@
-import { gauge, total } from '../../telemetry/counts.ts';
-import type { Family } from '../../telemetry/families.ts';
-import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
+import { gauge, total } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
+import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 
 /** Metrics on the database. */
 export function storeFamilies(activity: StoreActivity): readonly Family[] {

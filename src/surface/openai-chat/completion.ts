@@ -1,6 +1,6 @@
-import type { FinishReason, Members, StreamPart } from '../contract/parts.ts';
-import type { Usage } from '../core/usage.ts';
-import type { Receipt } from '../gateway/receipt.ts';
+import type { FinishReason, Members, StreamPart } from '../../contract/parts.ts';
+import type { Usage } from '../../core/usage.ts';
+import type { Receipt } from '../../gateway/receipt.ts';
 
 /** What every answer of one exchange says about itself. */
 export interface Identity {

@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia';
-import type { Caller } from '../core/caller.ts';
-import { iso } from '../core/clock.ts';
-import { toCredits } from '../core/credits.ts';
-import { SignalboxError } from '../core/errors.ts';
-import { idText, parseId } from '../core/id.ts';
-import type { Payment } from '../payments/payment.ts';
-import type { RouteContext } from './context.ts';
-import * as operations from './docs/payment-operations.ts';
+import type { Caller } from '../../core/caller.ts';
+import { iso } from '../../core/clock.ts';
+import { toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { idText, parseId } from '../../core/id.ts';
+import type { Payment } from '../../payments/payment.ts';
+import type { RouteContext } from '../context.ts';
+import * as operations from './operations.ts';
 
 /** `GET /v1/payments/{id}`: what became of a payment. */
 export const paymentRoutes = ({ gateway, callerOf }: RouteContext) =>

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import type { StreamPart } from '../../src/contract/parts.ts';
-import { plainUsage } from '../../src/core/usage.ts';
-import type { Receipt } from '../../src/gateway/receipt.ts';
-import { ChunkWriter } from '../../src/http/chunks.ts';
-import { Completion, usageBody } from '../../src/http/completion.ts';
+import type { StreamPart } from '../../../src/contract/parts.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import type { Receipt } from '../../../src/gateway/receipt.ts';
+import { ChunkWriter } from '../../../src/surface/openai-chat/chunks.ts';
+import { Completion, usageBody } from '../../../src/surface/openai-chat/completion.ts';
 
 test('an answer with a million probabilities is gathered like any other', () => {
   const content = Array<unknown>(1_500_000).fill(0);
