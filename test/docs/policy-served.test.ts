@@ -7,7 +7,7 @@ import { runPolicy } from '../../src/cli/policy/policy.ts';
 import { certificateBody } from '../../src/http/certificate.ts';
 import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
 import { readRoute } from '../../src/http/read-body.ts';
-import { compileCheck } from '../../src/http/validation.ts';
+import { compileCheck } from '../../src/core/validation.ts';
 import { judgeTools } from '../../src/server/policy.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
