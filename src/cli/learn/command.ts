@@ -4,7 +4,7 @@ import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
 import { learningMigrations } from '../../learning/tables.ts';
 import type { PolicyTools } from '../../runtime/candidate.ts';
-import { openReader, type Reader } from '../../store/sqlite.ts';
+import { openReader, type Reader } from '../../store/sqlite/database.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
 import { runtimeOf } from '../policy/command.ts';

@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { reasonOf } from './reason.ts';
+import { reasonOf } from '../reason.ts';
 
 export interface FolderLock {
   release(): void;

@@ -1,12 +1,12 @@
 import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { StoreActivity } from './activity.ts';
+import type { StoreActivity } from '../activity.ts';
+import { reasonOf } from '../reason.ts';
+import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from '../store.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
-import { reasonOf } from './reason.ts';
 import type { Spool } from './spool.ts';
-import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from './store.ts';
 
 /** A store that tells how it does. */
 export interface WatchedStore extends Store {

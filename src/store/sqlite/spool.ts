@@ -11,10 +11,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { syncFolder } from './durable-file.ts';
-import { reasonOf } from './reason.ts';
+import { syncFolder } from '../durable-file.ts';
+import { reasonOf } from '../reason.ts';
+import { type SqlValue, StoreError, type Write } from '../store.ts';
 import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './spool-format.ts';
-import { type SqlValue, StoreError, type Write } from './store.ts';
 
 /** Bytes of the rows of one reservation at most: its failed attempts, its settlement, its payment. */
 const RESERVATION_BYTES = 4_096;

@@ -1,4 +1,4 @@
-import type { Migrations, Statement, Store } from './store.ts';
+import type { Migrations, Statement, Store } from '../store.ts';
 
 /** Names a database: random, made with it, and the same in each copy of it. */
 export const identityMigrations: Migrations = {

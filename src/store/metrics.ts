@@ -1,6 +1,6 @@
-import { gauge, total } from '../../telemetry/counts.ts';
-import type { Family } from '../../telemetry/families.ts';
-import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
+import { gauge, total } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
+import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 
 /** Metrics on the database. */
 export function storeFamilies(activity: StoreActivity): readonly Family[] {
@@ -8,7 +8,7 @@ export function storeFamilies(activity: StoreActivity): readonly Family[] {
     {
       name: 'signalbox_store_commit_seconds',
       type: 'histogram',
-      help: 'Time that one transaction took to be written; most of it is the sync to the disk.',
+      help: 'Time to write one transaction; most of it is the sync to the disk.',
       labels: [],
       bounds: COMMIT_BOUNDS,
       spreads: () => [{ labels: {}, counts: activity.commits.counts, sum: activity.commits.sum }],

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import type { Migrations } from './store.ts';
+import type { Migrations } from '../store.ts';
 
 const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
   room TEXT NOT NULL,
