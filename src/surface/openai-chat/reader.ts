@@ -6,7 +6,7 @@ import { conversationOf } from './conversation.ts';
 import { extrasOf } from './extras.ts';
 
 /** The dialect of OpenAI's chat completions, in `original.dialect`. */
-export const OPENAI_CHAT = 'openai-chat';
+const OPENAI_CHAT = 'openai-chat';
 
 /** A chat request, or a route query, which may leave out its model and messages. */
 type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatRequest, 'model' | 'messages'>>;
