@@ -7,7 +7,7 @@ import { NO_LEDGER } from '../../src/core/budget.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
 import { runtimeOf } from '../../src/operate/policy/tools.ts';
 import { judgeTools } from '../../src/server/policy.ts';
-import { lockFolder } from '../../src/store/folder-lock.ts';
+import { lockFolder } from '../../src/store/sqlite/folder-lock.ts';
 import { exampleOf, lab, NOON, WEEK } from '../learning/support.ts';
 import { facts } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';

@@ -6,7 +6,7 @@ import { learningMigrations } from '../../learning/tables.ts';
 import { generous } from '../../operate/policy/environment.ts';
 import { runtimeOf } from '../../operate/policy/tools.ts';
 import type { PolicyTools } from '../../runtime/candidate.ts';
-import { openReader, type Reader } from '../../store/sqlite.ts';
+import { openReader, type Reader } from '../../store/sqlite/database.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
 

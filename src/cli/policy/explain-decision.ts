@@ -9,7 +9,7 @@ import type { DecisionOutcome } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
-import { openReader } from '../../store/sqlite.ts';
+import { openReader } from '../../store/sqlite/database.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';

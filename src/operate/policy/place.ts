@@ -6,7 +6,7 @@ import type { PolicyFile } from '../../policy/load.ts';
 import { findRevisions, hasRecords, openRecordReader } from '../../records/reader.ts';
 import type { Revision } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
-import { openReader } from '../../store/sqlite.ts';
+import { openReader } from '../../store/sqlite/database.ts';
 import { gitPlace } from './place-git.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { Scratch } from './scratch.ts';
