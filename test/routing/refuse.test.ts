@@ -54,6 +54,18 @@ describe('a model is rejected', () => {
     });
   }
 
+  test('for an operation that it does not serve, pinned or not, and the reason names it', () => {
+    const from = snapshot([model('other', { operations: 0 })]);
+    for (const request of [facts(), facts({ model: 'other', pinned: true })]) {
+      expect(refusalOf(from, request).rejected.map(({ rejections }) => namesOf(rejections))).toEqual([['operation']]);
+      expect(errorOf(from, request).info.details).toMatchObject({
+        rejected: [{ model: 'other', reasons: ['it does not serve the operation `chat`'] }],
+      });
+    }
+    const both = snapshot([model('other', { operations: 0 }), model('x')]);
+    expect(idsOf(decisionOf(both, facts()), both)).toEqual(['x']);
+  });
+
   test('for all reasons at once, and every one is named', () => {
     const from = snapshot([model('x', { maxOutput: 10, contextWindow: 20, lacksLanguages: new Set(['cobol']) })]);
     const request = facts({
@@ -146,6 +158,7 @@ function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[]
   const input = expectedTokens(one, request);
   const needed = one.reasoningTokens > 0 ? Math.max(1024, one.reasoningTokens) : GENERAL.minUsefulOutput;
   const useful = Math.min(needed, wantedOutput(one, request), one.maxOutput);
+  if (one.operations === 0) found.push('operation');
   if (request.allowedModels !== null && !request.allowedModels.includes(one.id)) found.push('key_models');
   if ((request.needs | one.capabilities) !== one.capabilities) found.push('capability');
   if (request.languages.some((name) => !mayServe(one, name, all))) found.push('language');
