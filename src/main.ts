@@ -2,15 +2,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import {
-  type DataArguments,
-  type HealthArguments,
-  type PolicyArguments,
-  parseCommand,
-  UsageError,
-} from './cli/options.ts';
+import { type DataArguments, type HealthArguments, type PolicyArguments, parseCommand } from './cli/options.ts';
 import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
+import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
 import { pluginIn } from './plugin-host/owners.ts';
 import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';
@@ -194,7 +189,7 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
     { openKeys },
     run,
   ] = await Promise.all([
-    import('./store/sqlite.ts'),
+    import('./store/sqlite/database.ts'),
     import('./access/key-table.ts'),
     import('./ledger/schema.ts'),
     import('./payments/table.ts'),

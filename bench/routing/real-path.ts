@@ -31,7 +31,7 @@ import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
 import { questionOf } from '../../src/routing/texts.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { Store } from '../../src/store/store.ts';
 import { WEIGHTS } from './policy.ts';
 

@@ -1,6 +1,7 @@
 import { get as getPlain } from 'node:http';
 import { get as getSecure } from 'node:https';
-import { parseFlags, UsageError } from './options.ts';
+import { UsageError } from '../core/usage-error.ts';
+import { parseFlags } from './options.ts';
 import type { CommandResult } from './result.ts';
 import { jsonText } from './text.ts';
 

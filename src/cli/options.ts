@@ -1,29 +1,9 @@
 import { join } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { UsageError } from '../core/usage-error.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
 import { helpOf } from './help.ts';
-
-/** A command that cannot run as given. The message is one sentence for the operator; the process exits with 1. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-export interface ServeOptions {
-  readonly port: number;
-  readonly host: string;
-  /** Folder of the database and of the first key. */
-  readonly data: string;
-  /** Folder of the policy's YAML files. */
-  readonly policies: string;
-  /** A whole key to install at start; for containers and CI. */
-  readonly apiKey: string | null;
-  /** How long running requests may finish after SIGTERM, ms. */
-  readonly drainMs: number;
-  /** Whether `/metrics` answers, to anybody who can reach the port. */
-  readonly metrics: boolean;
-  /** How lines of the log look; `off`: warnings and errors alone. */
-  readonly log: LogForm;
-}
 
 /** Of a command that works on a data folder. */
 export interface DataArguments {

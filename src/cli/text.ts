@@ -6,8 +6,6 @@ export const day = (time: number): string => new Date(time).toISOString().slice(
 /** `2026-11-20 09:30`, UTC. */
 export const minute = (time: number): string => new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 
-export const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-
 /** What `--json` prints. */
 export const jsonText = (body: unknown): string => `${JSON.stringify(body, null, 2)}\n`;
 

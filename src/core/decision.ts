@@ -1,5 +1,5 @@
 import type { Microcredits } from './credits.ts';
-import type { Draw, Estimate } from './estimate.ts';
+import type { Estimate, ExplorationDraw } from './estimate.ts';
 import type { Facts } from './facts.ts';
 import type { Readings } from './readings.ts';
 
@@ -27,7 +27,7 @@ export const REJECTION_GROUPS = ['health', 'funds', 'budget', 'context', 'constr
 export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
 
 /** A candidate of a decision with what was estimated for it. */
-export interface Ranked {
+export interface RankedModel {
   /** Index of the model in the snapshot. */
   readonly model: number;
   /** Q: probability of a good answer, 0..1. */
@@ -57,9 +57,9 @@ export interface Decision {
   /** A short, stable label: `auto:balanced`, `pinned`. */
   readonly reason: string;
   /** The choice first, then the fallbacks. Never empty. */
-  readonly ranked: readonly [Ranked, ...Ranked[]];
+  readonly ranked: readonly [RankedModel, ...RankedModel[]];
   /** Endpoints that a breaker has ejected, of models that could serve else, best first: for when all others fail. */
-  readonly lastResorts: readonly Ranked[];
+  readonly lastResorts: readonly RankedModel[];
   /** How many models were eligible. */
   readonly eligible: number;
   /** Q of every model of the snapshot, in its order, as this request saw it. */
@@ -67,7 +67,7 @@ export interface Decision {
   /** The estimate behind the qualities; null where they are the declared ones. */
   readonly estimate: Estimate | null;
   /** How the choice was drawn; null where it is the best. */
-  readonly draw: Draw | null;
+  readonly draw: ExplorationDraw | null;
   /** Index of the model that savings are measured against. */
   readonly baseline: number;
 }

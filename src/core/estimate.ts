@@ -57,7 +57,7 @@ export interface Estimate {
 }
 
 /** How a choice was drawn. */
-export interface Draw {
+export interface ExplorationDraw {
   /** Of the model that was chosen, above 0, at most 1. */
   readonly probability: number;
   /** How many models took part. */

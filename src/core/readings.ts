@@ -37,7 +37,7 @@ export interface Readings {
 }
 
 /** The parts of a policy that readings cover. */
-export interface Watched {
+export interface MeasuredCatalog {
   readonly models: readonly Model[];
   readonly tasks: readonly Task[];
 }
@@ -49,7 +49,7 @@ export function slotCount(models: readonly Model[]): number {
 }
 
 /** Returns the readings before any measurement: the catalog's figures, all healthy. */
-export function priorReadings({ models, tasks }: Watched): Readings {
+export function priorReadings({ models, tasks }: MeasuredCatalog): Readings {
   const slots = slotCount(models);
   const ttftMs = new Float64Array(slots);
   const warmTtftMs = new Float64Array(slots);

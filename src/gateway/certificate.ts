@@ -1,6 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
-import type { Draw } from '../core/estimate.ts';
+import type { ExplorationDraw } from '../core/estimate.ts';
 import { explorationOf } from '../core/learning-policy.ts';
 import { costOf } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
@@ -105,7 +105,7 @@ function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: P
 /** Another machine's powers of e may differ in their last bits, and who was drawn is looked at beside. */
 const CHANCE_SLACK = 1e-12;
 
-function isSameDraw(one: Draw | null, other: Draw | null): boolean {
+function isSameDraw(one: ExplorationDraw | null, other: ExplorationDraw | null): boolean {
   if (one === null || other === null) return one === other;
   return one.among === other.among && Math.abs(one.probability - other.probability) <= CHANCE_SLACK;
 }

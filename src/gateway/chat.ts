@@ -16,11 +16,11 @@ import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
 import { blameForRetry, lessonOf, noteAsked } from './lesson.ts';
 import type { Observation } from './observe/observation.ts';
-import { type Aside, setAside } from './pay/aside.ts';
-import { demandFor, mendable } from './pay/mend.ts';
-import { type Asked, type Payer, type Way, wayOf } from './pay/payer.ts';
 import { expectedTokens, type Ticket, usedTokens } from './ticket.ts';
 import { wordsForLog } from './words.ts';
+import { type Aside, setAside } from './x402/funded-hold.ts';
+import { type Asked, type Payer, type Way, wayOf } from './x402/payer.ts';
+import { demandFor, mendable } from './x402/quote-request.ts';
 
 /** Who must write something down before anything is sent upstream. */
 export interface Notary {

@@ -7,8 +7,8 @@ import type { Conversation } from './affinity.ts';
 import { decide } from './decide.ts';
 import type { Gateway } from './gateway.ts';
 import type { Observation } from './observe/observation.ts';
-import type { Way } from './pay/payer.ts';
 import { screen } from './screen.ts';
+import type { Way } from './x402/payer.ts';
 
 /** A chat request with its decision, and what it takes to learn from its answer. */
 export interface Decided {

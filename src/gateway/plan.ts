@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../contract/parts.ts';
-import type { Decision, Ranked } from '../core/decision.ts';
+import type { Decision, RankedModel } from '../core/decision.ts';
 
 /** A retry of the same endpoint comes after up to so long, by full jitter, ms. */
 const PAUSE_MAX_MS = 250;
@@ -12,7 +12,7 @@ const DENIALS_MAX = 4;
 
 /** An endpoint of one of the decision's models. */
 export interface Way {
-  readonly ranked: Ranked;
+  readonly ranked: RankedModel;
   /** Index of the endpoint in its model. */
   readonly at: number;
 }

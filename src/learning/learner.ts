@@ -1,5 +1,5 @@
 import type { EstimatorPlugin } from '../contract/estimator.ts';
-import type { Draw, Estimate } from '../core/estimate.ts';
+import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Signal } from '../core/learning-policy.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -20,7 +20,7 @@ export interface Example {
   readonly facts: Facts;
   readonly features: Uint8Array | null;
   /** Null if the model was not drawn, or another one answered. */
-  readonly draw: Draw | null;
+  readonly draw: ExplorationDraw | null;
 }
 
 /** Whether an answer showed each signal. Signals that could not occur are absent. */

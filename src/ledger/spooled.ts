@@ -1,6 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import type { SpooledRow, SpooledUnit } from '../store/spool.ts';
+import type { SpooledRow, SpooledUnit } from '../store/sqlite/spool.ts';
 import type { SqlValue, Statement, Store, Write } from '../store/store.ts';
 import { type OpenReservation, recover } from './recover.ts';
 import { Sums } from './sums.ts';

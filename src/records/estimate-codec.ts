@@ -1,4 +1,4 @@
-import type { Draw, Estimate } from '../core/estimate.ts';
+import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
 import type { DecisionRecord } from './record.ts';
 
 type EstimateFields = Pick<DecisionRecord, 'estimate' | 'draw' | 'quality'>;
@@ -71,7 +71,7 @@ function writeBlob(
 export function decodeEstimate(
   bytes: Uint8Array | null,
   quality: Float64Array,
-): { readonly estimate: Estimate | null; readonly draw: Draw | null } {
+): { readonly estimate: Estimate | null; readonly draw: ExplorationDraw | null } {
   if (bytes === null) return { estimate: null, draw: null };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint8(0) !== VERSION) throw new Error(`records: an estimate of version ${view.getUint8(0)} is not known`);

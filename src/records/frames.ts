@@ -1,4 +1,4 @@
-import { priorReadings, type Readings, type Watched } from '../core/readings.ts';
+import { type MeasuredCatalog, priorReadings, type Readings } from '../core/readings.ts';
 import type { Statement, Store, Write } from '../store/store.ts';
 
 /** Frames of readings by number; see `encodeFrame`. */
@@ -55,7 +55,7 @@ export class FrameStore {
   }
 
   /** Returns the frame for the record of a decision. The caller must give its writes to the store at once. */
-  refer(readings: Readings, watched: Watched, nextId: () => number): FrameReference {
+  refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number): FrameReference {
     if (readings.frame === 0) return PRIOR;
     let state = this.#states.get(readings);
     if (!state || this.#now() - state.numberedAt >= RENEW_MS) {
@@ -66,7 +66,7 @@ export class FrameStore {
     return state;
   }
 
-  #create(readings: Readings, watched: Watched, nextId: () => number): FrameState {
+  #create(readings: Readings, watched: MeasuredCatalog, nextId: () => number): FrameState {
     const figures = encodeFrame(readings, watched);
     const number = figures === null ? 0 : nextId();
     const writes = figures === null ? NO_WRITES : [{ statement: INSERT, params: [number, figures] }];
@@ -93,7 +93,7 @@ export class FrameStore {
 export async function findFrame(
   store: Pick<Store, 'query'>,
   number: number,
-  watched: Watched,
+  watched: MeasuredCatalog,
 ): Promise<Readings | null> {
   if (number === 0) return priorReadings(watched);
   const [row] = await store.query<{ figures: Uint8Array }>(FIND, [number]);
@@ -104,7 +104,7 @@ export async function findFrame(
  * Encodes the readings that differ from the policy's: for each field a count, then the indexes with the values as
  * doubles. Null if none differ.
  */
-function encodeFrame(readings: Readings, watched: Watched): Uint8Array | null {
+function encodeFrame(readings: Readings, watched: MeasuredCatalog): Uint8Array | null {
   const prior = priorReadings(watched);
   const moved = FRAME_FIELDS.map((figure) => differingIndexes(readings[figure], prior[figure]));
   const all = moved.reduce((sum, indexes) => sum + indexes.length, 0);
@@ -131,7 +131,7 @@ function differingIndexes(values: ArrayLike<number>, prior: ArrayLike<number>): 
 }
 
 /** Decodes the bytes of `encodeFrame`. Absent fields are as in the policy. */
-function decodeFrame(bytes: Uint8Array, number: number, watched: Watched): Readings {
+function decodeFrame(bytes: Uint8Array, number: number, watched: MeasuredCatalog): Readings {
   const readings = priorReadings(watched);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;

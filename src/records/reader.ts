@@ -1,4 +1,4 @@
-import type { Readings, Watched } from '../core/readings.ts';
+import type { MeasuredCatalog, Readings } from '../core/readings.ts';
 import type { Statement, Store } from '../store/store.ts';
 import { decodeBody } from './codec.ts';
 import { decodeEstimate } from './estimate-codec.ts';
@@ -35,7 +35,7 @@ export interface RecordReader {
   /** Null, too, if its row was edited. */
   findRevision(revision: string): Promise<Revision | null>;
   /** The readings of a record's frame, under the policy of the record. */
-  findFrame(number: number, watched: Watched): Promise<Readings | null>;
+  findFrame(number: number, watched: MeasuredCatalog): Promise<Readings | null>;
 }
 
 /** Whether a store has the tables of this version. */

@@ -1,6 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import type { Draw, Estimate } from '../core/estimate.ts';
+import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Usage } from '../core/usage.ts';
 
@@ -23,7 +23,7 @@ export interface DecisionRecord {
   /** The estimate behind the qualities; null if they are the declared ones. */
   readonly estimate: Estimate | null;
   /** How the choice was drawn; null if it was the best. */
-  readonly draw: Draw | null;
+  readonly draw: ExplorationDraw | null;
   readonly reason: string;
   /** ID of the model. */
   readonly choice: string;

@@ -1,6 +1,6 @@
 import { shownCredits, shownMs } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
-import type { Decision, Ranked } from '../core/decision.ts';
+import type { Decision, RankedModel } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
@@ -63,7 +63,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
 }
 
-type CandidateFigures = Pick<Ranked, 'quality' | 'costCredits' | 'latencyMs'>;
+type CandidateFigures = Pick<RankedModel, 'quality' | 'costCredits' | 'latencyMs'>;
 
 /** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.` */
 export function tradeOff(other: CandidateFigures, choice: CandidateFigures): string {

@@ -1,6 +1,6 @@
 import type { Rejection, RejectionGroup } from '../core/decision.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import type { Draw } from '../core/estimate.ts';
+import type { ExplorationDraw } from '../core/estimate.ts';
 import type { LanguageState } from '../core/language-support.ts';
 import type { LearningMode } from '../core/learning-policy.ts';
 import type { HealthState } from '../core/readings.ts';
@@ -55,7 +55,7 @@ interface LearningEntry {
 }
 
 /** The draw of a choice. */
-export interface DrawEntry extends Draw {
+export interface DrawEntry extends ExplorationDraw {
   /** ID of the best by utility. */
   readonly best: string;
 }

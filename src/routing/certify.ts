@@ -1,5 +1,5 @@
 import { toCredits } from '../core/credits.ts';
-import type { Ranked } from '../core/decision.ts';
+import type { RankedModel } from '../core/decision.ts';
 import { type Estimate, moved } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
@@ -176,7 +176,7 @@ function partsOf(utility: number, ask: () => unknown): Readonly<Record<string, n
   }
 }
 
-type CandidateEstimate = Omit<Ranked, 'utility'>;
+type CandidateEstimate = Omit<RankedModel, 'utility'>;
 
 /** Estimates for a rejected model, on the endpoints that constraints allow; on all of them where they allow none. */
 function estimateRejected(

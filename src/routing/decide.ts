@@ -1,6 +1,6 @@
 import {
   type Decision,
-  type Ranked,
+  type RankedModel,
   REJECTION_GROUPS,
   REJECTIONS,
   type Refusal,
@@ -94,12 +94,12 @@ class SnapshotDecider implements Decider {
    * Ranks ejected endpoints among themselves, so that they do not affect the ranking of healthy ones. Returns at most as
    * many models as there may be fallbacks; where there may be none, only endpoints of the choice.
    */
-  #lastResorts(facts: Facts, options: RankingOptions, own: number): Ranked[] {
+  #lastResorts(facts: Facts, options: RankingOptions, own: number): RankedModel[] {
     const { alternatives } = this.#snapshot.gateway;
     const { shortlist } = this.#evaluation;
     shortlist.refillWithEjected();
     this.#evaluation.rank(facts, options, alternatives === 0 ? shortlist.n : alternatives);
-    const resorts: Ranked[] = [];
+    const resorts: RankedModel[] = [];
     for (const ranked of this.#ranked(facts)) {
       if (alternatives === 0 && ranked.model !== own) continue;
       const endpoints = ranked.endpoints.filter((one) => shortlist.isEjected(ranked.model, one));
@@ -108,7 +108,7 @@ class SnapshotDecider implements Decider {
     return resorts;
   }
 
-  #ranked(facts: Facts): Ranked[] {
+  #ranked(facts: Facts): RankedModel[] {
     return this.#evaluation.order.map((at) => this.#evaluation.rankedAt(at, facts));
   }
 }

@@ -1,7 +1,7 @@
 import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
-import type { Ranked } from '../core/decision.ts';
+import type { RankedModel } from '../core/decision.ts';
 import { declaredByTask, declaredFor } from '../core/declared.ts';
-import type { Draw, Estimate } from '../core/estimate.ts';
+import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { addWorth } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
@@ -39,7 +39,7 @@ interface ChoiceOutcome extends RankingFlags {
   /** `route_reason`. */
   readonly reason: string;
   /** Null where no draw took place. */
-  readonly draw: Draw | null;
+  readonly draw: ExplorationDraw | null;
   /** Position of the best by utility. */
   readonly best: number;
 }
@@ -135,7 +135,7 @@ export class Evaluation {
   }
 
   /** The candidate at a position of the shortlist. */
-  rankedAt(at: number, facts: Facts): Ranked {
+  rankedAt(at: number, facts: Facts): RankedModel {
     const { model: indexes, quality, cost, latency, cap, endpoints: allowed } = this.shortlist;
     const model = indexes[at]!;
     const outputCap = cap[at]!;

@@ -1,5 +1,5 @@
 import type { Candidates } from '../contract/strategy.ts';
-import type { Draw } from '../core/estimate.ts';
+import type { ExplorationDraw } from '../core/estimate.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 
 /** The candidates of a draw by position, with probabilities that add up to 1. */
@@ -8,7 +8,7 @@ interface DrawChances {
   readonly probability: readonly number[];
 }
 
-interface DrawOutcome extends Draw {
+interface DrawOutcome extends ExplorationDraw {
   /** Position of the drawn candidate. */
   readonly at: number;
 }

@@ -11,7 +11,7 @@ import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
 import type { ParsedFiles } from './parse-files.ts';
 import { buildRuntime, type Runtime } from './runtime.ts';
-import { inSlices, Superseded } from './slices.ts';
+import { inSlices, SupersededError } from './slices.ts';
 import { hashOf, type PolicyBundle } from './source.ts';
 
 /** A valid policy that can be put in force. */
@@ -62,7 +62,7 @@ export interface CandidateOptions {
   readonly isStale?: () => boolean;
 }
 
-/** Steps 3 to 6 of an edit: check, compile, build, rehearse. Throws only Superseded, once stale. */
+/** Steps 3 to 6 of an edit: check, compile, build, rehearse. Throws only SupersededError, once stale. */
 export async function buildCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
@@ -77,7 +77,7 @@ export async function buildCandidate(
   });
 }
 
-/** Steps 3 to 5 of an edit: a candidate whose cases have not run. Throws only Superseded, once stale. */
+/** Steps 3 to 5 of an edit: a candidate whose cases have not run. Throws only SupersededError, once stale. */
 export function compileCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
@@ -89,7 +89,7 @@ export function compileCandidate(
     registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
     const own = await tools.loader.load(specifiers, resolve(tools.folder));
-    if (isStale()) throw new Superseded();
+    if (isStale()) throw new SupersededError();
     const { env, unset } = recordUnset(tools.env);
     const context = contextOf(own, { ...tools, env });
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
@@ -114,7 +114,7 @@ async function rejectOnThrow(build: () => Promise<Candidate | RejectedPolicy>): 
   try {
     return await build();
   } catch (cause) {
-    if (cause instanceof Superseded) throw cause;
+    if (cause instanceof SupersededError) throw cause;
     return { problems: [], message: scrub(cause instanceof Error ? cause.message : String(cause)) };
   }
 }

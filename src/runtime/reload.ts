@@ -3,7 +3,7 @@ import { buildCandidate, type Candidate, isRejected, type PolicyTools, type Reje
 import type { PolicyChange } from './diff.ts';
 import { QuotedRuntimes } from './quoted-runtimes.ts';
 import type { Runtime } from './runtime.ts';
-import { Superseded } from './slices.ts';
+import { SupersededError } from './slices.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from './source.ts';
 import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './status.ts';
 
@@ -112,7 +112,7 @@ export class Reloader {
         const attempt = await this.#attempt(state);
         for (const { resolve } of batch) resolve(attempt);
       } catch (cause) {
-        if (cause instanceof Superseded) continue;
+        if (cause instanceof SupersededError) continue;
         const attempt = this.#refuse(state, null, cause instanceof Error ? cause : new Error(String(cause)));
         for (const { resolve } of batch) resolve(attempt);
       }
@@ -139,7 +139,7 @@ export class Reloader {
       const bundle = await this.#read();
       const hash = bundle instanceof Error ? bundle.message : bundle.hash;
       state.bundle = bundle instanceof Error ? null : bundle;
-      if (isStale()) throw new Superseded();
+      if (isStale()) throw new SupersededError();
       if (hash === this.#inForce.bundle.hash) return this.#keep(state);
       // A signal or request wants an answer now. An edit may be unfinished.
       const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
@@ -180,7 +180,7 @@ export class Reloader {
       setTimeout(resolve, FINISH_MS);
     });
     this.#wake = () => {};
-    if (isStale()) throw new Superseded();
+    if (isStale()) throw new SupersededError();
   }
 
   /** The files equal the policy in force, for example after a mistake was reverted. */

@@ -4,11 +4,11 @@ import { setImmediate } from 'node:timers/promises';
 const SLICE_MS = 4;
 
 /** Work was given up because newer work replaced it. */
-export class Superseded extends Error {
-  override readonly name = 'Superseded';
+export class SupersededError extends Error {
+  override readonly name = 'SupersededError';
 }
 
-/** Runs steps to their end in slices, and yields to the event loop between them. Throws Superseded once stale. */
+/** Runs steps to their end in slices, and yields to the event loop between them. Throws SupersededError once stale. */
 export async function inSlices<Result>(
   steps: Generator<undefined, Result>,
   isStale: () => boolean,
@@ -21,6 +21,6 @@ export async function inSlices<Result>(
       if (step.done) return step.value;
     } while (clock() < until);
     await setImmediate();
-    if (isStale()) throw new Superseded();
+    if (isStale()) throw new SupersededError();
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
 import { ledgerStateOf } from '../ledger/state.ts';
-import { openReader } from '../store/sqlite.ts';
+import { openReader } from '../store/sqlite/database.ts';
 
 /** The database in a data folder. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { UsageError } from '../cli/options.ts';
 import { isObject } from '../core/object.ts';
+import { UsageError } from '../core/usage-error.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
 import { lastEntryOf } from '../ledger/state.ts';
-import { identityMigrations, identityOf } from '../store/identity.ts';
 import { reasonOf } from '../store/reason.ts';
-import { openReader } from '../store/sqlite.ts';
+import { openReader } from '../store/sqlite/database.ts';
+import { identityMigrations, identityOf } from '../store/sqlite/identity.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf } from './data.ts';

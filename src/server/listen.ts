@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { UsageError } from '../cli/options.ts';
+import { UsageError } from '../core/usage-error.ts';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['EADDRINUSE', 'the port is in use; choose another with --port'],

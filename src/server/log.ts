@@ -1,4 +1,4 @@
-import type { ServeOptions } from '../cli/options.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Family } from '../telemetry/families.ts';
 import { createLog, type Log, logFamilies, styleOf } from '../telemetry/log.ts';
 import { openSink } from '../telemetry/sink.ts';
@@ -21,7 +21,7 @@ export function openServerLog({ log: form }: ServeOptions, { out, env, now }: Ho
   const sink = openSink(STDOUT);
   const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));
   const log = createLog({ write: (lines) => sink.write(lines), ...looks, now });
-  sink.onResume((lines) => log.warn('lines of the log were lost: nobody read them in time', { lines }));
+  sink.onResume((lines) => log.warn('log lines were lost: they were not read in time', { lines }));
   process.on('exit', () => {
     log.flush();
     sink.flushNow();

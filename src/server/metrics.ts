@@ -1,32 +1,34 @@
 import type { Gateway } from '../gateway/gateway.ts';
-import type { PolicyAdmin } from '../http/admin.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
-import { endpointFamilies } from '../http/endpoint-metrics.ts';
 import type { Gate } from '../http/gate.ts';
-import { policyFamilies } from '../http/policy-metrics.ts';
-import { storeFamilies } from '../http/store-metrics.ts';
-import { taskFamilies } from '../http/task-metrics.ts';
 import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
+import { type PolicyReadings, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
 import type { StoreActivity } from '../store/activity.ts';
+import { storeFamilies } from '../store/metrics.ts';
 import type { Family } from '../telemetry/families.ts';
 import { watchProcess } from '../telemetry/process.ts';
-import type { EndpointSample } from '../upstream/health/health.ts';
+import { endpointFamilies } from '../upstream/health/metrics.ts';
+import type { EndpointSample } from '../upstream/health/types.ts';
 
-/** What the page of metrics looks at. */
-export interface Watched {
+/** The sources of the page of metrics. */
+export interface MetricSources {
   readonly gateway: Gateway;
   readonly gate: Gate;
-  readonly policy: PolicyAdmin;
+  readonly policy: PolicyReadings;
   readonly store: { readonly activity: StoreActivity };
   endpoints(): Iterable<EndpointSample>;
   readonly version: string;
 }
 
-/** The page at `/metrics`, with all that any room tells of itself. `families`: what is counted of requests, of the log and of traces. */
+/**
+ * Composes the page at `/metrics` from the families of all rooms.
+ * @param families on requests, the log and traces
+ * @returns makes the page's text
+ */
 export function openMetrics(
-  { gateway, gate, policy, store, endpoints, version }: Watched,
+  { gateway, gate, policy, store, endpoints, version }: MetricSources,
   families: readonly Family[],
 ): () => Promise<string> {
   const all = [
@@ -41,7 +43,7 @@ export function openMetrics(
     ...storeFamilies(store.activity),
     ...watchProcess().families,
   ];
-  // Its library takes an eighth of the start to load: whom nobody scrapes does not wait for it.
+  // Its library takes an eighth of the start to load, which only servers that are scraped need.
   let page: Promise<() => Promise<string>> | null = null;
   return async () => {
     page ??= import('../telemetry/page.ts').then(({ metricsPage }) => metricsPage(all));

@@ -1,9 +1,10 @@
-import { type ServeOptions, UsageError } from '../cli/options.ts';
+import { UsageError } from '../core/usage-error.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createChatMetrics } from '../gateway/observe/chat-metrics.ts';
 import { logRequests } from '../gateway/observe/log-line.ts';
 import { Observer, type Witness } from '../gateway/observe/observer.ts';
 import { createEdgeMetrics } from '../http/edge-metrics.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../cli/options.ts';
+import { UsageError } from '../core/usage-error.ts';
 import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
 import { rehearse } from '../operate/policy/rehearse.ts';
 import type { Payments } from '../payments/payments.ts';

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { UsageError } from '../cli/options.ts';
+import { UsageError } from '../core/usage-error.ts';
 import { reasonOf } from '../store/reason.ts';
 
 /** The folder of the policy that comes with Signalbox; in the standalone program one that can only be read. */

@@ -1,4 +1,4 @@
-import { plural } from '../cli/text.ts';
+import { plural } from '../core/text.ts';
 
 /** How the server has started. */
 export interface Start {

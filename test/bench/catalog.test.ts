@@ -140,7 +140,7 @@ describe('speed', () => {
     expect(Math.abs(ratios.reduce((sum, one) => sum + one, 0) / ratios.length)).toBeLessThan(Math.log(1.2));
   });
 
-  test('is called measured only where a call was clocked, and is left out where nobody knows it', () => {
+  test('is called measured only where a call was clocked, and is left out where it is unknown', () => {
     for (const model of models) {
       const { calls = [], tokens_per_second } = factsOf(facts, model);
       const speed = speedOf(facts, model);

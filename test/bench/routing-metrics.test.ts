@@ -180,7 +180,7 @@ describe('AIQ', () => {
     expect(cost99).toBeCloseTo(1.98 / 3, 12);
   });
 
-  test('law: who says of every prompt what is true in the mean is at the hull, where prompts cost alike', () => {
+  test('law: a router that predicts the mean for every prompt is on the hull, where prompts cost alike', () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(fc.constantFrom(0, 1), { minLength: 3, maxLength: 3 }), { minLength: 2 }),
@@ -247,7 +247,7 @@ describe('calibration', () => {
     expect(eceOf(bins)).toBeCloseTo(0.5 * (0.5 - 0.225) + 0.5 * (1 - 0.925), 12);
   });
 
-  test('law: ECE is within 0 and 1, and 0 for who predicts what comes', () => {
+  test('law: ECE is within 0 and 1, and 0 for perfect predictions', () => {
     const row = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }));
     fc.assert(
       fc.property(fc.array(row, { minLength: 1 }), (rows) => {

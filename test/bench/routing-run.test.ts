@@ -41,7 +41,7 @@ writeFileSync(
 const data = readData(folder);
 
 describe('data', () => {
-  test('a faulty line is told by file, line and field', () => {
+  test('a faulty line is reported by file, line and field', () => {
     const told = (line: string) => () => rowOf(line, 'x.jsonl:7');
     expect(told('{')).toThrow(/^x\.jsonl:7: no JSON/);
     expect(told('{"id": "a", "source": "s", "prompt": "p"}')).toThrow(/^x\.jsonl:7: labels: /);
@@ -92,7 +92,7 @@ describe('trials', () => {
   });
 });
 
-test('a whole run: every router is measured, told and drawn', async () => {
+test('a whole run: every router is measured, reported and drawn', async () => {
   const task = { folder, pool: 'letters-and-sums', splits: 1, resamples: 20, seed: 1 };
   const report = await runPool(task, () => {});
   const routers = new Set(report.entries.map(({ router }) => router));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { runKeys } from '../../src/cli/keys/keys.ts';
-import { UsageError } from '../../src/cli/options.ts';
+import { UsageError } from '../../src/core/usage-error.ts';
 import { MORNING, type OpenedKeys, open } from '../access/support.ts';
 import { tempFolder } from '../store/support.ts';
 

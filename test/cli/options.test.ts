@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { parseCommand, UsageError } from '../../src/cli/options.ts';
+import { parseCommand } from '../../src/cli/options.ts';
+import { UsageError } from '../../src/core/usage-error.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -54,7 +54,7 @@ describe('@x402/fetch', () => {
     expect(chunks.at(-1)?.platform.payment?.source).toBe('x402');
   });
 
-  test('refuses to pay in an asset that it was not told of', async () => {
+  test('refuses to pay in an unknown asset', async () => {
     const client = new x402Client().register('eip155:84532', new ExactEvmScheme(payer));
     const pay = wrapFetchWithPayment(fetch, client);
     await expect(pay(`${paid.box.url}/v1/chat/completions`, post(body))).rejects.toThrow();

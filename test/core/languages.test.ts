@@ -57,7 +57,7 @@ test.each([
   expect(isKnownLanguage(name)).toBe(true);
 });
 
-test('prose, and what nobody programs in, is no language', () => {
+test('prose, and formats that are not for programs, are no language', () => {
   for (const name of ['text', 'markdown', 'klingon', '', '__proto__', 'constructor'])
     expect(isKnownLanguage(name)).toBe(false);
 });

@@ -23,7 +23,7 @@ interface Seen {
   readonly failures: number;
 }
 
-test('a provider that comes and goes: nobody sees it, and it is used again within one probe', async () => {
+test('a provider that comes and goes: no caller notices, and it is used again within one probe', async () => {
   const [wave, well] = [startFakeUpstream({ key: UPSTREAM_KEY }), startFakeUpstream({ key: UPSTREAM_KEY })];
   const policy = testPolicy(
     { wave: wave.url, well: well.url },

@@ -98,7 +98,7 @@ describe('compose.yaml', () => {
     expect(faultsOfCompose(compose.replace(from, to)).join('\n')).toContain(fault);
   });
 
-  test('gives the process no right that it does not need, and lets nobody in from outside', () => {
+  test('gives the process no right that it does not need, and listens to no outside address', () => {
     expect(signalbox).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],

@@ -4,7 +4,7 @@ import { learningMigrations } from '../../src/learning/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
-import { identityMigrations } from '../../src/store/identity.ts';
+import { identityMigrations } from '../../src/store/sqlite/identity.ts';
 
 /** The tables of every room, as a server opens them. */
 export const MIGRATIONS = [

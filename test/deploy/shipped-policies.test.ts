@@ -28,7 +28,7 @@ test('a start that comes second while the first one writes takes what that one w
   expect(copied()).toEqual([['policies'], '# of the first\n']);
 });
 
-test('what stands in its way and is no folder is told of', () => {
+test('a file in its place is reported', () => {
   mkdirSync(at('data'));
   writeFileSync(at('data', 'policies'), '');
   expect(() => copyWhole(at('shipped'), at('data', 'policies'))).toThrow('ENOTDIR');

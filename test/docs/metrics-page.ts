@@ -2,20 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createChatMetrics } from '../../src/gateway/observe/chat-metrics.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
-import { endpointFamilies } from '../../src/http/endpoint-metrics.ts';
-import { policyFamilies } from '../../src/http/policy-metrics.ts';
-import { storeFamilies } from '../../src/http/store-metrics.ts';
-import { taskFamilies } from '../../src/http/task-metrics.ts';
 import { learningFamilies } from '../../src/learning/metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { PaymentCounts } from '../../src/payments/counts.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
+import { policyFamilies, taskFamilies } from '../../src/runtime/metrics.ts';
 import { rejectionCounter } from '../../src/server/defects.ts';
+import { storeFamilies } from '../../src/store/metrics.ts';
 import type { Family } from '../../src/telemetry/families.ts';
 import { createLog, logFamilies } from '../../src/telemetry/log.ts';
 import { metricsErrors } from '../../src/telemetry/page.ts';
 import { watchProcess } from '../../src/telemetry/process.ts';
 import { ExportMonitor } from '../../src/telemetry/tracing/exporter.ts';
+import { endpointFamilies } from '../../src/upstream/health/metrics.ts';
 
 const PATH = join(import.meta.dir, '../../docs/metrics.md');
 

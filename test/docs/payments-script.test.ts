@@ -77,7 +77,7 @@ describe('the programs of docs/payments.md', () => {
     }
   }, 30_000);
 
-  test('get the answer though nobody could settle it at first', async () => {
+  test('get the answer though the payment could not be settled at first', async () => {
     service.fail('status', '/verify');
     const before = verifications();
     const running = run(1);

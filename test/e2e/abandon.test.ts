@@ -153,7 +153,7 @@ async function leaving(behaviour: Behaviour, { stream, content }: Pick<Point, 's
   return { least: tokensIn(leftAt - seenAt), most: tokensIn(longest) };
 }
 
-describe('a caller who leaves', () => {
+describe('a caller that disconnects', () => {
   for (const point of POINTS) {
     test(`${titleOf(point)}: the call upstream is aborted, and what it will have made is charged`, async () => {
       const { sent, stream, content } = point;
@@ -205,7 +205,7 @@ describe('a caller who leaves', () => {
 
 describe('an upstream that breaks off', () => {
   for (const point of POINTS.filter(({ finished }) => !finished)) {
-    test(`${titleOf(point)}: is charged the same, and told as not to be repeated`, async () => {
+    test(`${titleOf(point)}: is charged the same, and its error says not to retry`, async () => {
       const { sent, stream, content } = point;
       const chunks = stream ? chunksAt(point) : (sent.raw?.length ?? 0);
       // What is cut behind the last of a list never is: one more stands there.
@@ -251,7 +251,7 @@ describe('an upstream that breaks off', () => {
       expectCharge(rows, 0, tokensIn(tookMs) + 1);
     });
 
-    test(`${stream ? 'a stream' : 'JSON'}, where nobody listens: nothing is charged, for nothing was sent`, async () => {
+    test(`${stream ? 'a stream' : 'JSON'}, where no upstream listens: nothing is charged, for nothing was sent`, async () => {
       const rows = await rowsOf(async () => {
         const response = await chat({ model: 'absent', stream });
         expect([response.status, response.headers.get('x-should-retry')]).toEqual([502, 'true']);

@@ -150,7 +150,7 @@ describe('/admin/keys', () => {
 });
 
 describe('the trail', () => {
-  test('has both doors, with who went through them', async () => {
+  test('records changes by the API and by the command line, with their authors', async () => {
     const made = await create({ name: 'trailed' });
     const rotated = await deed(made.id, 'rotate', { overlap_seconds: 60 });
     await deed(made.id, 'grant', { credits: 2, note: 'a note' });
@@ -224,7 +224,7 @@ describe('what is wrong is refused with its place, and nothing is done:', () => 
     expect((await keyOf(response)).error).toMatchObject({ code: 'out_of_range', param: 'limit' });
   });
 
-  test('DELETE is told what is taken instead', async () => {
+  test('DELETE gets an error that names the method to use', async () => {
     const response = await box.get('/admin/keys/test00000001', { method: 'DELETE' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
   });

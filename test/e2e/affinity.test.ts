@@ -170,7 +170,7 @@ describe('signed reasoning', () => {
     expect(sent(second)).toEqual({ role: 'assistant', content: ANSWER });
   });
 
-  test('under other words than the answer’s is of nobody knows whom', async () => {
+  test('with other words than the answer’s has no known origin', async () => {
     const messages = opening();
     expect((await chat('auto', messages)).platform.routed_model).toBe('dear');
     const elsewhere = { ...signed, content: 'Another answer.' };
@@ -178,7 +178,7 @@ describe('signed reasoning', () => {
     expect(platform.dropped).toEqual(['messages[2].thought_signature']);
   });
 
-  test('of nobody knows whom goes only to a model that its caller names', async () => {
+  test('of unknown origin goes only to a model that its caller names', async () => {
     const messages = nextTurn(opening(), signed);
     const routed = await chat('auto', messages);
     expect(routed.platform.dropped).toEqual(['messages[2].thought_signature']);

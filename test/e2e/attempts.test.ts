@@ -100,7 +100,7 @@ test('an error of a request that cost something tells what', async () => {
 }, 20_000);
 
 describe('a provider that refuses its key', () => {
-  test('is an alarm, once, and out until it is mended; the caller is not told to try again', async () => {
+  test('raises one alarm and is out until it is mended; the caller’s error does not say to retry', async () => {
     for (const upstream of [first, second]) upstream.next({ status: 401, error: { message: 'Incorrect API key.' } });
     const response = await chat();
     expect(response.status).toBe(502);

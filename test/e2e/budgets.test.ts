@@ -38,7 +38,7 @@ describe('a budget that is spent', () => {
     await purse.spend(key, 2);
   });
 
-  test('refuses with 402, names itself with figures and when it renews, and asks nobody upstream', async () => {
+  test('refuses with 402, names itself with figures and when it renews, and calls no upstream', async () => {
     const [sent, written] = [purse.gate.requests.length, await rows()];
     const response = await purse.chat(key);
     const { details, message } = await expectError(response, 'insufficient_quota');
@@ -88,7 +88,7 @@ describe('a budget that is spent', () => {
     expect(sent).toBe(1);
   });
 
-  test('is nobody else’s: another team, and a key without the label, are served', async () => {
+  test('applies to its team alone: another team, and a key without the label, are served', async () => {
     const other = await purse.key({ team: 'other' });
     const unlabelled = await purse.key({});
     expect((await purse.chat(other)).status).toBe(200);
@@ -190,7 +190,7 @@ describe('open reservations in the way', () => {
     await Promise.all(running);
   });
 
-  test('do not keep a caller who leaves meanwhile: nothing is sent upstream for it, and it costs nothing', async () => {
+  test('end when the caller leaves: nothing is sent upstream, and nothing is charged', async () => {
     purse.answers.usageOf = () => tokens(10, 10);
     const { key, running } = await heldUp('leaves');
     const caller = new AbortController();

@@ -267,7 +267,7 @@ describe('tokens and money', () => {
     expect((await chat({ model: 'best', budget_limit: error.details.least_credits })).status).toBe(200);
   });
 
-  test('a caller who goes away aborts the upstream and pays for what was made', async () => {
+  test('a caller that disconnects aborts the upstream call and pays for the output so far', async () => {
     const controller = new AbortController();
     first.next({ text: ['a ', 'b ', 'c '], hang: 3 });
     const before = first.aborted;

@@ -121,7 +121,7 @@ describe('A page of an origin that the policy names, in a browser', () => {
     expect((await askFromPage(live.box.key, true)).text).toBe(whole.text);
   }, 30_000);
 
-  test('is told of an error, by its status and its request', async () => {
+  test('sees an error’s status and request ID', async () => {
     const { error } = await askFromPage('sb_live_no', false);
     expect(error).toEqual({ status: 401, requestID: expect.stringMatching(/^req_/) });
   });
@@ -157,7 +157,7 @@ describe('A browser that asks for a page', () => {
     },
   );
 
-  test('for the origin of nobody, or one that begins as a listed one, is refused', async () => {
+  test('for the origin null, or one that begins like a listed one, is refused', async () => {
     for (const origin of ['null', `${listed.origin}0`, `${listed.origin}.evil.example`, '*']) {
       const answer = await preflight('/v1/models', origin, 'GET');
       expect([answer.status, answer.headers.get('access-control-allow-origin')], origin).toEqual([401, null]);

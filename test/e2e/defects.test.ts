@@ -213,7 +213,7 @@ describe('a promise that a plugin leaves rejected', () => {
   );
 });
 
-describe('an exception that nobody catches', () => {
+describe('an uncaught exception', () => {
   test(
     'has the server admit nobody more, finish what runs, and end with 1; a second one cuts nothing',
     async () => {

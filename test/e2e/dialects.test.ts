@@ -50,7 +50,7 @@ describe('routing', () => {
   });
 });
 
-describe('an attempt is told with the provider’s own words:', () => {
+describe('a failed attempt is reported with the provider’s own words:', () => {
   const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
 
   test.each<[ModelName, string | null, string, string]>([

@@ -4,7 +4,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { startSignalbox } from '../support/signalbox.ts';
 
-test('what an adapter leaves out of a long conversation is told of in a few names', async () => {
+test('fields that an adapter drops from a long conversation are reported by a few names', async () => {
   const upstream = startFakeUpstream({ dialect: 'gemini' });
   const policy = testPolicy({ fake: { url: upstream.url, adapter: 'gemini' } }, { best: { endpoints: ['fake'] } });
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });

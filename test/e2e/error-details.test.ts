@@ -21,7 +21,7 @@ import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -61,20 +61,20 @@ const post = (path: string, body: string, headers: Record<string, string>) =>
 const JSON_TYPE = { 'content-type': 'application/json' };
 const TEN_MB = `{"model":"auto","messages":[{"role":"user","content":"${'a'.repeat(10_000_000)}"}]}`;
 
-test('an earlier call of another kind of tool is told by its kind, not by a field that it lacks', async () => {
+test('an earlier call of another kind of tool is named by its kind, not by a field that it lacks', async () => {
   const call = { id: 'c', type: 'custom', custom: { name: 'x', input: '' } };
   const response = await chat({ messages: [{ role: 'assistant', tool_calls: [call] }] });
   await expectError(response, 'unsupported_parameter', 'messages[0].tool_calls[0].type');
 });
 
-test('a request of a key that is refused is found in the log by the number that its caller was told', async () => {
+test('a refused key’s request is found in the log by the ID that its caller got', async () => {
   const response = await chat({ model: 'nobody' });
   const request = response.headers.get('x-request-id');
   const isTold = (line: string) => line.includes(`"request":"${request}"`);
   await waitFor(() => box.lines.some((line) => isTold(line) && line.includes('"error":"model_not_found"')));
 });
 
-test('a key of somebody else’s and a path that is not here are told with what would be right', async () => {
+test('a foreign key and an unknown path get an error that says what would be right', async () => {
   const said = async (path: string, init?: RequestInit) =>
     ((await (await box.post(path, {}, init)).json()) as { error: { message: string } }).error.message;
   expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(/^What was sent is no key of this gateway\./);
@@ -86,7 +86,7 @@ test('a key of somebody else’s and a path that is not here are told with what 
 });
 
 describe('before the body is read', () => {
-  test('a bad key is told, even with 10 MB behind it', async () => {
+  test('a bad key gets its error, even with 10 MB behind it', async () => {
     const bad = { authorization: 'Bearer sb_live_nobody_0123456789', 'content-type': 'application/json' };
     await expectError(await post('/v1/chat/completions', TEN_MB, bad), 'invalid_api_key');
     const connection = await connect(box.url);

@@ -178,7 +178,7 @@ describe('signalbox policy explain', () => {
     expect((await explain('--task', 'Coding')).out).not.toContain('counts as general');
   });
 
-  test('prints who is left out here as JSON, as `policy check` does', async () => {
+  test('prints the models left out here as JSON, as `policy check` does', async () => {
     expect(await explained()).toMatchObject({ left_out_here: ['absent (NOT_SET is not set)'] });
   });
 

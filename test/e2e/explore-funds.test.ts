@@ -4,7 +4,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { startSignalbox } from '../support/signalbox.ts';
 
-test('to try another model costs nobody an answer: what funds cannot pay is not tried', async () => {
+test('exploration never costs an answer: a model that the funds cannot pay is not tried', async () => {
   await using upstream = { ...startFakeUpstream({ key: UPSTREAM_KEY }), [Symbol.asyncDispose]: () => upstream.stop() };
   const models = {
     cheap: { endpoints: ['fake'], price: { input: 0.01, output: 0.04 } },

@@ -107,7 +107,7 @@ describe('a provider that asks for a pause', () => {
     expect(first.requests.length).toBe(asked + 1);
   }, 20_000);
 
-  test('is waited for when there is nobody else and it is not long', async () => {
+  test('is waited for when there is no other endpoint and the wait is short', async () => {
     const box = await start();
     first.next({ status: 429, headers: { 'retry-after-ms': '300' } });
     const since = performance.now();
@@ -145,7 +145,7 @@ describe('a dead upstream', () => {
     await waitFor(() => box.lines.some((line) => line.includes('an endpoint serves again')));
   }, 40_000);
 
-  test('is asked all the same where there is nobody else', async () => {
+  test('is called all the same when there is no other endpoint', async () => {
     const box = await start();
     first.behave({ status: 500 });
     for (let i = 0; i < 8; i++) await expectError(await chat(box, { model: 'best' }), 'upstream_failed');

@@ -111,7 +111,7 @@ test('what is seen of answers and what is scored is learnt, and an answer that s
   expect(await learnt()).toBeLessThan(scored);
 });
 
-test('what is refused counts not among what is asked: for nothing, nobody moves what a question is estimated at', async () => {
+test('a refused request does not count as a question: it moves no estimate', async () => {
   const content = `Write a function that adds two numbers. ${'It must keep every digit. '.repeat(20)}`;
   const estimated = async () => {
     const advice = await box.post('/v1/route', { messages: [{ role: 'user', content }] });

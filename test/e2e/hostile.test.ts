@@ -94,7 +94,7 @@ async function expectOrdinaryService(): Promise<void> {
   expect((await answerOf(response)).choices[0]?.message.content).toContain('Hello');
 }
 
-test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a hang, and nobody else waits`, async () => {
+test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a hang, and no other request waits`, async () => {
   const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 2 ** 31);
   console.log(`hostile bodies: HOSTILE_SEED=${seed}`);
   const lag = await leastOf(LAG_MS, async () => {
@@ -115,7 +115,7 @@ test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a
   await expectOrdinaryService();
 }, 30_000);
 
-describe('a body made to cost much is refused soon, and nobody else waits:', () => {
+describe('a body made to cost much is refused soon, and no other request waits:', () => {
   const around = (inner: string) => `{"model":"auto","messages":[{"role":"user","content":"x"}],${inner}}`;
   const many = (count: number, make: (i: number) => string) => Array.from({ length: count }, (_, i) => make(i)).join();
   const TEN_MIB = 10_485_760;
@@ -312,7 +312,7 @@ describe('connections that lead nowhere', () => {
     }
   });
 
-  test('two hundred silent ones hold nobody up', async () => {
+  test('two hundred silent ones delay no other request', async () => {
     const silent = await Promise.all(Array.from({ length: 200 }, () => connect(box.url)));
     await Promise.all(silent.map((connection, at) => connection.write(at % 2 === 0 ? HEAD : '')));
     const lag = await leastOf(LAG_MS, async () => {

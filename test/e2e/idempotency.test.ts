@@ -145,7 +145,7 @@ describe('another body', () => {
   });
 });
 
-describe('a caller who leaves', () => {
+describe('a caller that disconnects', () => {
   for (const stream of [false, true]) {
     for (const when of ['before the headers', 'in the middle'] as const) {
       if (!stream && when === 'in the middle') continue;

@@ -261,7 +261,7 @@ describe('keys show and keys log', () => {
     });
   });
 
-  test('tell the last use, once a server has written it, and who installed the key of the environment', async () => {
+  test('show the last use, once a server has written it, and the origin of the environment’s key', async () => {
     const data = temporaryFolder();
     const first = await startSignalbox({ data });
     const before = Date.now();

@@ -62,7 +62,7 @@ function expectUntold(line: Line): void {
   expect(Object.keys(line).filter((field) => TOLD.includes(field))).toEqual([]);
 }
 
-describe('A caller who leaves before there is an answer', () => {
+describe('A caller that disconnects before there is an answer', () => {
   test('while the body comes has sent nothing wrong', async () => {
     const before = linesSoFar().length;
     const connection = await connect(box.url);

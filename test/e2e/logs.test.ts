@@ -76,7 +76,7 @@ const chat = (more?: Readonly<Record<string, unknown>>, init?: RequestInit) =>
   box.post('/v1/chat/completions', chatBody(more), init);
 
 describe('Every request has one line:', () => {
-  test('a chat, with who asked, what was decided, who answered, tokens, Credits, times and the revision', async () => {
+  test('a chat, with its key, decision, answering model, tokens, Credits, times and revision', async () => {
     upstream.next({ text: nets.add('the answer', makeCanary()) });
     const response = await chat();
     const { platform, usage } = await answerOf(response);
@@ -173,7 +173,7 @@ describe('Every request has one line:', () => {
     expect(await lineOf(await chat({}, again))).toMatchObject({ ...replayed, decision: first.decision });
   });
 
-  test('one that was refused for what it says, for who it is, and for want of money', async () => {
+  test('requests refused for their content, for their key, and for lack of money', async () => {
     expect(await lineOf(await chat({ temperature: nets.add('a bad field', makeCanary()) }))).toMatchObject({
       level: 'info',
       status: 400,
@@ -313,7 +313,7 @@ async function answersAll(requests: number, ask: () => Promise<Response>): Promi
 const lostOf = (page: string): number => Number(/^signalbox_log_lines_lost_total (\d+)$/m.exec(page)?.[1]);
 
 describe('A server goes on answering', () => {
-  test('when nobody reads what it prints, loses nothing of that if it is read later, and stops when told to', async () => {
+  test('when its output is not read, loses nothing if it is read later, and stops when asked to', async () => {
     const { reader, writer, read } = openPipe();
     const server = startOn(writer);
     try {
@@ -332,7 +332,7 @@ describe('A server goes on answering', () => {
     }
   });
 
-  test('when whoever read what it prints has gone', async () => {
+  test('when the reader of its output has gone', async () => {
     const { reader, writer, read } = openPipe();
     const server = startOn(writer);
     try {

@@ -29,7 +29,7 @@ async function budgetOf(name: string): Promise<Record<string, number>> {
 const figure = async (name: string): Promise<number> => (await purse.live.metrics()).get(name) ?? Number.NaN;
 
 describe('The page of metrics', () => {
-  test('shows a budget that nobody has drawn on as whole, and when it renews', async () => {
+  test('shows an unused budget as whole, and when it renews', async () => {
     const now = new Date();
     expect(await budgetOf('team')).toEqual({
       limit_credits: 1,
@@ -62,7 +62,7 @@ describe('The page of metrics', () => {
     expect(await budgetOf('whole')).toMatchObject({ spent_credits: 2 * WORST, reserved_credits: 0 });
   });
 
-  test('counts who waited for money: who got it, and who gave up', async () => {
+  test('counts requests that waited for money: those that got it, and those that gave up', async () => {
     const key = await purse.key({ team: 'waits' });
     const outcome = (name: string) => figure(`signalbox_contention_waits_total{outcome="${name}"}`);
     purse.answers.usageOf = () => ({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });

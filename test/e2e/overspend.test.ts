@@ -151,7 +151,7 @@ const statusesOf = (flooded: readonly Flooded[]) =>
 
 describe(`${REQUESTS} requests at once, where there is money for the worst case of 10,`, () => {
   for (const shape of SHAPES) {
-    test(`${shape.name}: 10 go upstream, never 11, and the others are told to try again`, async () => {
+    test(`${shape.name}: 10 go upstream, never 11, and the others get an error that asks them to retry`, async () => {
       answers.usageOf = asWorst;
       const { team, keys } = await prepare(hasty, shape);
       const { done, all } = flood(hasty, keys, shape.body);
@@ -179,7 +179,7 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
       expect(funds.find(({ limit }) => limit === LIMIT)).toMatchObject({ spent: LIMIT, held: 0, peak: LIMIT });
     }, 15_000);
 
-    test(`${shape.name}: who waits is served as room comes free, and refused once the money is spent`, async () => {
+    test(`${shape.name}: a waiting request is served as money comes free, and refused once it is spent`, async () => {
       answers.usageOf = asWorst;
       const { team, keys } = await prepare(patient, shape);
       const { done, all } = flood(patient, keys, shape.body);

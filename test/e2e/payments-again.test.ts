@@ -18,7 +18,7 @@ afterAll(() => paid.stop());
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
 
-test('an SDK is told not to repeat it by itself: it would come without the signature, and pay anew', async () => {
+test('an SDK does not repeat it by itself: it would come without the signature, and pay again', async () => {
   const payer = await paid.payer();
   const header = await paid.sign(payer, (await paid.quote(body)).required);
   paid.upstream.behave({ status: 500, error: 'down' });
@@ -45,7 +45,7 @@ test('an SDK is told not to repeat it by itself: it would come without the signa
   await held;
 });
 
-test('a wallet that has left while its payment is settled is asked for no other, whoever repeats the request', async () => {
+test('a wallet that disconnects while its payment settles is asked for no second one, whoever repeats the request', async () => {
   const payer = await paid.payer();
   const asked = { ...body, agent_wallet: payer.address };
   const header = await paid.sign(payer, (await paid.quote(asked)).required);
@@ -117,7 +117,7 @@ for (const stream of [false, true]) {
   }, 30_000);
 }
 
-test('a top-up that is far too large is told so', async () => {
+test('a top-up that is far too large is refused with a sentence that says so', async () => {
   const response = await paid.ask({ usd: 1e10 }, { path: '/v1/wallets/topup' });
   expect((await answerOf(response)).error).toMatchObject({
     code: 'out_of_range',

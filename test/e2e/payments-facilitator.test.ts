@@ -101,7 +101,7 @@ describe('a service that fails after it has debited the wallet', () => {
   }
 });
 
-test('a service that nobody answers at: 503 that may be repeated, and the signature is good afterwards', async () => {
+test('a service that does not answer: 503 that may be repeated, and the signature is good afterwards', async () => {
   const payer = await paid.payer();
   const header = await paid.sign(payer, (await paid.quote(body)).required);
   await service.down();

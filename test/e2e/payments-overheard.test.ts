@@ -42,7 +42,7 @@ async function forged(body: object, signed: Awaited<ReturnType<typeof overheard>
   return encodePaymentSignatureHeader({ x402Version: 2, accepted: required.accepts[0]!, payload: signed });
 }
 
-test('a signature that was read on the chain gives nobody the key of its wallet', async () => {
+test('a signature read on the chain does not open the key of its wallet', async () => {
   const victim = await paid.payer();
   const first = await told(await paid.pay(victim, { usd: 1 }, TOP_UP));
   expect(first.key).toStartWith('sb_live_');

@@ -46,7 +46,7 @@ test('a signature gets its answer again though its last byte is counted from 0',
 });
 
 describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
-  test('ten times at once: one payment, one call, and the others are told that it runs', async () => {
+  test('ten times at once: one payment, one call, and the others get in_flight', async () => {
     const payer = await paid.payer();
     const { required } = await paid.quote(asked);
     const header = await paid.sign(payer, required);

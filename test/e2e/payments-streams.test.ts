@@ -63,7 +63,7 @@ describe('a payment is settled before its provider is called', () => {
       expect(paid.upstream.requests.length).toBe(calls + 1);
     }, 20_000);
 
-    test(`and nobody is called when it fails, for ${form}`, async () => {
+    test(`and no upstream is called when it fails, for ${form}`, async () => {
       const payer = await paid.payer();
       const { required } = await paid.quote(asked);
       const header = await paid.sign(payer, required);

@@ -22,7 +22,7 @@ const hello = [{ role: 'user', content: 'Say hello.' }];
 const body = { model: 'best', messages: hello, max_tokens: 100 };
 
 describe('a quote', () => {
-  test('is told in the header of x402 and beside an error in the form of OpenAI', async () => {
+  test('stands in x402’s header and beside an error in OpenAI’s form', async () => {
     const { response, required } = await paid.quote(body);
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(response.headers.get('x-should-retry')).toBe('false');
@@ -50,7 +50,7 @@ describe('a quote', () => {
     });
   });
 
-  test('costs nothing to ask for: nothing is stored, and nobody is called', async () => {
+  test('costs nothing to ask for: nothing is stored, and no upstream is called', async () => {
     const before = paid.upstream.requests.length;
     const count = paid.payments();
     for (let i = 0; i < 5; i++) await paid.quote({ ...body, seed: i });
@@ -69,7 +69,7 @@ describe('a quote', () => {
     expect(amountOf(limited)).toBeLessThanOrEqual(FEE + 400n);
   });
 
-  test('of /v1/route is told with the advice', async () => {
+  test('of /v1/route comes with the advice', async () => {
     const response = await paid.box.post('/v1/route', { task_type: 'coding' });
     const { payment_quote, max_cost_credits } = (await response.json()) as {
       payment_quote: { max_credits: number; max_atomic: { amount_atomic: string }[] };
@@ -83,7 +83,7 @@ describe('a quote', () => {
     expect(Number(payment_quote.max_atomic[0]?.amount_atomic)).toBe(Math.ceil(payment_quote.max_credits * 1_000));
   });
 
-  test('that stock clients would refuse is never made: what costs more than a dollar is told to ask for less', async () => {
+  test('that stock clients would refuse is never made: a request above one dollar gets an error that says to ask for less', async () => {
     const dear = { ...body, n: 8, max_tokens: 8_192, messages: [{ role: 'user', content: 'x'.repeat(25_000) }] };
     const dearest = await startPaid({
       chain: paid.chain,
@@ -145,7 +145,7 @@ describe('a paid request', () => {
     expect(after.open).toBe(0);
   });
 
-  test('can be looked up by whoever paid, and by nobody else', async () => {
+  test('can be looked up by its payer alone', async () => {
     const payer = await paid.payer();
     const response = await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' });
     expect(response.status).toBe(201);
@@ -297,7 +297,7 @@ describe('the balance of a wallet', () => {
     expect(await paid.balanceOf(payer.address)).toBeGreaterThanOrEqual(0);
   });
 
-  test('that no longer suffices is told with a quote to the key of the wallet', async () => {
+  test('that no longer suffices gives the wallet’s key an error with a quote', async () => {
     const payer = await paid.payer();
     const { key } = (await (await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' })).json()) as {
       key: string;

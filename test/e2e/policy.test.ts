@@ -130,7 +130,7 @@ test('decisions under a former revision can still be explained', async () => {
   await live.changedFrom(next);
 });
 
-test('who asks for a model whose provider serves only while no other can is told so', async () => {
+test('a request for a model whose provider serves only while no other can gets an error that says so', async () => {
   const { revision } = await live.status();
   live.write('spare.yaml', spare);
   const { revision: next } = await live.changedFrom(revision);

@@ -50,9 +50,9 @@ async function samplesOf(family: string): Promise<string[]> {
   return samples.map(({ labels, value }) => [value, ...Object.values(labels)].join(' '));
 }
 
-describe('A caller who hangs up before the answer', () => {
+describe('A caller that disconnects before the answer', () => {
   for (const stream of [false, true]) {
-    test(`of a ${stream ? 'stream' : 'JSON body'} is told of as nobody’s fault`, async () => {
+    test(`of a ${stream ? 'stream' : 'JSON body'} is reported as no error`, async () => {
       const [asked, before, spans] = [upstream.requests.length, told().length, collector.spans.length];
       const leaving = new AbortController();
       const answer = chat(stream, leaving.signal);
@@ -69,7 +69,7 @@ describe('A caller who hangs up before the answer', () => {
     });
   }
 
-  test('while the request waits for money is told of in the same way', async () => {
+  test('while the request waits for money is reported in the same way', async () => {
     const [asked, before] = [upstream.requests.length, told().length];
     const [holding, leaving] = [new AbortController(), new AbortController()];
     const held = chat(false, holding.signal, 150);
@@ -87,7 +87,7 @@ describe('A caller who hangs up before the answer', () => {
     await waitFor(() => told()[before + 1]);
   });
 
-  test('is counted as one who left, under no error', async () => {
+  test('is counted as disconnected, not as an error', async () => {
     const errors = await samplesOf('signalbox_http_errors_total');
     expect(errors.filter((one) => !one.startsWith('0 '))).toEqual([]);
     expect(await samplesOf('signalbox_http_requests_total')).toContain('4 POST /v1/chat/completions 0');

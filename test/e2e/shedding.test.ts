@@ -88,7 +88,7 @@ describe('more requests than there are places', () => {
     await until(0, 0);
   });
 
-  test('who waited in vain is told so in time, and was not worked on', async () => {
+  test('a request that waited in vain gets its error in time, and was not worked on', async () => {
     const held = await hold();
     const before = upstream.requests.length;
     const since = performance.now();
@@ -102,7 +102,7 @@ describe('more requests than there are places', () => {
     await until(0, 0);
   });
 
-  test('who hangs up in the line makes room, and so does who hangs up inside', async () => {
+  test('a caller that disconnects while waiting makes room, and so does one that disconnects while served', async () => {
     const held = await hold();
     const leaving = new AbortController();
     const lined = Array.from({ length: LINE }, () => chat({}, { signal: leaving.signal }).catch(() => null));

@@ -10,7 +10,7 @@ import { chatHead } from '../support/raw-http.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
- * What one side sends and the other does not take is held up, not gathered: callers who stop to read, and upstreams
+ * What one side sends and the other does not take is held up, not gathered: callers that stop reading, and upstreams
  * whose events or answers have no end.
  */
 const { runs: readers, proved } = effort('stalled-readers', 150, 800);
@@ -134,7 +134,7 @@ async function settled({ sent }: Flood, count: number): Promise<Live> {
   return { heap: least((one) => one.heap), resident: least((one) => one.resident) };
 }
 
-describe('callers who stop to read', () => {
+describe('callers that stop reading', () => {
   test(`cost less than ${READER_MAX / 1024} KiB each, however much there is for them (${readers})`, async () => {
     // The first have the program compiled and its heap grown. What happens to be collected later looks like growth of
     // one step, and not of two.

@@ -131,7 +131,7 @@ describe('settings', () => {
 });
 
 describe('the first start away from a terminal', () => {
-  test('makes the data folder for its owner only, and a key that works, of which only the path is told', async () => {
+  test('makes the data folder for its owner only, and a working key, of which only the path is printed', async () => {
     const data = newPath();
     const box = await start({ data, env: NO_KEY });
     const file = join(data, 'admin.key');
@@ -149,7 +149,7 @@ describe('the first start away from a terminal', () => {
     expect((await modelsWith(again.url, key)).status).toBe(200);
   });
 
-  test('that fails leaves no key behind that nobody has seen', async () => {
+  test('that fails leaves no unseen key behind', async () => {
     const data = newPath();
     const box = await start({ data: newPath() });
     const { code } = await runCommand(['serve', '--port', new URL(box.url).port, '--data', data]);
@@ -227,7 +227,7 @@ describe('on a terminal', () => {
     expect(choices[0]?.message.content).toContain('simulated');
   });
 
-  test('who answers is said, how many do not, and Ctrl-C ends it well', async () => {
+  test('prints which providers serve and how many are left out, and Ctrl-C ends it cleanly', async () => {
     const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: 'http://127.0.0.1:9/v1' };
     const { child, shown } = await onTerminal(newPath(), env);
     expect(shown()).toMatch(/Who answers: openai \(\d+ models\), lm-studio \(no model\)\.\s+Left out: \d+ providers; /);

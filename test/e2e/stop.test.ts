@@ -43,7 +43,7 @@ async function start(options: Parameters<typeof startSignalbox>[0]): Promise<Sig
 describe('SIGTERM', () => {
   const draining = (box: Signalbox) => waitFor(() => box.lines.some((line) => line.includes('"draining"')));
 
-  test('cuts off whoever comes by money only when the others are cut off, and leaves nothing open', async () => {
+  test('cuts off a request that gets money only when the others are cut off, and leaves nothing open', async () => {
     const more = 'budgets: [{ name: one, limit_credits: 0.8, window: total }]\nledger: { contention_wait_ms: 10000 }\n';
     const scarce = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, more);
     const box = await start({ policy: scarce, env: UPSTREAM_ENV, data: newPath(), args: ['--drain-ms', '0'] });

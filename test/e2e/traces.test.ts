@@ -166,7 +166,7 @@ describe('A chat', () => {
     expect(spans[0].error).toBeNull();
   });
 
-  test('that nobody answers is an error', async () => {
+  test('that gets no answer is an error', async () => {
     await start();
     for (const upstream of [first, second]) upstream.behave({ status: 500 });
     expect((await chat()).status).toBeGreaterThanOrEqual(500);

@@ -44,7 +44,7 @@ function askAndStare(): void {
 const open = async (): Promise<number> =>
   ((await (await box.get('/admin/ledger')).json()) as { open_reservations: number }).open_reservations;
 
-test('a stream that nobody reads is settled at its deadline, though its caller holds the line', async () => {
+test('an unread stream is settled at its deadline, though its caller holds the connection', async () => {
   // More than all buffers between take.
   const text = Array.from({ length: 300 }, () => 'x'.repeat(65_536));
   upstream.next({ text });

@@ -36,7 +36,7 @@ test('what the dialect of the choice has no words for goes to the next model, an
   expect(claude.requests).toEqual([]);
 });
 
-test('where nobody else may answer the caller is told which field it is, and pays nothing', async () => {
+test('when no other model may answer, the error names the field, and nothing is charged', async () => {
   const response = await box.post('/v1/chat/completions', { model: 'claude-opus-4-8', ...ARCHIVE });
   const { error } = await answerOf(response);
   expect([response.status, error.code]).toEqual([400, 'upstream_rejected_request']);

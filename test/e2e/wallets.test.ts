@@ -122,7 +122,7 @@ describe('keys of a wallet', () => {
 describe('signalbox wallets', () => {
   const json = async (...args: string[]) => JSON.parse((await paid.box.run('wallets', ...args, '--json')).out);
 
-  test('lists who has paid in, and shows one with its keys and payments', async () => {
+  test('lists wallets that have paid in, and shows one with its keys and payments', async () => {
     const { account, key } = await toppedUp();
     const wallet = account.address.toLowerCase();
     const row = { wallet, granted_credits: 1_000, spent_credits: 0, left_credits: 1_000, is_blocked: false };

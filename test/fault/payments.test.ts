@@ -138,7 +138,7 @@ for (const fault of ['error', 'status', 'garbage', 'cut'] as const) {
   }, 60_000);
 }
 
-test('a payer who cancels a payment in progress pays nothing, learns so, and gets a new quote', async () => {
+test('a payer that cancels a payment in progress pays nothing, gets an error that says so, and a new quote', async () => {
   const account = await stand.chain.payer(1_000_000_000n);
   const body = bodyOf(account);
   const paid = await stand.sign(account, body);

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
-import type { Decision, Ranked } from '../../src/core/decision.ts';
+import type { Decision, RankedModel } from '../../src/core/decision.ts';
 import { Plan, type Step } from '../../src/gateway/plan.ts';
 
 /** Candidates with so many endpoints each. */
 function decisionOf(...endpoints: number[]): Decision {
   const ranked = endpoints.map(
-    (n, model): Partial<Ranked> => ({ model, endpoints: Array.from({ length: n }, (_, at) => at) }),
+    (n, model): Partial<RankedModel> => ({ model, endpoints: Array.from({ length: n }, (_, at) => at) }),
   );
   return { ranked, lastResorts: [] } as unknown as Decision;
 }

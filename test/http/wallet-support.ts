@@ -32,7 +32,7 @@ import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';

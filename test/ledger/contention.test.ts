@@ -5,7 +5,7 @@ import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger, LedgerTerms } from '../../src/ledger/ledger.ts';
 import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
 import { insertAdjustment } from '../../src/ledger/tables.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';

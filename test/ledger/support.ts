@@ -6,7 +6,7 @@ import type { Ledger, LedgerTerms, Order } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 
 export interface Opened {

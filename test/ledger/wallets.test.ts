@@ -9,7 +9,7 @@ import { Counter, Funds } from '../../src/ledger/funds.ts';
 import { keyBalance } from '../../src/ledger/key-funds.ts';
 import { windowAt } from '../../src/ledger/rules/window.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { tempFolder } from '../store/support.ts';
 import { audit, findingsOf, tamper } from './audit-support.ts';
 import { adjust, fundsOf, terms } from './model/spending.ts';

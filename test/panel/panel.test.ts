@@ -81,7 +81,7 @@ describe('the judge', () => {
     expect(hopeless).toEqual([]);
   });
 
-  test('is no rubber stamp: whoever always takes the dearest, the slowest or the weakest model misses four of five', () => {
+  test('is no rubber stamp: always taking the dearest, the slowest or the weakest model misses four of five', () => {
     for (const order of [dearest, slowest, weakest]) expect(shareHeld(order)).toBeLessThan(0.2);
   });
 

@@ -15,7 +15,7 @@ import { type Book, PaymentRefused, type Payments } from '../../src/payments/pay
 import type { QuoteRequest } from '../../src/payments/quote.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { Migrations, Statement, Store, Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';

@@ -195,7 +195,7 @@ describe('the laws find an adapter that', () => {
   }
 });
 
-test('all of it is told', () => {
+test('all of it is reported', () => {
   expect(shares).toHaveLength(SUBJECTS.length);
   proved(
     `any request that the gateway takes is taken by its provider or never sent, and told by its field: ${shares.join('; ')}; ${continued} requests of conversations that went on`,

@@ -11,7 +11,7 @@ import { hasRecords, openRecordReader, type RecordReader } from '../../src/recor
 import { recordsMigrations } from '../../src/records/records.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { PastPolicies } from '../../src/runtime/replay.ts';
-import { openReader } from '../../src/store/sqlite.ts';
+import { openReader } from '../../src/store/sqlite/database.ts';
 import { effort } from '../deep/effort.ts';
 import { answerOf } from '../support/answers.ts';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -186,7 +186,7 @@ test(`every decision is made again, bit for bit (seed ${seed})`, async () => {
   console.log(counted);
 }, 1_800_000);
 
-test('whoever decides by other readings, or another policy, is found out; the file alone is enough', async () => {
+test('deciding by other readings, or another policy, is detected; the file alone is enough', async () => {
   expect(await mismatches((records) => records)).toBe(0);
   const byPresentFrame = (records: RecordReader): RecordReader => ({
     ...records,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import type { Ranked } from '../../src/core/decision.ts';
+import type { RankedModel } from '../../src/core/decision.ts';
 import { advise, tradeOff } from '../../src/routing/advise.ts';
 import { routeFacts } from '../../src/routing/facts.ts';
 import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts';
 
-const ranked = (quality: number, costCredits: number, latencyMs = 100): Ranked => ({
+const ranked = (quality: number, costCredits: number, latencyMs = 100): RankedModel => ({
   model: 0,
   quality,
   costCredits,

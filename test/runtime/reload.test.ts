@@ -7,7 +7,7 @@ import { createPluginLoader } from '../../src/plugin-host/load.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { Reloader } from '../../src/runtime/reload.ts';
-import { inSlices, Superseded } from '../../src/runtime/slices.ts';
+import { inSlices, SupersededError } from '../../src/runtime/slices.ts';
 import { readBundle } from '../../src/runtime/source.ts';
 import { type ReloadAttempt, StaleRevision } from '../../src/runtime/status.ts';
 import { testPolicy } from '../support/policies.ts';
@@ -184,7 +184,7 @@ describe('work in slices', () => {
       () => time > 10,
       () => time,
     );
-    expect(work).rejects.toBeInstanceOf(Superseded);
+    expect(work).rejects.toBeInstanceOf(SupersededError);
     await work.catch(() => {});
     expect(time).toBeLessThan(20);
   });

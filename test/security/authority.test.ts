@@ -83,7 +83,7 @@ describe('without a good key', () => {
     ['two keys', () => `${plain}, Bearer ${box.key}`],
   ];
   for (const [what, key] of bad) {
-    test(`${what}: 401 on every route that needs one, by whatever method, and nothing more is told`, async () => {
+    test(`${what}: 401 on every route that needs one, by any method, and nothing more is disclosed`, async () => {
       for (const route of keyed) {
         for (const method of METHODS) {
           const response = await send(method, pathOf(route), key());
@@ -134,7 +134,7 @@ describe('a key of an application', () => {
     expect((await box.get(`/admin/decisions/${decision}/content`)).status).toBe(200);
   });
 
-  test('does not get more by headers that say who it is', async () => {
+  test('gets nothing more by headers that claim an identity', async () => {
     const claims = {
       'x-original-url': '/admin/policy',
       'x-rewrite-url': '/admin/policy',
@@ -220,7 +220,7 @@ describe('a path that is written otherwise', () => {
   /** What only an operator's answer has. */
   const SIGNS = ['last_reload', 'charged_credits', 'rotated_at', 'kept_until', 'actor'];
 
-  test('opens nothing: neither to nobody nor to an application', async () => {
+  test('opens nothing, neither without a key nor with an application’s', async () => {
     for (const { path, method } of admin.filter((route) => route.method === 'GET')) {
       expect(method).toBe('GET');
       for (const target of variants(pathOf({ path, method, access: 'admin' }))) {

@@ -7,7 +7,7 @@ import type { ContentPolicy } from '../../src/core/content.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { CONTENT_MAX, recordContent } from '../../src/records/contents.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -72,7 +72,7 @@ describe('by default', () => {
 });
 
 describe('a policy that keeps the words of some', () => {
-  test('keeps theirs, in JSON and in streams, and nobody else’s; with what is personal taken out', async () => {
+  test('keeps theirs alone, in JSON and in streams, with personal data taken out', async () => {
     const box = await start(DEBUG);
     const { out } = await box.run('keys', 'create', '--label', 'debug=yes');
     const key = out.split('\n')[0]!;
@@ -128,7 +128,7 @@ describe('a policy that keeps the words of some', () => {
     expect(await kept(box, await chat(box, { messages: say('Hello') }))).toBeNull();
   });
 
-  test('is told what is wrong with it, by its place', async () => {
+  test('gets an error that names the place', async () => {
     const wrong = 'records:\n  content: { match: request.user == "x", keep: [prmpt], retention_days: 0, day: 7 }\n';
     const error = await start(wrong).then(
       () => '',
@@ -162,7 +162,7 @@ describe('the sink', () => {
     return { store, records: openRecords({ store, now: () => time }) };
   };
 
-  test('listens to nobody without a policy', () => {
+  test('records nothing without a policy', () => {
     expect(recordContent(null, { model: 'auto', messages: [] }, caller)).toBeNull();
   });
 
@@ -250,7 +250,7 @@ describe('the sink', () => {
     expect(holds()).toBe(false);
   });
 
-  test('does not fail a settlement, whatever it is told', () => {
+  test('does not fail a settlement, whatever it is given', () => {
     const circular: { role: 'user'; content: string; self?: unknown } = { role: 'user', content: 'x' };
     circular.self = circular;
     expect(recordContent(policy(), { model: 'auto', messages: [circular] }, caller)!.writes(1, time)).toEqual([]);

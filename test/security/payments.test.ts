@@ -84,7 +84,7 @@ function reworded(terms: string): string {
   return `${Buffer.from(JSON.stringify({ ...inner, credit: 1_000_000_000, bound: 1 })).toString('base64url')}.${seal}`;
 }
 
-test('an offer that was changed anywhere is refused, and nobody is asked: neither node nor provider', async () => {
+test('an offer that was changed anywhere is refused, and neither node nor provider is called', async () => {
   const body = chatBody(++requests);
   const required = await stand.quote(body);
   for (const [what, change] of Object.entries(TAMPERED)) {

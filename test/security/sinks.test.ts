@@ -8,7 +8,7 @@ import { learningMigrations } from '../../src/learning/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
-import { identityMigrations } from '../../src/store/identity.ts';
+import { identityMigrations } from '../../src/store/sqlite/identity.ts';
 
 /** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
 const ROOT = join(import.meta.dir, '../..');
@@ -130,7 +130,7 @@ describe('the store', () => {
       'src/ledger/schema.ts',
       'src/payments/table.ts',
       'src/records/records.ts',
-      'src/store/identity.ts',
+      'src/store/sqlite/identity.ts',
     ]);
   });
 
@@ -164,10 +164,10 @@ describe('the log', () => {
       'src/gateway/observe/log-line.ts',
       'src/gateway/observe/observer.ts',
       'src/gateway/shortage.ts',
-      'src/http/admin-payments.ts',
       'src/http/app.ts',
       'src/http/contents.ts',
       'src/http/replay.ts',
+      'src/http/x402/admin.ts',
       'src/payments/networks.ts',
       'src/payments/outcome-resolver.ts',
       'src/payments/reconciler.ts',
@@ -192,7 +192,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('is told figures and names, and what an upstream said without the words of the request', () => {
+  test('gets figures and names, and an upstream’s message without the words of the request', () => {
     const calls = sources.filter(({ path }) => files.includes(path)).flatMap(({ text }) => callsIn(text));
     expect(calls.length).toBeGreaterThan(15);
     expect(calls.filter((call) => WORDS.test(call))).toEqual([]);

@@ -2,6 +2,7 @@ import { createReadStream, readFileSync, realpathSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { isObject } from '../../core/object.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
 import {
   type ImportResult,
@@ -12,7 +13,7 @@ import {
 } from '../../importers/litellm/litellm.ts';
 import type { Plugin } from '../../plugin-host/registry.ts';
 import { policySchema, schemaText } from '../../policy/json-schema.ts';
-import { parseArguments, UsageError } from '../options.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { day } from '../text.ts';
 import { reportJson, reportText } from './report.ts';

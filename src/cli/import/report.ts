@@ -1,7 +1,8 @@
+import { plural } from '../../core/text.ts';
 import { visibleLines } from '../../core/visible.ts';
 import { type ImportReport, type ImportResult, type KeyReport, OUTCOMES } from '../../importers/litellm/litellm.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
-import { jsonText, plural } from '../text.ts';
+import { jsonText } from '../text.ts';
 
 /** What is told of. */
 export interface Told {

@@ -1,8 +1,8 @@
 import { keyStateOf } from '../../access/key-entry.ts';
 import type { KeyInfo } from '../../access/key-table.ts';
 import type { Keys } from '../../access/keys.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import type { Store } from '../../store/store.ts';
-import { UsageError } from '../options.ts';
 import { day } from '../text.ts';
 
 /** What a command about keys works with. */

@@ -2,13 +2,14 @@ import { type BalanceUse, keyStatusBody, trailBody, visibleBalance } from '../..
 import { holderOf, type KeyInfo } from '../../access/key-table.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../access/trail.ts';
 import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
 import { ledgerMigrations } from '../../ledger/schema.ts';
 import { hasJournal } from '../../ledger/state.ts';
-import { openReader } from '../../store/sqlite.ts';
-import { parseArguments, parseFlags, UsageError } from '../options.ts';
+import { openReader } from '../../store/sqlite/database.ts';
+import { parseArguments, parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
 import { creditsText, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';

@@ -1,7 +1,8 @@
 import { EXPIRY_MAX_MS, isTimeZone, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
 import { WINDOWS } from '../../core/budget.ts';
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { parseFlags } from '../options.ts';
 import { parseCredits } from '../text.ts';
 
 const DAY_MS = 86_400_000;

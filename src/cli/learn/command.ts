@@ -1,12 +1,12 @@
+import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
 import { learningMigrations } from '../../learning/tables.ts';
 import type { PolicyTools } from '../../runtime/candidate.ts';
-import { openReader, type Reader } from '../../store/sqlite.ts';
+import { openReader, type Reader } from '../../store/sqlite/database.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
-import { UsageError } from '../options.ts';
 import { runtimeOf } from '../policy/command.ts';
 import { generous } from '../policy/environment.ts';
 

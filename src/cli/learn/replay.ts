@@ -1,14 +1,15 @@
 import { dirname } from 'node:path';
 import { iso } from '../../core/clock.ts';
 import { timeOfId } from '../../core/id.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
 import { saveReplay } from '../../learning/save-replay.ts';
 import { learningMigrations } from '../../learning/tables.ts';
-import { lockFolder } from '../../store/folder-lock.ts';
-import { openSqlite } from '../../store/sqlite.ts';
+import { openSqlite } from '../../store/sqlite/database.ts';
+import { lockFolder } from '../../store/sqlite/folder-lock.ts';
 import type { Store } from '../../store/store.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseFlags } from '../options.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { count, type LearnCommand, policyFor, reading } from './command.ts';

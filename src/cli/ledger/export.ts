@@ -1,9 +1,10 @@
+import { UsageError } from '../../core/usage-error.ts';
 import { type Line, Lines, type MoneyEntry, moneyEntries, unitOf } from '../../ledger/export/export.ts';
 import { GROUPINGS, type Grouping, GroupSums } from '../../ledger/export/sums.ts';
 import type { Store } from '../../store/store.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
 import { labelOf, pairsOf } from '../keys/terms.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseFlags } from '../options.ts';
 import { periodOf } from './period.ts';
 
 /** Resolves once the text was taken. */

@@ -1,4 +1,4 @@
-import { UsageError } from '../options.ts';
+import { UsageError } from '../../core/usage-error.ts';
 
 /** Milliseconds since 1970; `to` is exclusive, and Infinity for no end. */
 export interface Period {

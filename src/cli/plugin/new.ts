@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArguments, UsageError } from '../options.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './command.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../options.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import type { CommandResult } from '../result.ts';
 import type { PluginCommand } from './command.ts';
 import { newPlugin } from './new.ts';

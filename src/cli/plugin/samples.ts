@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { ExpectedAnswer, type Sample } from '../../conformance/samples.ts';
-import { UsageError } from '../options.ts';
+import { UsageError } from '../../core/usage-error.ts';
 
 /** `hello.stream`, `hello.reply`. */
 const SAMPLE = /^(.+)\.(reply|stream)$/;

@@ -1,9 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { LawReport } from '../../conformance/law.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
-import { parseArguments, UsageError } from '../options.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './command.ts';

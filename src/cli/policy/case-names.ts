@@ -1,6 +1,6 @@
 import type { PolicyCase } from '../../core/policy-case.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { byNearness, listNames } from '../../policy/nearest.ts';
-import { UsageError } from '../options.ts';
 
 /** So many names are told where none or too many fit. */
 const TOLD_MAX = 5;

@@ -1,11 +1,13 @@
+import { plural } from '../../core/text.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
 import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
-import { parseArguments, UsageError } from '../options.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
-import { day, jsonText, plural } from '../text.ts';
+import { day, jsonText } from '../text.ts';
 import { type PolicyCommand, readPolicy } from './command.ts';
 import { generous } from './environment.ts';
 import { problemsText } from './problems.ts';

@@ -2,13 +2,13 @@ import { existsSync, statSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import type { Facts } from '../../core/facts.ts';
 import type { RouteRequest } from '../../core/route-query.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import type { Explanation } from '../../gateway/explain.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import type { Certificate } from '../../routing/certificate.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
-import { UsageError } from '../options.ts';
 
 /** The operator's wish that a command end. */
 interface Ending {

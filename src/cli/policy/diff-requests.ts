@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../core/errors.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import {
   isRefused,
   isSame,
@@ -16,7 +17,6 @@ import type { HypotheticalRequest } from '../../operate/policy/hypothetical.ts';
 import { decideFor, USUAL_TIME } from '../../operate/policy/reasons.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
-import { UsageError } from '../options.ts';
 import type { HttpForms } from './command.ts';
 import { exactFacts } from './exact-facts.ts';
 import { bodyOf, momentOf, readerOf } from './explain-body.ts';

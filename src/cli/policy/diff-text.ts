@@ -1,3 +1,4 @@
+import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import {
   type Choice,
@@ -10,7 +11,6 @@ import { type Paint, painter } from '../../policy/paint.ts';
 import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';
-import { plural } from '../text.ts';
 import { type Difference, toldCases } from './diff-json.ts';
 import type { ComparedRequests, DifferentRequest } from './diff-requests.ts';
 import type { Built } from './diff-side.ts';

@@ -1,6 +1,7 @@
+import { UsageError } from '../../core/usage-error.ts';
 import { compareCases, NO_TOTALS, type Side, withOutcomes } from '../../operate/policy/compare.ts';
 import { inSlices } from '../../runtime/slices.ts';
-import { parseArguments, UsageError } from '../options.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { isFolder, type PolicyCommand } from './command.ts';
 import { type Difference, differenceJson } from './diff-json.ts';

@@ -4,12 +4,12 @@ import type { Facts } from '../../core/facts.ts';
 import { isObject } from '../../core/object.ts';
 import { chatOf } from '../../core/route-query.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { screen } from '../../gateway/screen.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import type { ProfileInput } from '../../routing/profile/input.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { pairsOf } from '../keys/terms.ts';
-import { UsageError } from '../options.ts';
 import type { HttpForms } from './command.ts';
 
 /** Flags that stand for fields of a body. */

@@ -1,6 +1,6 @@
+import { UsageError } from '../../core/usage-error.ts';
 import { runCase } from '../../operate/policy/cases.ts';
 import { factsOf } from '../../operate/policy/reasons.ts';
-import { UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { caseNamed } from './case-names.ts';
 import type { PolicyCommand } from './command.ts';

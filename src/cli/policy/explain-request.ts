@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { UsageError } from '../../core/usage-error.ts';
 import { taskNote } from '../../routing/advise.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { labelOf, pairsOf } from '../keys/terms.ts';
-import { parseArguments, UsageError } from '../options.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { isFolder, type PolicyCommand, runtimeOf } from './command.ts';
 import { exactFacts } from './exact-facts.ts';

@@ -12,9 +12,9 @@ import {
   stat,
 } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { UsageError } from '../../core/usage-error.ts';
 import type { FileProblem, PolicyFile } from '../../policy/parse.ts';
 import { FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
-import { UsageError } from '../options.ts';
 
 /** A file to be formatted. */
 export interface Opened {

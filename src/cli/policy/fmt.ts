@@ -1,12 +1,14 @@
+import { plural } from '../../core/text.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { type Diagnostic, type DiagnosticCode, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { maskSecrets } from '../../policy/mask.ts';
 import { type PolicyFile, parseFile } from '../../policy/parse.ts';
 import { Report } from '../../policy/report.ts';
 import type { Tree } from '../../policy/tree.ts';
 import { mask, registerSecrets } from '../../telemetry/secrets.ts';
-import { parseArguments, UsageError } from '../options.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
-import { jsonText, plural } from '../text.ts';
+import { jsonText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
 import { diffText } from './fmt-diff.ts';
 import { type Opened, openFiles, replaceFile } from './fmt-files.ts';

@@ -5,7 +5,7 @@ import { emptyMemories, openLearningReader } from '../../learning/open.ts';
 import { learningMigrations } from '../../learning/tables.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import { openReader } from '../../store/sqlite.ts';
+import { openReader } from '../../store/sqlite/database.ts';
 
 /** Words that are told of a model. */
 const WORDS_MAX = 3;

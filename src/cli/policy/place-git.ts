@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, posix, relative, resolve } from 'node:path';
+import { UsageError } from '../../core/usage-error.ts';
 import type { PluginLoader } from '../../plugin-host/load.ts';
 import type { Environment } from '../../policy/load.ts';
 import { FILE_BYTES_MAX, isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
-import { UsageError } from '../options.ts';
 import { GitError, openRepository, type Repository } from './git.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { Scratch } from './scratch.ts';

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { UsageError } from '../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
 import { findRevisions, hasRecords, openRecordReader } from '../../records/reader.ts';
 import type { Revision } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
-import { openReader } from '../../store/sqlite.ts';
-import { UsageError } from '../options.ts';
+import { openReader } from '../../store/sqlite/database.ts';
 import { isFolder, type PolicyCommand, readPolicy } from './command.ts';
 import { gitPlace } from './place-git.ts';
 import type { PolicySource } from './policy-source.ts';

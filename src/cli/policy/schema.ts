@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path';
+import { UsageError } from '../../core/usage-error.ts';
 import type { Plugin } from '../../plugin-host/registry.ts';
 import { policySchema as schemaOf, schemaText } from '../../policy/json-schema.ts';
-import { parseArguments, UsageError } from '../options.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { type PolicyCommand, readPolicy } from './command.ts';
 import { replaceFile } from './fmt-files.ts';

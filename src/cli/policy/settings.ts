@@ -1,8 +1,8 @@
+import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { compileCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
-import { UsageError } from '../options.ts';
 import { nothingServes, type PolicyCommand, readPolicy } from './command.ts';
 import { generous } from './environment.ts';
 

@@ -1,12 +1,12 @@
 import { relative } from 'node:path';
 import type { SourcePlace } from '../../core/source-place.ts';
+import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import type { UnservedPart } from '../../operate/policy/cases.ts';
 import { COVERAGE_CLASSES } from '../../operate/policy/coverage.ts';
 import type { Mismatch } from '../../operate/policy/mismatches.ts';
 import { painter } from '../../policy/paint.ts';
 import { clipped } from '../terminal.ts';
-import { plural } from '../text.ts';
 import { leftOutBriefly, SETTING_WORDS, type SettingName, type Settings } from './settings.ts';
 import { type CoverageSummary, percentText } from './test-coverage.ts';
 import type { CaseResult, SettingRun } from './test-run.ts';

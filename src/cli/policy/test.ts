@@ -1,8 +1,9 @@
+import { plural } from '../../core/text.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import { parseArguments, UsageError } from '../options.ts';
+import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
-import { plural } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
 import { type Settings, settingsOf } from './settings.ts';

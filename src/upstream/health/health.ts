@@ -1,4 +1,4 @@
-import type { Readings, Watched } from '../../core/readings.ts';
+import type { MeasuredCatalog, Readings } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
 import { OutputLengths } from './output-lengths.ts';
@@ -57,7 +57,7 @@ export class Health {
    * Returns a function that gives the current frame for a snapshot's slots: the same object until something changes,
    * which then costs a pass over all endpoints.
    */
-  watch(snapshot: Watched, originOf: OriginOf = nowhere): () => Readings {
+  watch(snapshot: MeasuredCatalog, originOf: OriginOf = nowhere): () => Readings {
     const { models } = snapshot;
     if (!this.#hub.hasPolicy) this.#name(snapshot, originOf);
     const endpoints = endpointsBySlot(models, (...names) => this.#find(...names, originOf(names[0])));

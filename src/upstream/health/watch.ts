@@ -1,4 +1,4 @@
-import { HEALTH, priorReadings, type Readings, slotCount, type Watched } from '../../core/readings.ts';
+import { HEALTH, type MeasuredCatalog, priorReadings, type Readings, slotCount } from '../../core/readings.ts';
 import type { Model } from '../../core/snapshot.ts';
 import type { Hub, TrackedEndpoint } from './endpoint.ts';
 import { PRIOR_ANSWERS } from './endpoint-speed.ts';
@@ -6,7 +6,7 @@ import type { OutputLengths } from './output-lengths.ts';
 
 /** The inputs of readings. */
 interface ReadingsSource {
-  readonly watched: Watched;
+  readonly watched: MeasuredCatalog;
   /** By slot. */
   readonly endpoints: readonly TrackedEndpoint[];
   readonly outputs: OutputLengths;

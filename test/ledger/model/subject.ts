@@ -8,7 +8,7 @@ import type { Ledger, LedgerTerms, Order } from '../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../../src/ledger/schema.ts';
 import type { Shortage } from '../../../src/ledger/standing.ts';
-import { openSqlite } from '../../../src/store/sqlite.ts';
+import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { budget, caller } from '../support.ts';
 import type { Adjustment, Ask, BudgetSpec, Terms, Who } from './entries.ts';

@@ -8,7 +8,7 @@ import type { NetworkClients } from '../../../src/payments/facilitator/facilitat
 import type { Payments } from '../../../src/payments/payments.ts';
 import { openPayments } from '../../../src/payments/service.ts';
 import { paymentMigrations } from '../../../src/payments/table.ts';
-import { openSqlite } from '../../../src/store/sqlite.ts';
+import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { NO_TERMS } from '../../ledger/support.ts';
 import { waitFor } from '../../support/answers.ts';

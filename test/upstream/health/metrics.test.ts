@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { endpointFamilies } from '../../../src/http/endpoint-metrics.ts';
 import { metricsPage } from '../../../src/telemetry/page.ts';
+import { endpointFamilies } from '../../../src/upstream/health/metrics.ts';
 import { model, snapshot } from '../../routing/build.ts';
 import { readPage, seriesName, total } from '../../support/prometheus.ts';
 import { AUTH, begun, FIRST, FORCED, fail, fakeHealth, limited, RETRY, SERVER } from './support.ts';

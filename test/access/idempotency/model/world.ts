@@ -14,7 +14,7 @@ import type { Ledger } from '../../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../../src/ledger/open.ts';
 import { ledgerMigrations } from '../../../../src/ledger/schema.ts';
 import { isShortage } from '../../../../src/ledger/standing.ts';
-import { openReader, openSqlite } from '../../../../src/store/sqlite.ts';
+import { openReader, openSqlite } from '../../../../src/store/sqlite/database.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
 import { type DiskRemains, MortalStore } from './mortal-store.ts';

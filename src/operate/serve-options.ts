@@ -1,0 +1,19 @@
+import type { LogForm } from '../telemetry/log.ts';
+
+/** The settings of a server that operators give at its start. */
+export interface ServeOptions {
+  readonly port: number;
+  readonly host: string;
+  /** Folder of the database and of the first key. */
+  readonly data: string;
+  /** Folder of the policy's YAML files. */
+  readonly policies: string;
+  /** A whole key to install at start; for containers and CI. */
+  readonly apiKey: string | null;
+  /** How long running requests may finish after SIGTERM, ms. */
+  readonly drainMs: number;
+  /** Whether `/metrics` answers, to anybody who can reach the port. */
+  readonly metrics: boolean;
+  /** The form of the log's lines; `off`: warnings and errors alone. */
+  readonly log: LogForm;
+}

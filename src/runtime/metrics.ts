@@ -1,0 +1,77 @@
+import { gauge } from '../telemetry/counts.ts';
+import type { Family, Labels, PlainFamily } from '../telemetry/families.ts';
+import { rounded } from '../upstream/health/metrics.ts';
+import type { Runtime } from './runtime.ts';
+import type { PolicyStatus } from './status.ts';
+
+/** The policy in force and its reloads, read when a page of metrics is made. */
+export interface PolicyReadings {
+  lease(): Runtime;
+  status(): PolicyStatus;
+}
+
+/**
+ * Metrics on the build, the policy in force and its reloads.
+ * @param version of the build
+ */
+export const policyFamilies = (policy: PolicyReadings, version: string): readonly Family[] => [
+  {
+    name: 'signalbox_build_info',
+    help: 'The build that answers.',
+    labels: ['version'],
+    type: 'gauge',
+    samples: () => [[{ version }, 1]],
+  },
+  {
+    name: 'signalbox_policy_info',
+    help: 'The policy in force.',
+    labels: ['revision'],
+    type: 'gauge',
+    samples: () => [[{ revision: policy.status().revision }, 1]],
+  },
+  gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
+  {
+    name: 'signalbox_policy_reloads_total',
+    help: 'Checks of the policy’s files, by result.',
+    labels: ['result'],
+    type: 'counter',
+    samples: () => Object.entries(policy.status().counts).map(([result, count]) => [{ result }, count]),
+  },
+  gauge('signalbox_policy_last_reload_failed', '1 while the files hold a policy that was refused.', () =>
+    policy.status().last.result === 'refused' ? 1 : 0,
+  ),
+  gauge(
+    'signalbox_policy_last_reload_success_timestamp_seconds',
+    'When the files were last found fit to serve, Unix time.',
+    () => policy.status().lastSuccess / 1000,
+  ),
+  gauge(
+    'signalbox_policy_last_reload_duration_seconds',
+    'How long the last look at the files took, from the edit until the policy was in force or refused.',
+    () => policy.status().last.tookMs / 1000,
+  ),
+];
+
+/** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
+export function taskFamilies(lease: () => Runtime): readonly PlainFamily[] {
+  const of = (figure: (runtime: Runtime, task: string, at: number) => number) => (): [Labels, number][] => {
+    const runtime = lease();
+    return runtime.snapshot.tasks.map(({ name }, at) => [{ task: name }, rounded(figure(runtime, name, at))]);
+  };
+  return [
+    {
+      name: 'signalbox_task_output_tokens',
+      help: 'Expected visible output tokens of a choice, from the policy’s figure and from answers seen.',
+      labels: ['task'],
+      type: 'gauge',
+      samples: of(({ readings }, _, at) => readings().outputTokens[at]!),
+    },
+    {
+      name: 'signalbox_task_answers',
+      help: 'Weight of the observed answers, in answers of the present moment; the declared figure weighs 20.',
+      labels: ['task'],
+      type: 'gauge',
+      samples: of(({ outputs }, task) => outputs.weight(task)),
+    },
+  ];
+}

@@ -1,0 +1,89 @@
+import { HEALTH } from '../../core/readings.ts';
+import { oncePerTurn } from '../../telemetry/counts.ts';
+import type { Labels, PlainFamily } from '../../telemetry/families.ts';
+import type { EndpointSample, Quantiles } from './types.ts';
+
+const STATES = Object.keys(HEALTH);
+const ENDPOINT = ['provider', 'model', 'upstream'];
+
+type Sample = readonly [labels: Labels, value: number];
+type SamplesOf = (one: EndpointSample, labels: Labels) => readonly Sample[];
+
+/** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
+export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly PlainFamily[] {
+  const all = oncePerTurn(() => [...samples()]);
+  /** Makes a family from its samples of one endpoint. `more`: labels beside the endpoint's. */
+  const of = (
+    type: PlainFamily['type'],
+    name: string,
+    help: string,
+    more: readonly string[],
+    samplesOf: SamplesOf,
+  ): PlainFamily => ({
+    name,
+    help,
+    labels: [...ENDPOINT, ...more],
+    type,
+    samples: () =>
+      all().flatMap((one) => {
+        const { provider, model, upstream } = one;
+        return samplesOf(one, { provider, model, upstream });
+      }),
+  });
+  const count = (name: string, help: string, figure: (one: EndpointSample) => number) =>
+    of('counter', name, help, [], (one, labels) => [[labels, figure(one)]]);
+  const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
+    of('gauge', name, help, ['quantile'], (one, labels) => quantiles(labels, figures(one), per));
+  return [
+    of(
+      'gauge',
+      'signalbox_endpoint_state',
+      '1 for the state that an endpoint is in, 0 for the others.',
+      ['state'],
+      ({ state }, labels) => STATES.map((name) => [{ ...labels, state: name }, name === state ? 1 : 0]),
+    ),
+    late(
+      'signalbox_endpoint_ttft_seconds',
+      'Time from sending to the first content of streams, of late.',
+      (one) => one.ttftMs,
+      1000,
+    ),
+    late(
+      'signalbox_endpoint_warm_ttft_seconds',
+      'The same where most of the prompt was in the provider’s cache.',
+      (one) => one.warmTtftMs,
+      1000,
+    ),
+    late(
+      'signalbox_endpoint_output_tokens_per_second',
+      'Rate of output once it has begun, of late.',
+      (one) => one.tokensPerSecond,
+    ),
+    of(
+      'counter',
+      'signalbox_attempts_total',
+      'Attempts at upstreams that are over, by how they ended.',
+      ['outcome'],
+      ({ attempts }, labels) => [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]),
+    ),
+    count('signalbox_retries_total', 'Attempts at a provider that the request had asked before.', (one) => one.retries),
+    count(
+      'signalbox_retries_denied_total',
+      'Such attempts that the provider’s retry budget did not allow.',
+      (one) => one.retriesDenied,
+    ),
+    count('signalbox_ejections_total', 'How often a circuit breaker opened.', (one) => one.ejections),
+  ];
+}
+
+/** Figures divided by `per`. */
+const quantiles = (labels: Labels, figures: Quantiles | null, per: number): Sample[] =>
+  figures === null
+    ? []
+    : [
+        [{ ...labels, quantile: '0.5' }, rounded(figures.p50 / per)],
+        [{ ...labels, quantile: '0.9' }, rounded(figures.p90 / per)],
+      ];
+
+/** Rounds a measured figure to 3 digits: more would claim more than is known. */
+export const rounded = (value: number): number => Number(value.toPrecision(3));
