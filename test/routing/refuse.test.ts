@@ -53,40 +53,6 @@ describe('a model is rejected', () => {
       expect(idsOf(decisionOf(from, facts(accepted)), from)).toEqual(['x']);
     });
   }
-
-  test('for an operation that it does not serve, pinned or not, and the reason names it', () => {
-    const from = snapshot([model('other', { operations: 0 })]);
-    for (const request of [facts(), facts({ model: 'other', pinned: true })]) {
-      expect(refusalOf(from, request).rejected.map(({ rejections }) => namesOf(rejections))).toEqual([['operation']]);
-      expect(errorOf(from, request).info.details).toMatchObject({
-        rejected: [{ model: 'other', reasons: ['it does not serve the operation `chat`'] }],
-      });
-    }
-    const both = snapshot([model('other', { operations: 0 }), model('x')]);
-    expect(idsOf(decisionOf(both, facts()), both)).toEqual(['x']);
-  });
-
-  test('for all reasons at once, and every one is named', () => {
-    const from = snapshot([model('x', { maxOutput: 10, contextWindow: 20, lacksLanguages: new Set(['cobol']) })]);
-    const request = facts({
-      outputTokensMax: 11,
-      needs: CAPABILITIES.vision.bit,
-      languages: ['cobol'],
-      ceilings: ceilings(0.001, 1),
-      allowedModels: [],
-      budget: 1,
-    });
-    expect(namesOf(refusalOf(from, request).rejected[0]!.rejections)).toEqual([
-      'budget_limit',
-      'capability',
-      'context',
-      'key_models',
-      'language',
-      'max_cost',
-      'max_latency',
-      'max_output',
-    ]);
-  });
 });
 
 /** A request without funds, without free funds, with any amount, or with about the worst case of a model. */
