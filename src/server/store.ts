@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import { closedBy, unbooked } from '../ledger/spooled.ts';
 import { SETTLE } from '../payments/table.ts';
+import { closedBy, unbooked } from '../store/sqlite/books/spooled.ts';
 import { openSqlite, type WatchedStore } from '../store/sqlite/database.ts';
 import { readSpool, Spool, SpoolError } from '../store/sqlite/spool.ts';
 import type { Migrations, StoreError } from '../store/store.ts';

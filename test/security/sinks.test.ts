@@ -5,9 +5,9 @@ import { join, relative } from 'node:path';
 import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
 import { accessMigrations } from '../../src/access/key-table.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
-import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { identityMigrations } from '../../src/store/sqlite/identity.ts';
 
 /** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
@@ -127,9 +127,9 @@ describe('the store', () => {
       'src/access/idempotency/table.ts',
       'src/access/key-table.ts',
       'src/learning/tables.ts',
-      'src/ledger/schema.ts',
       'src/payments/table.ts',
       'src/records/records.ts',
+      'src/store/sqlite/books/schema.ts',
       'src/store/sqlite/identity.ts',
     ]);
   });
