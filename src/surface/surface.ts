@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { SignalboxError } from '../core/errors.ts';
+import type { Operation } from '../core/operation.ts';
 import type { AnswerIdentity } from '../gateway/answer-source.ts';
 import type { Receipt } from '../gateway/receipt.ts';
 
@@ -30,7 +31,7 @@ export interface Surface {
   /** Unique among the surfaces, in kebab-case: `openai-chat`. */
   readonly name: string;
   /** What is asked of a model. */
-  readonly operation: 'chat';
+  readonly operation: Operation;
   /** The path that takes its requests by POST. */
   readonly path: string;
   readonly keyHeader: KeyHeader;
