@@ -189,9 +189,9 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
     { openKeys },
     run,
   ] = await Promise.all([
-    import('./store/sqlite.ts'),
+    import('./store/sqlite/database.ts'),
     import('./access/key-table.ts'),
-    import('./ledger/schema.ts'),
+    import('./store/sqlite/books/schema.ts'),
     import('./payments/table.ts'),
     import('./access/keys.ts'),
     name === 'keys'

@@ -21,7 +21,6 @@ import { openLearner } from '../../src/learning/open.ts';
 import type { ServerLearner } from '../../src/learning/stored-learner.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/open.ts';
-import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
@@ -31,7 +30,8 @@ import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
 import { questionOf } from '../../src/routing/texts.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { Store } from '../../src/store/store.ts';
 import { WEIGHTS } from './policy.ts';
 

@@ -15,12 +15,12 @@ import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
 import { blameForRetry, lessonOf, noteAsked } from './lesson.ts';
-import { type Aside, setAside } from './pay/aside.ts';
-import { demandFor, mendable } from './pay/mend.ts';
-import { type Asked, type Payer, type Way, wayOf } from './pay/payer.ts';
 import type { RequestContext } from './request-context.ts';
 import { expectedTokens, usedTokens } from './ticket.ts';
 import { wordsForLog } from './words.ts';
+import { type Aside, setAside } from './x402/funded-hold.ts';
+import { type Asked, type Payer, type Way, wayOf } from './x402/payer.ts';
+import { demandFor, mendable } from './x402/quote-request.ts';
 
 /** The claim of a request on its name, which is stored before a provider is called. */
 export interface RequestClaim {

@@ -6,9 +6,9 @@ import { questionOf } from '../routing/texts.ts';
 import type { Conversation } from './affinity.ts';
 import { decide } from './decide.ts';
 import type { Gateway } from './gateway.ts';
-import type { Way } from './pay/payer.ts';
 import type { RequestContext } from './request-context.ts';
 import { screen } from './screen.ts';
+import type { Way } from './x402/payer.ts';
 
 /** A chat request with its decision, and what it takes to learn from its answer. */
 export interface Decided {

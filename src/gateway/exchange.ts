@@ -27,9 +27,9 @@ import {
   wasCut,
 } from './failure.ts';
 import type { Measured } from './meter.ts';
-import type { Paying } from './pay/aside.ts';
 import { Plan, type Step, type Way } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
+import type { Paying } from './x402/funded-hold.ts';
 
 export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings' | 'makeRoom'> {
   readonly decision: Decision;

@@ -6,7 +6,7 @@ import type { Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
 import type { AttemptRecord } from '../records/record.ts';
 import type { Measured } from './meter.ts';
-import type { PlatformPayment } from './pay/shown.ts';
+import type { PlatformPayment } from './x402/platform-payment.ts';
 
 /** `platform`: what Signalbox tells about an answer. The same, field for field, in JSON and in a stream. */
 export interface Platform {

@@ -12,9 +12,9 @@ import { decisionWrites } from './decision-record.ts';
 import { drainingError } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { exampleOf } from './lesson.ts';
-import { namedWallet } from './pay/payer.ts';
 import type { RequestContext } from './request-context.ts';
 import { screen } from './screen.ts';
+import { namedWallet } from './x402/payer.ts';
 
 /** Advice with what a wallet without a balance would be asked to pay, where the policy takes payments. */
 export type PricedAdvice = Advice & { readonly payment_quote?: ReturnType<typeof paymentQuote> };

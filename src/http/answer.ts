@@ -1,6 +1,6 @@
 import type { HTTPHeaders } from 'elysia';
 import type { Exchange } from '../gateway/exchange.ts';
-import { Completion } from './completion.ts';
+import { Completion } from '../surface/openai-chat/completion.ts';
 
 /** The answer as text: with the headers beside it the server makes one response of both. An error tells its price too. */
 export async function jsonBody(exchange: Exchange, headers: HTTPHeaders): Promise<string> {

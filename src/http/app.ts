@@ -12,7 +12,6 @@ import type { StoreActivity } from '../store/activity.ts';
 import type { Store } from '../store/store.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
-import { paymentAdminRoutes } from './admin-payments.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
@@ -28,13 +27,14 @@ import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
-import { PAYMENT_HEADERS } from './payer.ts';
-import { paymentRoutes } from './payments.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { usageRoutes } from './usage.ts';
-import { walletRoutes } from './wallets.ts';
-import { wellKnownRoutes } from './well-known.ts';
+import { paymentAdminRoutes } from './x402/admin.ts';
+import { PAYMENT_HEADERS } from './x402/payer.ts';
+import { paymentRoutes } from './x402/payments.ts';
+import { walletRoutes } from './x402/wallets.ts';
+import { wellKnownRoutes } from './x402/well-known.ts';
 
 export interface AppOptions {
   readonly gateway: Gateway;
@@ -166,7 +166,7 @@ export function createApp(options: AppOptions) {
         const requestId = String(set.headers['x-request-id']);
         const known = publicError(error, (defect) => {
           const stack = defect instanceof Error ? defect.stack : String(defect);
-          gateway.log.error('a request met a defect', { request: requestId, method: request.method, stack });
+          gateway.log.error('a request failed on a defect', { request: requestId, method: request.method, stack });
         });
         contextOf(request).handled(known.status, known.code);
         return errorResponse(known, toldWithErrors(set.headers));

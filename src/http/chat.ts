@@ -5,11 +5,11 @@ import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './docs/examples.ts';
 import { BODY_ERRORS, type Operation, operation } from './docs/operation.ts';
-import { arrivedAs, payerFor } from './payer.ts';
 import { readChat } from './read-body.ts';
 import { answerOnce, askOf } from './replay.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schemas/completion.ts';
 import { streamResponse } from './stream.ts';
+import { arrivedAs, payerFor } from './x402/payer.ts';
 
 const CHAT_OPERATION: Operation = {
   summary: 'Create a chat completion',

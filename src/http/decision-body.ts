@@ -6,8 +6,8 @@ import type { Hindsight } from '../gateway/certificate.ts';
 import type { Explanation } from '../gateway/explain.ts';
 import { platformAttempt } from '../gateway/receipt.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../records/record.ts';
+import { usageBody } from '../surface/openai-chat/completion.ts';
 import { certificateBody } from './certificate.ts';
-import { usageBody } from './completion.ts';
 
 /** A decision as `GET /v1/decisions/{id}` answers and the command line prints it. */
 export function decisionBody(explanation: Explanation): object {
@@ -36,6 +36,7 @@ export function decisionBody(explanation: Explanation): object {
 
 export function factsBody(facts: Facts): object {
   return {
+    operation: facts.operation,
     model: facts.model,
     pinned: facts.pinned,
     task: facts.task,

@@ -1,5 +1,5 @@
 import { ANSWER_BYTES_MAX, FRAME_MARK, type StoredAnswer } from '../access/idempotency/answer.ts';
-import { HEARTBEAT } from './chunks.ts';
+import { HEARTBEAT } from '../surface/openai-chat/chunks.ts';
 import type { EventSource, Events } from './stream.ts';
 
 /** A stream's text with what it repeats; null for one that is too large to be kept. */

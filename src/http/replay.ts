@@ -10,14 +10,14 @@ import { ERROR_CODES, type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
-import type { Payer } from '../gateway/pay/payer.ts';
-import { ofPayment } from '../gateway/pay/shown.ts';
+import type { Payer } from '../gateway/x402/payer.ts';
+import { ofPayment } from '../gateway/x402/platform-payment.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
-import { type Arrived, afterPayment, askByPayment, PAYMENT_HEADERS, tellPayment } from './payer.ts';
 import { streamResponse } from './stream.ts';
+import { type Arrived, afterPayment, askByPayment, PAYMENT_HEADERS, tellPayment } from './x402/payer.ts';
 
 /** When to ask again for an answer that is being made. */
 const RETRY_MS = 1_000;
@@ -163,7 +163,7 @@ async function streamOnce(
           },
           defect(error) {
             const stack = error instanceof Error ? error.stack : String(error);
-            gateway.log.error('a stream met a defect', { decision: exchange.decisionId, stack });
+            gateway.log.error('a stream failed on a defect', { decision: exchange.decisionId, stack });
             return abandonLost(exchange, run);
           },
         });

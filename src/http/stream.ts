@@ -1,5 +1,5 @@
 import type { Exchange } from '../gateway/exchange.ts';
-import { ChunkWriter, errorEvent, HEARTBEAT } from './chunks.ts';
+import { ChunkWriter, errorEvent, HEARTBEAT } from '../surface/openai-chat/chunks.ts';
 import { Slices } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */

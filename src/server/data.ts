@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
-import { ledgerMigrations } from '../ledger/schema.ts';
-import { ledgerStateOf } from '../ledger/state.ts';
-import { openReader } from '../store/sqlite.ts';
+import { ledgerMigrations } from '../store/sqlite/books/schema.ts';
+import { ledgerStateOf } from '../store/sqlite/books/state.ts';
+import { openReader } from '../store/sqlite/database.ts';
 
 /** The database in a data folder. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');

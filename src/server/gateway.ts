@@ -14,7 +14,7 @@ import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
-import type { WatchedStore } from '../store/sqlite.ts';
+import type { WatchedStore } from '../store/sqlite/database.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
@@ -53,7 +53,7 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
         // Whoever fails at a question may quote it.
         error: where === 'open' || where === 'save' ? String(error) : undefined,
       }),
-    onError: (error) => log.warn('what was learnt could not be written down', { error: String(error) }),
+    onError: (error) => log.warn('the learning state could not be saved', { error: String(error) }),
     refreshMs: REFRESH_MS,
     checkpointMs: CHECKPOINT_EVERY_MS,
   });

@@ -6,7 +6,7 @@ import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
 import { type PolicyReadings, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
 import type { StoreActivity } from '../store/activity.ts';
-import { storeFamilies } from '../store/sqlite/metrics.ts';
+import { storeFamilies } from '../store/metrics.ts';
 import type { Family } from '../telemetry/families.ts';
 import { watchProcess } from '../telemetry/process.ts';
 import { endpointFamilies } from '../upstream/health/metrics.ts';

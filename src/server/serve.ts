@@ -7,13 +7,13 @@ import { Gate } from '../access/limits/gate.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import { learningMigrations } from '../learning/tables.ts';
-import { ledgerMigrations } from '../ledger/schema.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
-import { lockFolder } from '../store/folder-lock.ts';
-import { identityMigrations } from '../store/identity.ts';
+import { ledgerMigrations } from '../store/sqlite/books/schema.ts';
+import { lockFolder } from '../store/sqlite/folder-lock.ts';
+import { identityMigrations } from '../store/sqlite/identity.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
@@ -98,7 +98,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const simulated = isSimulated(gateway);
   announce({ address, simulated, ...whoAnswers(first), unpacked }, firstKey, log, out);
   if (gateway.payments.policy && simulated) {
-    log.warn('payments are taken, and only made-up models serve: no provider has its key in the environment');
+    log.warn('payments are on and only simulated models serve: no provider has its key in the environment');
   }
 
   const stopListening = () => app.server?.stop();

@@ -2,8 +2,8 @@ import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { FolderLock } from '../store/folder-lock.ts';
-import type { WatchedStore } from '../store/sqlite.ts';
+import type { WatchedStore } from '../store/sqlite/database.ts';
+import type { FolderLock } from '../store/sqlite/folder-lock.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { LedgerNote } from './ledger-note.ts';
 import { closeStore } from './store.ts';
@@ -55,7 +55,7 @@ export function openShutdown(parts: ServerParts): Shutdown {
         },
         (error: unknown) => {
           code = 1;
-          log.error('the server did not stop in order', { error: String(error) });
+          log.error('the server did not stop cleanly', { error: String(error) });
         },
       )
       .then(written)
@@ -87,7 +87,7 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   keys.close();
   await gateway.learner
     .close()
-    .catch((error: unknown) => log.warn('what was learnt has no checkpoint', { error: String(error) }));
+    .catch((error: unknown) => log.warn('the learning state has no checkpoint', { error: String(error) }));
   // What a broken disk keeps from being summed up, the next start sums up.
   await gateway.ledger
     .close()

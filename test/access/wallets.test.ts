@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { accessMigrations } from '../../src/access/key-table.ts';
 import { KeyTermsError } from '../../src/access/terms.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { MORNING, open, reasonOf } from './support.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { waitFor } from '../support/answers.ts';
 import { policyHere } from '../support/policy-command.ts';
 import { cleanEnvironment, MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';

@@ -4,11 +4,11 @@
  */
 import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
-import { ChunkWriter } from '../../src/http/chunks.ts';
 import { ReservationHold } from '../../src/ledger/hold.ts';
 import { StoredLedger } from '../../src/ledger/stored-ledger.ts';
-import { GroupCommit } from '../../src/store/group-commit.ts';
+import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import type { Write } from '../../src/store/store.ts';
+import { ChunkWriter } from '../../src/surface/openai-chat/chunks.ts';
 import { Dial } from '../../src/upstream/connection/dial.ts';
 
 const [wanted = '', count = '1'] = (process.env.CRASH_AT ?? '').split(':');

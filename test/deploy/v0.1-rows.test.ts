@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 import { copyFixture, DATA_SQL, EXPECTED, POLICIES } from './fixtures/v0.1/folder.ts';
 import { MIGRATIONS } from './migrations.ts';

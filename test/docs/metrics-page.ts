@@ -8,7 +8,7 @@ import { PaymentCounts } from '../../src/payments/counts.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
 import { policyFamilies, taskFamilies } from '../../src/runtime/metrics.ts';
 import { rejectionCounter } from '../../src/server/defects.ts';
-import { storeFamilies } from '../../src/store/sqlite/metrics.ts';
+import { storeFamilies } from '../../src/store/metrics.ts';
 import type { Family } from '../../src/telemetry/families.ts';
 import { createLog, logFamilies } from '../../src/telemetry/log.ts';
 import { metricsErrors } from '../../src/telemetry/page.ts';

@@ -20,7 +20,7 @@ import { PastPolicies } from '../../src/runtime/replay.ts';
 import { type DecisionRuntime, strategyOf } from '../../src/runtime/runtime.ts';
 import { readBundle } from '../../src/runtime/source.ts';
 import { saveRevision } from '../../src/server/policy.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { Store } from '../../src/store/store.ts';
 import { facts } from '../routing/build.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';

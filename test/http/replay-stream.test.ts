@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { ANSWER_BYTES_MAX, FRAME_MARK } from '../../src/access/idempotency/answer.ts';
-import { HEARTBEAT } from '../../src/http/chunks.ts';
 import { KeptStream, type Recorded } from '../../src/http/kept-stream.ts';
+import { HEARTBEAT } from '../../src/surface/openai-chat/chunks.ts';
 import { waitFor } from '../support/answers.ts';
 
 const HEAD = 'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"best","choices":[';

@@ -6,7 +6,7 @@ import { openLearningReader } from '../../src/learning/open.ts';
 import { listOutcomes, replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { overviewOf } from '../../src/learning/overview.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { facts, model } from '../routing/build.ts';
 import { exampleOf, lab, NOON, policyOf, toy, WEEK } from './support.ts';
 

@@ -16,7 +16,7 @@ import { openLearner } from '../../src/learning/open.ts';
 import type { LearnerOptions, ServerLearner } from '../../src/learning/stored-learner.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
-import { openSqlite, type WatchedStore } from '../../src/store/sqlite.ts';
+import { openSqlite, type WatchedStore } from '../../src/store/sqlite/database.ts';
 import { facts, GENERAL, model, snapshot } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';
 

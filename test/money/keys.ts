@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { accessMigrations } from '../../src/access/key-table.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { waitFor } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 

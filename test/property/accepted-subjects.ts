@@ -10,7 +10,7 @@ import type {
 } from '../../src/contract/provider.ts';
 import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
-import { Completion } from '../../src/http/completion.ts';
+import { Completion } from '../../src/surface/openai-chat/completion.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { DIALECTS, type DialectName } from '../support/dialects/index.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
-import { Completion } from '../../src/http/completion.ts';
+import { Completion } from '../../src/surface/openai-chat/completion.ts';
 import { effort } from '../deep/effort.ts';
 import { joinParts, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
 import type { Receipt } from '../../src/gateway/receipt.ts';
-import { Completion } from '../../src/http/completion.ts';
+import { Completion } from '../../src/surface/openai-chat/completion.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { fixture, framesOf, geminiAdapter } from './fixtures/gemini/adapter.ts';

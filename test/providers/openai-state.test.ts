@@ -6,7 +6,7 @@ import { nineLetters } from '../../plugins/providers/openai-compatible/call-ids.
 import { presets } from '../../plugins/providers/openai-compatible/presets.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
 import { plainUsage } from '../../src/core/usage.ts';
-import { Completion } from '../../src/http/completion.ts';
+import { Completion } from '../../src/surface/openai-chat/completion.ts';
 import { openaiAdapter, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 

@@ -4,7 +4,7 @@ import { createIds, timeOfId } from '../../src/core/id.ts';
 import { priorReadings, type Readings } from '../../src/core/readings.ts';
 import { RENEW_MS } from '../../src/records/frames.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { Store } from '../../src/store/store.ts';
 import { model, snapshot } from '../routing/build.ts';
 import { badNote, notes, tempFolder } from '../store/support.ts';

@@ -4,7 +4,7 @@ import type { Estimate } from '../../src/core/estimate.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { DecisionRecord } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations, recordWrite } from '../../src/records/records.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { SqlValue } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 
@@ -21,6 +21,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     frame: 7,
     seed: '00000000deadbeef',
     facts: {
+      operation: 'chat',
       model: 'auto',
       pinned: false,
       task: 'coding',

@@ -7,7 +7,7 @@ import type { ContentPolicy } from '../../src/core/content.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { CONTENT_MAX, recordContent } from '../../src/records/contents.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';

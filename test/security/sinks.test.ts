@@ -5,10 +5,10 @@ import { join, relative } from 'node:path';
 import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
 import { accessMigrations } from '../../src/access/key-table.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
-import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
-import { identityMigrations } from '../../src/store/identity.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
+import { identityMigrations } from '../../src/store/sqlite/identity.ts';
 
 /** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
 const ROOT = join(import.meta.dir, '../..');
@@ -127,10 +127,10 @@ describe('the store', () => {
       'src/access/idempotency/table.ts',
       'src/access/key-table.ts',
       'src/learning/tables.ts',
-      'src/ledger/schema.ts',
       'src/payments/table.ts',
       'src/records/records.ts',
-      'src/store/identity.ts',
+      'src/store/sqlite/books/schema.ts',
+      'src/store/sqlite/identity.ts',
     ]);
   });
 
@@ -164,10 +164,10 @@ describe('the log', () => {
       'src/gateway/observe/log-line.ts',
       'src/gateway/observe/observer.ts',
       'src/gateway/shortage.ts',
-      'src/http/admin-payments.ts',
       'src/http/app.ts',
       'src/http/contents.ts',
       'src/http/replay.ts',
+      'src/http/x402/admin.ts',
       'src/payments/networks.ts',
       'src/payments/outcome-resolver.ts',
       'src/payments/reconciler.ts',

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { GroupCommit } from '../../src/store/group-commit.ts';
+import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import { StoreError, type Write } from '../../src/store/store.ts';
 import { note } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { storeFamilies } from '../../src/store/sqlite/metrics.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { storeFamilies } from '../../src/store/metrics.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { figuresOf } from '../support/families.ts';
 import { badNote, note, notes, tempFolder } from './support.ts';

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { readSpool, Spool, type SpooledUnit } from '../../src/store/spool.ts';
+import { readSpool, Spool, type SpooledUnit } from '../../src/store/sqlite/spool.ts';
 import {
   decodeSpool,
   encodeEntry,
   encodeHeader,
   HEADER_BYTES,
   type SpoolContent,
-} from '../../src/store/spool-format.ts';
+} from '../../src/store/sqlite/spool-format.ts';
 import { tempFolder } from './support.ts';
 
 const unit = (id: number, text = 'a row'): SpooledUnit => [{ name: 'charge', params: [id, text, null] }];

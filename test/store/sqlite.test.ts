@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockFolder } from '../../src/store/folder-lock.ts';
-import { openReader, openSqlite } from '../../src/store/sqlite.ts';
+import { openReader, openSqlite } from '../../src/store/sqlite/database.ts';
+import { lockFolder } from '../../src/store/sqlite/folder-lock.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { badNote, note, notes, SELECT, tempFolder } from './support.ts';
 
@@ -170,7 +170,7 @@ test('a folder is one server’s at a time, and free again when that one has gon
 
 test('a lock lasts as long as its process, whoever forgets it, and a killed one leaves none behind', async () => {
   using folder = tempFolder();
-  const script = `import { lockFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/store/folder-lock.ts'))};
+  const script = `import { lockFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/store/sqlite/folder-lock.ts'))};
     lockFolder(${JSON.stringify(folder.path)});
     setTimeout(() => { Bun.gc(true); console.log('locked'); setInterval(() => {}, 1e6); }, 1);`;
   const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'ignore' });

@@ -2,7 +2,7 @@ import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { learningMigrations } from '../../learning/tables.ts';
-import { openSqlite } from '../../store/sqlite.ts';
+import { openSqlite } from '../../store/sqlite/database.ts';
 import { parseFlags } from '../options.ts';
 import { type LearnCommand, policyFor, reading } from './command.ts';
 import { learnExport } from './export.ts';

@@ -9,7 +9,7 @@ import type { DecisionOutcome } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
-import { openReader } from '../../store/sqlite.ts';
+import { openReader } from '../../store/sqlite/database.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
@@ -28,7 +28,7 @@ const OPERATOR: Caller = {
 };
 
 /** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
-export async function explainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+export async function runExplainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const options = { decision: { type: 'string' }, json: { type: 'boolean' } } as const;
   const { values, positionals } = parseArguments(args, options);
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');

@@ -1,4 +1,5 @@
 import { ERRORS } from '../../core/errors.ts';
+import { OPERATION_NAMES, type Operation } from '../../core/operation.ts';
 import type { Spread } from '../../core/spread.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../records/record.ts';
@@ -8,7 +9,7 @@ import { type ExchangeResult, type RequestContext, selectorOf } from '../request
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
 
-/** Lanes with series of their own; later ones share one. */
+/** The bound of lanes of an operation. Later ones share one, whose fixed words stay exact. */
 const LANES_MAX = 400;
 /** The number of outcomes of a chat; there are fewer kinds of tokens. */
 const SERIES_A_LANE = 8;
@@ -23,15 +24,17 @@ export interface ChatMetrics {
 
 /** Metrics on outcomes, costs and rejections of chat requests. The number of series is bounded for any policy. */
 export function createChatMetrics(): ChatMetrics {
-  const families = chatFamilies((LANES_MAX + 1) * SERIES_A_LANE);
+  const families = chatFamilies(OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE);
   const rejections = createRejectionMetrics();
   const dispatch = families.dispatch.at();
-  const lanes = new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(families, names));
+  const lanesOf = (operation: Operation) =>
+    new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(families, [operation, ...names]));
+  const lanes = new Map(OPERATION_NAMES.map((operation) => [operation, lanesOf(operation)]));
   const count = (request: RequestContext): void => {
     const { routing, result, startedAt, dispatchedAt } = request;
     if (routing) rejections.count(routing);
     if (!request.isChat) return;
-    const lane = laneOf(lanes, request);
+    const lane = laneOf(lanes.get(routing?.facts.operation ?? 'chat')!, request);
     lane.outcome(outcomeOf(request)).value++;
     dispatch.observe((dispatchedAt - startedAt) / 1000);
     if (!result) return;

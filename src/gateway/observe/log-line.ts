@@ -36,6 +36,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     status: status === 0 ? undefined : status,
     error: request.code ?? outcome?.error ?? undefined,
     decision: request.decisionId ?? undefined,
+    operation: facts?.operation,
     selector: routing ? selectorOf(routing) : undefined,
     stream: request.isStream || undefined,
     task: facts?.task,

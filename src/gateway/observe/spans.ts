@@ -76,6 +76,7 @@ function routingAttributes(attempt: RoutingAttempt): SpanAttributes {
   const { facts, snapshot } = attempt;
   const { constraints } = facts.rules;
   return {
+    'signalbox.operation': facts.operation,
     'signalbox.selector': selectorOf(attempt),
     'signalbox.task': facts.task,
     'signalbox.policy_revision': snapshot.revision,

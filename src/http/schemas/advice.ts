@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { PaymentQuote } from './paid.ts';
+import { PaymentQuote } from '../x402/platform-payment.ts';
 import { credits, decisionId, milliseconds, modelId, named, policyRevision, routeReason } from './parts.ts';
 
 const cost = credits('Expected cost.', 0.42);

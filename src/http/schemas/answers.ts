@@ -1,3 +1,5 @@
+import { PlatformPayment } from '../x402/platform-payment.ts';
+import { Payment, PaymentList, PaymentTerms, Wallet, WalletKey, WalletStatus, WalletTopUp } from '../x402/schemas.ts';
 import { RouteAdvice } from './advice.ts';
 import { ChatCompletion, ChatCompletionChunk, Platform, StreamError, Usage } from './completion.ts';
 import { KeptContent } from './content.ts';
@@ -8,8 +10,6 @@ import { Health, Readiness } from './health.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from './keys.ts';
 import { LedgerStatus } from './ledger.ts';
 import { Model, ModelList } from './model.ts';
-import { PlatformPayment } from './paid.ts';
-import { Payment, PaymentList, PaymentTerms, Wallet, WalletKey, WalletStatus, WalletTopUp } from './payments.ts';
 import { PolicyReload, PolicyStatus } from './policy.ts';
 import { UsageReport } from './usage.ts';
 

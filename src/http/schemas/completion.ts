@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import { PlatformPayment } from '../x402/platform-payment.ts';
 import { ErrorObject } from './error.ts';
-import { PlatformPayment } from './paid.ts';
 import {
   decisionId,
   failureKind,

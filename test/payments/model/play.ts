@@ -4,8 +4,8 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { walletCaller } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
-import type { Aside } from '../../../src/gateway/pay/aside.ts';
-import { setAside } from '../../../src/gateway/pay/aside.ts';
+import type { Aside } from '../../../src/gateway/x402/funded-hold.ts';
+import { setAside } from '../../../src/gateway/x402/funded-hold.ts';
 import type { Order } from '../../../src/ledger/ledger.ts';
 import { PaymentRefused } from '../../../src/payments/payments.ts';
 import type { Quote } from '../../../src/payments/quote.ts';

@@ -1,0 +1,52 @@
+import { MICROCREDITS, type Microcredits, toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PaymentNetwork } from '../../core/payment-policy.ts';
+
+/** What a top-up asks to pay in: one of the two, above 0. */
+export interface AskedAmount {
+  readonly usd?: number;
+  readonly credits?: number;
+}
+
+type Bounds = { readonly min: Microcredits; readonly max: Microcredits };
+
+/**
+ * The Credits of a top-up. Dollars that are not worth whole microcredits count as the whole ones: what is paid is credited
+ * in any case. Throws SignalboxError for both or neither, for more than 6 decimals, and for what is out of bounds.
+ */
+export function topUpAmount({ usd, credits }: AskedAmount, bounds: Bounds, network: PaymentNetwork): Microcredits {
+  if (usd !== undefined && credits !== undefined) {
+    throw new SignalboxError('invalid_value', 'Send either `usd` or `credits`, not both.', { param: 'credits' });
+  }
+  const param = usd === undefined ? 'credits' : 'usd';
+  const asked = usd ?? credits;
+  if (asked === undefined) {
+    throw new SignalboxError('missing_field', 'Send `usd` or `credits`: how much to pay in.', { param: 'credits' });
+  }
+  const millionths = exactMillionths(asked, param);
+  const [low, high] = usd === undefined ? [millionths, millionths] : worthOfDollars(millionths, network);
+  // The bounds are of the policy's dollars, rounded: what is exactly at one is within.
+  if (high >= bounds.min && low <= bounds.max) return low;
+  // In the money that it was asked in.
+  const shown = (amount: Microcredits) => (usd === undefined ? toCredits(amount) : dollarsOf(amount, network));
+  const message = `\`${param}\` must be from ${shown(bounds.min)} to ${shown(bounds.max)} in one top-up, not ${asked}.`;
+  throw new SignalboxError('out_of_range', message, { param });
+}
+
+/** Credits, or dollars, in millionths. Throws SignalboxError for more than 6 decimals. */
+export function exactMillionths(amount: number, param: string): number {
+  const millionths = Math.round(amount * MICROCREDITS);
+  if (millionths / MICROCREDITS === amount) return millionths;
+  throw new SignalboxError('invalid_value', `\`${param}\` may have at most 6 decimals.`, { param });
+}
+
+/** Microcredits that millionths of a dollar are worth, rounded down and up. */
+function worthOfDollars(millionths: number, { asset, rate }: PaymentNetwork): [Microcredits, Microcredits] {
+  const above = BigInt(millionths) * 10n ** BigInt(asset.decimals) * rate.microcredits;
+  const below = rate.atomic * BigInt(MICROCREDITS);
+  return [Number(above / below), Number((above + below - 1n) / below)];
+}
+
+/** What Credits cost, to be read: as many figures as are exact. */
+const dollarsOf = (amount: Microcredits, { asset, rate }: PaymentNetwork): number =>
+  Number(((amount * Number(rate.atomic)) / Number(rate.microcredits) / 10 ** asset.decimals).toPrecision(9));

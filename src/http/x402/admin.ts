@@ -1,0 +1,176 @@
+import { Elysia, type Static, t } from 'elysia';
+import { checkText } from '../../access/terms.ts';
+import { type KeyEvent, type TrailAction, trailWrite } from '../../access/trail.ts';
+import { toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { parseId } from '../../core/id.ts';
+import { WALLET_FORM, walletOf } from '../../core/wallet.ts';
+import { exactMillionths } from '../../gateway/x402/top-up-amount.ts';
+import { PAYMENT_STATES, type PaymentState } from '../../payments/payment.ts';
+import type { PaymentQuery } from '../../payments/payments.ts';
+import { grantWrite } from '../../store/sqlite/books/adjust.ts';
+import type { Store } from '../../store/store.ts';
+import { orOverloaded } from '../../store/unwritten.ts';
+import type { RouteContext } from '../context.ts';
+import { actorOf, inTerms, limitOf } from '../terms.ts';
+import { compileCheck } from '../validation.ts';
+import * as operations from './operations.ts';
+import { noPayment, paymentBody } from './payments.ts';
+import { BlockRequest, CreditRequest } from './schemas.ts';
+import { walletBody } from './wallet-body.ts';
+
+export interface PaymentAdminContext extends RouteContext {
+  readonly store: Pick<Store, 'commit'>;
+}
+
+const LIMIT = 100;
+const LIMIT_MAX = 1_000;
+
+const checkBlock = compileCheck(BlockRequest);
+const checkCredit = compileCheck(CreditRequest);
+
+/** `/admin/payments` and `/admin/wallets`: what agents paid, and shutting them out. */
+export const paymentAdminRoutes = (context: PaymentAdminContext) =>
+  new Elysia({ name: 'payments-admin' }).use(paymentsAdmin(context)).use(walletsAdmin(context));
+
+const paymentsAdmin = ({ gateway, callerOf }: PaymentAdminContext) =>
+  new Elysia({ name: 'payments-admin-payments' })
+    .get(
+      '/admin/payments',
+      async ({ query }) => {
+        const found = await gateway.payments.list(queryOf(query));
+        return { object: 'list', data: found.map(paymentBody) };
+      },
+      { query: QUERY, ...operations.PAYMENTS },
+    )
+    .post(
+      '/admin/payments/:id/reconcile',
+      async ({ params: { id }, request, server }) => {
+        // A chain takes its time.
+        server?.timeout(request, 0);
+        const number = parseId('pay_', id);
+        const payment = number === null ? null : await gateway.payments.reconcile(number);
+        if (!payment) throw noPayment();
+        gateway.log.info('a payment was reconciled', {
+          payment: id,
+          state: payment.state,
+          key: callerOf(request).keyId,
+        });
+        return paymentBody(payment);
+      },
+      operations.RECONCILE,
+    );
+
+const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
+  const { payments, ledger, log, now } = gateway;
+  /** What is done to a wallet is one commit with its line in the trail, and told in the log once it is done. */
+  const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request, id: unknown) => {
+    const actor = actorOf({ callerOf }, request, id);
+    const line = trailWrite({ time: now(), actor, action, keyId: wallet, details });
+    const tell = (message: string) =>
+      log.warn(message, { wallet, ...details, key: actor.name, request: actor.requestId });
+    return { line, tell };
+  };
+  return new Elysia({ name: 'payments-admin-wallets' })
+    .get('/admin/wallets/:id', ({ params: { id } }) => status(gateway, addressOf(id)), operations.WALLET_STATUS)
+    .post(
+      '/admin/wallets/:id/block',
+      async ({ params: { id }, body: { note = '' }, request, set }) => {
+        const wallet = addressOf(id);
+        await checkNote(note);
+        const { line, tell } = doing('block', wallet, { note }, request, set.headers['x-request-id']);
+        await written(payments.block(wallet, note, [line]));
+        tell('a wallet was blocked');
+        return status(gateway, wallet);
+      },
+      { transform: ({ body }) => checkBlock(body), body: BlockRequest, ...operations.BLOCK },
+    )
+    .post(
+      '/admin/wallets/:id/unblock',
+      async ({ params: { id }, request, set }) => {
+        const wallet = addressOf(id);
+        const { line, tell } = doing('unblock', wallet, {}, request, set.headers['x-request-id']);
+        await written(payments.unblock(wallet, [line]));
+        tell('a wallet was let in again');
+        return status(gateway, wallet, true);
+      },
+      operations.UNBLOCK,
+    )
+    .post(
+      '/admin/wallets/:id/credit',
+      async ({ params: { id }, body: { credits, note = '' }, request, set }) => {
+        const wallet = addressOf(id);
+        const amount = exactMillionths(credits, 'credits');
+        if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
+        await checkNote(note);
+        const details = { credits: toCredits(amount), note };
+        const { line } = doing('grant', wallet, details, request, set.headers['x-request-id']);
+        await written(store.commit([line, grantWrite(wallet, amount, note, now())]));
+        // It is done, so that a look which fails now must not make it look undone.
+        await ledger.refresh(true).catch(() => {});
+        return status(gateway, wallet);
+      },
+      { transform: ({ body }) => checkCredit(body), body: CreditRequest, ...operations.CREDIT },
+    );
+};
+
+/** A wallet is shown once something is known of it, and be it that it is or was blocked. */
+async function status(gateway: PaymentAdminContext['gateway'], wallet: string, wasBlocked = false): Promise<object> {
+  const isBlocked = gateway.payments.isBlocked(wallet);
+  const { body, isKnown } = await walletBody(gateway, wallet);
+  if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'Nothing is known of this wallet.');
+  return { ...body, is_blocked: isBlocked };
+}
+
+function addressOf(id: string): string {
+  const wallet = walletOf(id);
+  // It is not repeated: somebody may have put a key in its place.
+  if (!wallet) throw new SignalboxError('not_found', `A wallet is named by its address, ${WALLET_FORM}.`);
+  return wallet;
+}
+
+/** Notes are shown on terminals and kept. */
+const checkNote = (note: string) => inTerms(() => checkText('note', note));
+
+const written = (write: Promise<void>): Promise<void> =>
+  orOverloaded('The database cannot be written, so nothing was done; try again.', () => write);
+
+/** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
+const QUERY = t.Object({
+  state: t.Optional(t.Any({ type: 'string', enum: [...PAYMENT_STATES], description: 'Only those in this state.' })),
+  wallet: t.Optional(t.Any({ type: 'string', description: 'Only those of this wallet.' })),
+  limit: t.Optional(
+    t.Any({ type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: `How many at most; ${LIMIT} unless said.` }),
+  ),
+  before: t.Optional(t.Any({ type: 'string', description: 'Only those made before the payment with this ID.' })),
+});
+
+function queryOf({ state, wallet, limit = LIMIT, before }: Static<typeof QUERY>): PaymentQuery {
+  return {
+    state: state === undefined ? null : stateOf(state),
+    payer: wallet === undefined ? null : walletIn(wallet),
+    limit: limitOf(limit, LIMIT_MAX),
+    before: before === undefined ? null : placeOf(before),
+  };
+}
+
+function stateOf(text: unknown): PaymentState {
+  const state = PAYMENT_STATES.find((each) => each === text);
+  if (state) return state;
+  throw new SignalboxError('invalid_value', `\`state\` must be one of ${PAYMENT_STATES.join(', ')}.`, {
+    param: 'state',
+  });
+}
+
+function walletIn(text: unknown): string {
+  const wallet = typeof text === 'string' ? walletOf(text) : null;
+  if (wallet) return wallet;
+  const message = `\`wallet\` must be the address of a wallet: ${WALLET_FORM}.`;
+  throw new SignalboxError('invalid_value', message, { param: 'wallet' });
+}
+
+function placeOf(text: unknown): number {
+  const id = typeof text === 'string' ? parseId('pay_', text) : null;
+  if (id !== null) return id;
+  throw new SignalboxError('invalid_value', '`before` must be the ID of a payment.', { param: 'before' });
+}

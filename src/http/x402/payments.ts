@@ -1,0 +1,54 @@
+import { Elysia } from 'elysia';
+import type { Caller } from '../../core/caller.ts';
+import { iso } from '../../core/clock.ts';
+import { toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { idText, parseId } from '../../core/id.ts';
+import type { Payment } from '../../payments/payment.ts';
+import type { RouteContext } from '../context.ts';
+import * as operations from './operations.ts';
+
+/** `GET /v1/payments/{id}`: what became of a payment. */
+export const paymentRoutes = ({ gateway, callerOf }: RouteContext) =>
+  new Elysia({ name: 'payments' }).get(
+    '/v1/payments/:id',
+    async ({ params: { id }, request }) => {
+      const number = parseId('pay_', id);
+      const payment = number === null ? null : await gateway.payments.get(number);
+      // Of another's payment nobody learns that there is one.
+      if (!payment || !maySee(callerOf(request), payment)) throw noPayment();
+      return paymentBody(payment);
+    },
+    operations.PAYMENT,
+  );
+
+export const noPayment = () => new SignalboxError('not_found', 'There is no payment with this ID.');
+
+/** Who paid, the key that came with the payment, and operators. */
+const maySee = ({ keyId, scopes }: Caller, payment: Payment): boolean =>
+  keyId === payment.payer || keyId === payment.keyId || scopes.has('admin');
+
+/** A payment, as every answer shows it. */
+export function paymentBody(payment: Payment) {
+  const { id, state, purpose, network, asset, payer, payTo, amount, paid, fee, charged, decision } = payment;
+  return {
+    object: 'payment',
+    id: idText('pay_', id),
+    state,
+    purpose,
+    network,
+    asset,
+    payer,
+    pay_to: payTo,
+    amount_atomic: String(amount),
+    paid_credits: toCredits(paid),
+    fee_credits: toCredits(fee),
+    charged_credits: charged === null ? null : toCredits(charged),
+    balance_added_credits: state === 'settled' ? toCredits(paid - fee - (charged ?? 0)) : null,
+    decision_id: decision === null ? null : idText('dec_', decision),
+    transaction: payment.transaction,
+    error: payment.error,
+    created_at: iso(payment.created),
+    updated_at: iso(payment.updated),
+  };
+}

@@ -1,0 +1,212 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { BUDGET_CREDITS_MAX } from '../../access/terms.ts';
+import { PAYMENT_STATES } from '../../payments/payment.ts';
+import { credits, named, orNull, word } from '../schemas/parts.ts';
+import { PlatformPayment } from './platform-payment.ts';
+
+const closed = { additionalProperties: false } as const;
+const PURPOSES = ['chat', 'topup', 'keys'] as const;
+/** More than any top-up can be. */
+const AMOUNT_MAX = 1_000_000_000;
+
+const amount = (description: string) =>
+  Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description }));
+const keyName = Type.Optional(Type.String({ description: 'Name of the key that is made.', examples: ['agent-7'] }));
+const note = Type.Optional(Type.String({ description: 'Kept with it.', examples: ['abuse, ticket 88'] }));
+
+/** The body of `POST /v1/wallets/topup`. */
+export const TopUpRequest = Type.Object(
+  {
+    usd: amount('What to pay in, in US dollars. Either this or `credits`.'),
+    credits: amount('What to pay in, in Credits. Either this or `usd`.'),
+    name: keyName,
+    new_key: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether another key is wanted beside those that the wallet has.' }),
+    ),
+  },
+  { ...closed, description: 'What to pay in.' },
+);
+export type TopUpRequest = Static<typeof TopUpRequest>;
+
+/** The body of `POST /v1/wallets/keys`. */
+export const WalletKeyRequest = Type.Object(
+  {
+    name: keyName,
+    revoke_others: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether all other keys of the wallet end.' }),
+    ),
+  },
+  { ...closed, description: 'The key to make.' },
+);
+export type WalletKeyRequest = Static<typeof WalletKeyRequest>;
+
+/** The body of `POST /admin/wallets/{id}/block`. */
+export const BlockRequest = Type.Object({ note }, { ...closed, description: 'Why.' });
+export type BlockRequest = Static<typeof BlockRequest>;
+
+/** The body of `POST /admin/wallets/{id}/credit`. */
+export const CreditRequest = Type.Object(
+  {
+    credits: Type.Number({
+      minimum: -BUDGET_CREDITS_MAX,
+      maximum: BUDGET_CREDITS_MAX,
+      description: 'Credits to add, with at most 6 decimals, not 0; negative takes back.',
+    }),
+    note,
+  },
+  { ...closed, description: 'What to add to the balance.' },
+);
+export type CreditRequest = Static<typeof CreditRequest>;
+
+const moment = (description: string) =>
+  Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-20T09:30:00.000Z'] });
+const momentOrNull = (description: string) =>
+  orNull(Type.String({ examples: ['2026-11-20T09:30:00.000Z'] }), `${description} ISO 8601, UTC.`);
+
+const address = (description: string) =>
+  Type.String({ description, examples: ['0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'] });
+const wallet = address('Address of the wallet, in lower case.');
+const keySecret = (description: string) => Type.String({ description, examples: ['sb_live_k7mw2pq9x4ta_…'] });
+const keyId = Type.String({ description: 'Names the key; no secret.', examples: ['k7mw2pq9x4ta'] });
+
+const payment = {
+  object: Type.Literal('payment', { description: 'Always `payment`.' }),
+  id: Type.String({ description: 'Names the payment.', examples: ['pay_0a4x1wm3zk0'] }),
+  state: word(
+    PAYMENT_STATES,
+    '`settling`: it is being settled. `captured`: it has arrived, and its request runs. `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it never will.',
+  ),
+  purpose: word(PURPOSES, 'What it was for: a completion, or a top-up.'),
+  network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
+  asset: address('Contract of the token.'),
+  payer: wallet,
+  pay_to: address('Whom it was paid to.'),
+  amount_atomic: Type.String({ description: 'What was paid, in atomic units of the asset.', examples: ['3250'] }),
+  paid_credits: credits('What that is worth.', 3.25),
+  fee_credits: credits('What its settlement cost; 0 once it was waived, as for a request that was charged nothing.', 1),
+  charged_credits: orNull(
+    Type.Number({ examples: [1.09] }),
+    'What its request was charged, in Credits: 0 where none ran on it. Null before that is known, and where the chain has told later that it had arrived.',
+  ),
+  balance_added_credits: orNull(
+    Type.Number({ examples: [1.16] }),
+    'What of it became balance of the wallet, in Credits: paid less fee and charge. Null before it is settled.',
+  ),
+  decision_id: orNull(Type.String({ examples: ['dec_0a4x1wm3zk0'] }), 'The decision that it paid for; null for none.'),
+  transaction: orNull(Type.String(), 'Hash of the transaction; null while none is known.'),
+  error: orNull(Type.String(), 'Why it failed or is unknown; null otherwise.'),
+  created_at: moment('When it was offered.'),
+  updated_at: moment('When it last changed.'),
+};
+
+export const Payment = named('Payment', 'A payment by x402, and what became of it.', payment);
+
+export const PaymentList = named('PaymentList', 'Payments.', {
+  object: Type.Literal('list', { description: 'Always `list`.' }),
+  data: Type.Array(Payment, { description: 'Newest first. For the next page send the last `id` as `before`.' }),
+});
+
+const balance = {
+  balance_credits: credits('What it may still spend, less what running requests hold.', 996.75),
+  held_credits: credits('What running requests hold.', 0),
+  granted_credits: credits(
+    'All that was paid in or credited, less the fees of settlements and what was taken back.',
+    1_000,
+  ),
+};
+const payments = Type.Array(Payment, { description: 'The last 20, newest first.' });
+
+export const Wallet = named('Wallet', 'A wallet, and what it has.', {
+  object: Type.Literal('wallet', { description: 'Always `wallet`.' }),
+  wallet,
+  ...balance,
+  keys: Type.Array(
+    Type.Object({
+      id: keyId,
+      name: Type.String({ description: 'As it was asked for.' }),
+      created_at: moment('When it was made.'),
+      last_used_at: momentOrNull('When it was last let in; null for never.'),
+    }),
+    { description: 'Those that work.' },
+  ),
+  payments,
+});
+
+export const WalletStatus = named('WalletStatus', 'A wallet, as the operator sees it.', {
+  ...Wallet.properties,
+  is_blocked: Type.Boolean({ description: 'Whether it is shut out.' }),
+});
+
+export const WalletTopUp = named('WalletTopUp', 'A top-up that has arrived.', {
+  object: Type.Literal('wallet.topup', { description: 'Always `wallet.topup`.' }),
+  wallet,
+  paid_credits: credits('What was paid in.', 1_000),
+  balance_credits: balance.balance_credits,
+  key: orNull(
+    keySecret(
+      'To be sent as `Authorization: Bearer …`: requests are then paid from the balance. Only its hash is kept.',
+    ),
+    'Null for a wallet that has a key already and did not ask for another, or has as many as it may.',
+  ),
+  key_id: orNull(keyId, 'Null where there is no `key`.'),
+  payment: PlatformPayment,
+});
+
+export const WalletKey = named('WalletKey', 'A new key of a wallet, shown this once.', {
+  object: Type.Literal('wallet.key', { description: 'Always `wallet.key`.' }),
+  wallet,
+  id: keyId,
+  name: Type.String({ description: 'As it was asked for.' }),
+  key: keySecret('To be sent as `Authorization: Bearer …`. Only its hash is kept.'),
+  revoked: Type.Integer({ minimum: 0, description: 'How many other keys ended.', examples: [1] }),
+});
+
+const usd = (description: string, example: number) =>
+  Type.Number({ description: `${description} In US dollars.`, examples: [example] });
+
+export const PaymentTerms = named('PaymentTerms', 'How this gateway takes payments by x402.', {
+  x402Version: Type.Literal(2, { description: 'The version of x402.' }),
+  schemes: Type.Array(Type.String(), { description: 'Of x402.', examples: [['exact']] }),
+  payment_flow: Type.Literal('upfront', { description: 'A payment is settled before its request is carried out.' }),
+  networks: Type.Array(
+    Type.Object({
+      network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
+      asset: Type.Object(
+        {
+          address: address('Contract of the token.'),
+          name: Type.String({ description: 'Name of its EIP-712 domain.', examples: ['USDC'] }),
+          version: Type.String({ description: 'Version of its EIP-712 domain.', examples: ['2'] }),
+          decimals: Type.Integer({ description: 'Decimals of its atomic unit.', examples: [6] }),
+        },
+        { description: 'What is paid in.' },
+      ),
+      pay_to: address('Whom is paid.'),
+      ready: Type.Boolean({ description: 'Whether it can be paid on now.' }),
+    }),
+    { description: 'In the order in which they are offered.' },
+  ),
+  usd_per_credit: usd('What a Credit costs.', 0.001),
+  quote: Type.Object(
+    {
+      ttl_seconds: Type.Number({ description: 'How long a quote can be paid.', examples: [120] }),
+      max_usd: usd('The most that one request is quoted for.', 1),
+      min_charge_usd: usd('The least that is settled; what is above the price becomes balance.', 0.001),
+      settle_fee_usd: usd('What a settlement adds to the price of a request.', 0.001),
+    },
+    { description: 'How requests are quoted for.' },
+  ),
+  prepaid: orNull(
+    Type.Object({ min_usd: usd('The least top-up.', 1), max_usd: usd('The greatest.', 100) }),
+    'Top-ups; null where there are none.',
+  ),
+  agent_wallet_required: Type.Boolean({ description: 'Whether a request without a key must name its `agent_wallet`.' }),
+  resources: Type.Array(
+    Type.Object({
+      method: Type.String({ description: 'Of HTTP.', examples: ['POST'] }),
+      path: Type.String({ description: 'Of the route.', examples: ['/v1/chat/completions'] }),
+      description: Type.String({ description: 'What is paid for.' }),
+    }),
+    { description: 'What can be had without an API key.' },
+  ),
+  refunds: Type.String({ description: 'What becomes of money that is not used.' }),
+});

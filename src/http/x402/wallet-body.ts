@@ -1,0 +1,30 @@
+import { iso } from '../../core/clock.ts';
+import { toCredits } from '../../core/credits.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import { paymentBody } from './payments.ts';
+
+const PAYMENTS_SHOWN = 20;
+
+/** What is known of a wallet. `isKnown`: it has paid, has a key or was given something. */
+export async function walletBody({ ledger, payments, keys }: Gateway, wallet: string) {
+  const [valid, last] = await Promise.all([
+    keys.ofWallet(wallet),
+    payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null }),
+  ]);
+  const balance = ledger.balanceOf(wallet);
+  const body = {
+    object: 'wallet',
+    wallet,
+    balance_credits: toCredits(balance?.free ?? 0),
+    held_credits: toCredits(balance?.held ?? 0),
+    granted_credits: toCredits(balance?.limit ?? 0),
+    keys: valid.map(({ id, name, createdAt, lastUsedAt }) => ({
+      id,
+      name,
+      created_at: iso(createdAt),
+      last_used_at: lastUsedAt === null ? null : iso(lastUsedAt),
+    })),
+    payments: last.map(paymentBody),
+  };
+  return { body, isKnown: balance !== null || valid.length > 0 || last.length > 0 };
+}

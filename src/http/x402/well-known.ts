@@ -1,0 +1,61 @@
+import { Elysia } from 'elysia';
+import { MICROCREDITS, type Microcredits } from '../../core/credits.ts';
+import { parseDecimal, toNumber } from '../../core/decimal.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PaymentPolicy } from '../../core/payment-policy.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import type { RouteContext } from '../context.ts';
+import * as operations from './operations.ts';
+
+const REFUNDS =
+  'What is paid and not used stays as balance of the wallet and pays for its next requests; nothing is sent back on the chain.';
+
+const CHAT = { method: 'POST', path: '/v1/chat/completions', description: 'Chat completions.' };
+const TOP_UP = { method: 'POST', path: '/v1/wallets/topup', description: 'Credits, paid in advance, and a key.' };
+const KEYS = { method: 'POST', path: '/v1/wallets/keys', description: 'A key of a wallet, for a signature alone.' };
+
+/** `GET /.well-known/x402`: how payments are taken, for agents that look before they ask. */
+export const wellKnownRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
+  new Elysia({ name: 'well-known' }).get(
+    '/.well-known/x402',
+    () => {
+      const { payments, usdPerCredit } = gateway.lease().snapshot;
+      if (payments) return termsBody(gateway, payments, usdPerCredit);
+      throw new SignalboxError('not_found', 'There is nothing at /.well-known/x402: this gateway takes no payments.');
+    },
+    operations.WELL_KNOWN,
+  );
+
+function termsBody(gateway: Gateway, policy: PaymentPolicy, usdPerCredit: string): object {
+  const usd = (amount: Microcredits) => dollars(amount, usdPerCredit);
+  const { networks, prepaid } = policy;
+  const ready = new Set(gateway.payments.ready());
+  return {
+    x402Version: 2,
+    schemes: ['exact'],
+    payment_flow: 'upfront',
+    networks: networks.map(({ id, asset, payTo }) => ({
+      network: id,
+      asset: { address: asset.address, name: asset.name, version: asset.version, decimals: asset.decimals },
+      pay_to: payTo,
+      ready: ready.has(id),
+    })),
+    usd_per_credit: Number(usdPerCredit),
+    quote: {
+      ttl_seconds: policy.quoteTtlMs / 1_000,
+      max_usd: usd(policy.quoteMax),
+      min_charge_usd: usd(policy.chargeMin),
+      settle_fee_usd: usd(policy.settleFee),
+    },
+    prepaid: prepaid && { min_usd: usd(prepaid.min), max_usd: usd(prepaid.max) },
+    agent_wallet_required: policy.walletRequired,
+    resources: [CHAT, ...(prepaid ? [TOP_UP] : []), KEYS],
+    refunds: REFUNDS,
+  };
+}
+
+function dollars(amount: Microcredits, usdPerCredit: string): number {
+  const rate = parseDecimal(usdPerCredit);
+  if (!rate) throw new Error('the policy in force has no price of a Credit');
+  return toNumber({ digits: rate.digits * BigInt(amount), scale: rate.scale + Math.log10(MICROCREDITS) });
+}

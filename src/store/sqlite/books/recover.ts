@@ -1,0 +1,146 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import type { Statement, Store } from '../../store.ts';
+import type { Spender, Sums } from './sums.ts';
+import { type BalanceRow, type JournalRow, SELECT_BALANCES, SELECT_JOURNAL } from './tables.ts';
+
+/** A reservation that is not closed, as a checkpoint keeps it. */
+export interface OpenReservation {
+  readonly reservation: number;
+  readonly account: number;
+  readonly keyId: string;
+  readonly amount: Microcredits;
+  readonly charged: Microcredits;
+  /** IDs of the funds that it draws on, as in the journal. */
+  readonly funds: string | null;
+}
+
+export interface Balance {
+  granted: Microcredits;
+  spent: Microcredits;
+}
+
+/** What the journal says at its end. */
+export interface Recovered {
+  readonly open: ReadonlyMap<number, OpenReservation>;
+  readonly balances: ReadonlyMap<string, Balance>;
+  /** Whose balance is among funds as the journal names them; null where none is. */
+  holderOf(funds: string | null): string | null;
+  /** Takes in one more row. */
+  add(row: JournalRow): void;
+}
+
+const PAGE_ROWS = 10_000;
+const SELECT_BALANCE_FUNDS: Statement = { sql: `SELECT id, name FROM funds WHERE kind = 'balance'` };
+
+/** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
+export async function recover(
+  store: Pick<Store, 'query'>,
+  from: { readonly through: number; readonly open: readonly OpenReservation[] },
+  sums: Sums,
+): Promise<Recovered> {
+  const balanceFunds = await store.query<{ id: number; name: string }>(SELECT_BALANCE_FUNDS);
+  const balances = await store.query<BalanceRow>(SELECT_BALANCES);
+  const fold = new Fold(
+    from.open,
+    new Map(balanceFunds.map(({ id, name }) => [String(id), name])),
+    new Map(balances.map(({ keyId, granted, spent }) => [keyId, { granted, spent }])),
+    sums,
+  );
+  for (let after = from.through; ; ) {
+    const rows = await store.query<JournalRow>(SELECT_JOURNAL, [after, PAGE_ROWS]);
+    for (const row of rows) fold.add(row);
+    const last = rows.at(-1);
+    if (!last) return fold;
+    after = last.seq;
+  }
+}
+
+/** Budgets are counted from the sums only after these were written, so nothing looks at this. */
+const NO_SCOPE = { request: { model: '' }, key: { id: '', labels: new Map<string, string>() } };
+
+class Fold implements Recovered {
+  readonly open: Map<number, OpenReservation>;
+  readonly balances: Map<string, Balance>;
+  /** Holders of balances, by the numbers of their rows. */
+  readonly #balanceFunds: ReadonlyMap<string, string>;
+  readonly #sums: Sums;
+  readonly #spenders = new Map<number, Spender>();
+
+  constructor(
+    open: readonly OpenReservation[],
+    balanceFunds: ReadonlyMap<string, string>,
+    balances: Map<string, Balance>,
+    sums: Sums,
+  ) {
+    this.open = new Map(open.map((one) => [one.reservation, one]));
+    this.balances = balances;
+    this.#balanceFunds = balanceFunds;
+    this.#sums = sums;
+  }
+
+  add(row: JournalRow): void {
+    const { kind, reservation, account, keyId, amount, funds } = row;
+    if (kind === 'grant' || kind === 'deposit' || kind === 'fee') {
+      this.#balanceOf(keyId).granted += amount;
+      return;
+    }
+    if (reservation === null) return;
+    if (kind === 'reserve') {
+      this.open.set(reservation, { reservation, account, keyId, amount, charged: 0, funds });
+      return;
+    }
+    if (kind === 'correct') {
+      this.#charge(row, reservation);
+      this.#draw(funds, amount);
+      return;
+    }
+    const open = this.open.get(reservation);
+    if (kind === 'overrun' || !open) return;
+    if (kind === 'raise') this.open.set(reservation, { ...open, amount: open.amount + amount });
+    else if (kind === 'attach') this.open.set(reservation, { ...open, funds });
+    else {
+      if (amount > 0 || row.tariff !== null) this.#charge(row, reservation);
+      this.#draw(open.funds, amount);
+      if (kind === 'post') this.open.set(reservation, { ...open, charged: open.charged + amount });
+      else this.open.delete(reservation);
+    }
+  }
+
+  #charge({ account, tariff, amount, input, output }: JournalRow, reservation: number): void {
+    let spender = this.#spenders.get(account);
+    if (!spender) {
+      spender = { id: account, scope: NO_SCOPE, sum: null };
+      this.#spenders.set(account, spender);
+    }
+    this.#sums.add(spender, {
+      reservation,
+      tariff: tariff ?? 0,
+      microcredits: amount,
+      input: input ?? 0,
+      output: output ?? 0,
+    });
+  }
+
+  holderOf(funds: string | null): string | null {
+    for (const id of funds?.split(' ') ?? []) {
+      const holder = this.#balanceFunds.get(id);
+      if (holder !== undefined) return holder;
+    }
+    return null;
+  }
+
+  /** Spends of the balance that was drawn on, whosever request it was. */
+  #draw(funds: string | null, amount: Microcredits): void {
+    const holder = amount === 0 ? null : this.holderOf(funds);
+    if (holder !== null) this.#balanceOf(holder).spent += amount;
+  }
+
+  #balanceOf(holder: string): Balance {
+    let balance = this.balances.get(holder);
+    if (!balance) {
+      balance = { granted: 0, spent: 0 };
+      this.balances.set(holder, balance);
+    }
+    return balance;
+  }
+}

@@ -1,0 +1,172 @@
+import type { Migrations } from '../../store.ts';
+
+/**
+ * Amounts are microcredits, times milliseconds since 1970. What repeats from row to row (who, which model at
+ * which price) stands in a table of its own and is named by number; the same may have several numbers.
+ * Nothing on a request's path updates a row or keeps an index: each request appends two rows of integers.
+ * `spend` and `balances` sum the journal up to `checkpoint.through`, and are brought forward every few
+ * seconds, with the reservations that were open there; a start reads only what came after.
+ */
+export const ledgerMigrations: Migrations = {
+  room: 'ledger',
+  versions: [
+    `CREATE TABLE reservations (
+      id INTEGER PRIMARY KEY,
+      key_id TEXT NOT NULL,
+      selector TEXT NOT NULL,
+      labels TEXT NOT NULL,
+      amount INTEGER NOT NULL CHECK (amount >= 0),
+      charged INTEGER NOT NULL DEFAULT 0 CHECK (charged >= 0 AND charged <= amount),
+      state TEXT NOT NULL DEFAULT 'pending'
+        CHECK (state = 'pending' OR state = 'posted' OR state = 'void' OR state = 'expired'),
+      created INTEGER NOT NULL,
+      closed INTEGER
+    ) STRICT;
+    -- Holds only what is open, so that a start after a crash need not read the whole history.
+    CREATE INDEX reservations_open ON reservations (state) WHERE state = 'pending';
+    CREATE TABLE entries (
+      id INTEGER PRIMARY KEY,
+      reservation_id INTEGER NOT NULL,
+      kind TEXT NOT NULL CHECK (kind = 'post' OR kind = 'overrun' OR kind = 'orphan'),
+      microcredits INTEGER NOT NULL CHECK (microcredits >= 0),
+      excess INTEGER NOT NULL CHECK (excess >= 0),
+      model TEXT,
+      provider TEXT,
+      upstream TEXT,
+      input_tokens INTEGER NOT NULL,
+      cached_input_tokens INTEGER NOT NULL,
+      cache_write_tokens INTEGER NOT NULL,
+      output_tokens INTEGER NOT NULL,
+      reasoning_tokens INTEGER NOT NULL,
+      price TEXT,
+      estimated INTEGER NOT NULL,
+      key_id TEXT NOT NULL,
+      time INTEGER NOT NULL
+    ) STRICT;`,
+    `CREATE TABLE accounts (
+      id INTEGER PRIMARY KEY,
+      key_id TEXT NOT NULL,
+      labels TEXT NOT NULL,
+      selector TEXT NOT NULL,
+      agent_wallet TEXT
+    ) STRICT;
+    CREATE TABLE tariffs (
+      id INTEGER PRIMARY KEY,
+      model TEXT NOT NULL,
+      provider TEXT NOT NULL,
+      upstream TEXT NOT NULL,
+      price TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE funds (
+      id INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL,
+      name TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      definition TEXT NOT NULL,
+      starts INTEGER NOT NULL,
+      ends INTEGER,
+      most INTEGER NOT NULL,
+      opening INTEGER NOT NULL,
+      after_seq INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX funds_ends ON funds (ends);
+    CREATE TABLE journal (
+      seq INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL,
+      reservation INTEGER,
+      account INTEGER NOT NULL,
+      amount INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      funds TEXT,
+      tariff INTEGER,
+      input_tokens INTEGER,
+      cached_input_tokens INTEGER,
+      cache_write_tokens INTEGER,
+      output_tokens INTEGER,
+      reasoning_tokens INTEGER,
+      estimated INTEGER,
+      note TEXT
+    ) STRICT;
+    CREATE TABLE spend (
+      quarter INTEGER NOT NULL,
+      account INTEGER NOT NULL,
+      tariff INTEGER NOT NULL,
+      charges INTEGER NOT NULL,
+      microcredits INTEGER NOT NULL,
+      input_tokens INTEGER NOT NULL,
+      output_tokens INTEGER NOT NULL,
+      PRIMARY KEY (quarter, account, tariff)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE balances (
+      key_id TEXT PRIMARY KEY,
+      granted INTEGER NOT NULL,
+      spent INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE checkpoint (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      through INTEGER NOT NULL,
+      open TEXT NOT NULL,
+      usd_per_credit TEXT,
+      budgets TEXT NOT NULL DEFAULT '[]'
+    ) STRICT;
+    INSERT INTO checkpoint (id, through, open) VALUES (1, 0, '[]');
+    CREATE TABLE adjustments (
+      id INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL CHECK (kind = 'grant' OR kind = 'correct'),
+      key_id TEXT NOT NULL,
+      reservation INTEGER,
+      account INTEGER,
+      amount INTEGER NOT NULL,
+      note TEXT NOT NULL,
+      time INTEGER NOT NULL,
+      adopted INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX adjustments_new ON adjustments (id) WHERE adopted = 0;
+    INSERT INTO accounts (key_id, labels, selector) SELECT DISTINCT key_id, labels, selector FROM reservations;
+    INSERT INTO tariffs (model, provider, upstream, price)
+      SELECT DISTINCT model, provider, upstream, price FROM entries WHERE model IS NOT NULL AND price IS NOT NULL;
+    INSERT INTO journal (kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
+        cache_write_tokens, output_tokens, reasoning_tokens, estimated)
+      SELECT old.kind, old.reservation, a.id, old.amount, old.time, t.id, old.input_tokens, old.cached_input_tokens,
+          old.cache_write_tokens, old.output_tokens, old.reasoning_tokens, old.estimated
+        FROM (
+          SELECT 'reserve' AS kind, id AS reservation, amount, created AS time, 0 AS step, 0 AS entry, NULL AS model,
+              NULL AS provider, NULL AS upstream, NULL AS price, NULL AS input_tokens, NULL AS cached_input_tokens,
+              NULL AS cache_write_tokens, NULL AS output_tokens, NULL AS reasoning_tokens, NULL AS estimated
+            FROM reservations
+          UNION ALL
+          SELECT CASE kind WHEN 'orphan' THEN 'expire' ELSE kind END, reservation_id,
+              CASE kind WHEN 'overrun' THEN excess ELSE microcredits END, time, 1, id, model, provider, upstream, price,
+              input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated
+            FROM entries
+          UNION ALL
+          SELECT 'settle', id, 0, closed, 2, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM reservations WHERE state = 'posted' OR state = 'void'
+        ) AS old
+        JOIN reservations AS r ON r.id = old.reservation
+        JOIN accounts AS a ON a.key_id = r.key_id AND a.labels = r.labels AND a.selector = r.selector
+        LEFT JOIN tariffs AS t ON t.model = old.model AND t.provider = old.provider AND t.upstream = old.upstream
+          AND t.price = old.price
+        ORDER BY old.time, old.reservation, old.step, old.entry;
+    DROP TABLE entries;
+    DROP TABLE reservations;
+    -- The journal with everything spelt out, for whoever reads it.
+    CREATE VIEW entries AS
+      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.labels, a.selector, a.agent_wallet, t.model, t.provider,
+          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
+          j.reasoning_tokens, j.estimated, j.funds, j.note
+        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
+    `-- For a key that asks what it was charged: by its accounts, which are few and new ones rare, to their sums.
+    CREATE INDEX accounts_key ON accounts (key_id);
+    CREATE INDEX spend_account ON spend (account, quarter);`,
+    `-- Who pays in place of a key. What a request names as \`agent_wallet\` is anybody's text, and no longer an account of its own.
+    ALTER TABLE accounts ADD COLUMN payer TEXT;
+    DROP VIEW entries;
+    CREATE VIEW entries AS
+      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector,
+          coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
+          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
+          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
+        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
+  ],
+};

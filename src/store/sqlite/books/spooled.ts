@@ -1,0 +1,168 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import { idText } from '../../../core/id.ts';
+import type { SqlValue, Statement, Store, Write } from '../../store.ts';
+import type { SpooledRow, SpooledUnit } from '../spool.ts';
+import { type OpenReservation, recover } from './recover.ts';
+import { Sums } from './sums.ts';
+import { type EntryKind, SELECT_STATE, SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, type StateRow } from './tables.ts';
+
+/** The part of a spool that its database does not have yet. */
+export interface Unbooked {
+  /** To be written in one commit, or left. */
+  readonly writes: readonly Write[];
+  /** The reservations that they close. */
+  readonly closed: readonly number[];
+  /** The sum of their charges, failed attempts included. */
+  readonly charged: Microcredits;
+}
+
+/** A row of the journal as the spool has it. */
+interface SpooledEntry {
+  readonly seq: number;
+  readonly kind: EntryKind;
+  readonly reservation: number | null;
+  readonly account: number;
+  readonly amount: Microcredits;
+}
+
+const SELECT_BOOKED: Statement = {
+  sql: `SELECT seq, kind, reservation, account, amount FROM journal WHERE seq IN (SELECT value FROM json_each(?))`,
+};
+const SELECT_TARIFFS: Statement = {
+  sql: 'SELECT id, model, provider, upstream, price FROM tariffs WHERE id IN (SELECT value FROM json_each(?))',
+};
+
+const isClosing = ({ kind }: SpooledEntry): boolean => kind === 'settle' || kind === 'expire';
+const isCharge = (entry: SpooledEntry): boolean => entry.kind === 'post' || isClosing(entry);
+
+/** The reservations that units of a spool close. */
+export const closedBy = (units: readonly SpooledUnit[]): number[] =>
+  units.flatMap((unit) =>
+    entriesOf(unit).flatMap((entry) => (isClosing(entry) && entry.reservation !== null ? [entry.reservation] : [])),
+  );
+
+/**
+ * Compares the spool at `path` with its database: rows that this has, by their number, are left out, and so can never be
+ * booked twice. `others`: the statements of other rooms whose rows go with them. Throws an Error of one clear sentence where
+ * something does not fit: a row for a reservation that is not open there, or whose number another row has.
+ */
+export async function unbooked(
+  reader: Pick<Store, 'query'>,
+  path: string,
+  units: readonly SpooledUnit[],
+  others: readonly Statement[],
+): Promise<Unbooked> {
+  try {
+    return await compared(reader, units, others);
+  } catch (cause) {
+    if (!(cause instanceof Misfit)) throw cause;
+    throw new Error(
+      `${path} does not fit the database: it has ${cause.message}. Put the database back that it belongs to, or move it away.`,
+      { cause },
+    );
+  }
+}
+
+/** A row of a spool that its database cannot take. */
+class Misfit extends Error {}
+
+async function compared(
+  reader: Pick<Store, 'query'>,
+  units: readonly SpooledUnit[],
+  others: readonly Statement[],
+): Promise<Unbooked> {
+  if (units.length === 0) return { writes: [], closed: [], charged: 0 };
+  const statements = new Map([...SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, ...others].map((one) => [one.spooledAs, one]));
+  const comparison = await Comparison.of(reader, units);
+  const news = units.filter((unit) => comparison.isNew(unit));
+  const writes = news.flat().map(({ name, params }): Write => {
+    const statement = statements.get(name);
+    if (!statement) throw new Misfit(`rows of the kind "${name}", which this version does not know`);
+    return { statement, params };
+  });
+  const charges = news.flatMap(entriesOf).filter(isCharge);
+  return { writes, closed: closedBy(news), charged: charges.reduce((sum, { amount }) => sum + amount, 0) };
+}
+
+class Comparison {
+  readonly #booked: ReadonlyMap<number, SpooledEntry>;
+  readonly #tariffs: ReadonlyMap<SqlValue, string>;
+  readonly #open: Map<number, OpenReservation>;
+  /** Numbers of rows and tariffs that an earlier unit brings. */
+  readonly #brought = new Set<string>();
+
+  private constructor(
+    booked: readonly SpooledEntry[],
+    tariffs: readonly Record<string, SqlValue>[],
+    open: ReadonlyMap<number, OpenReservation>,
+  ) {
+    this.#booked = new Map(booked.map((entry) => [entry.seq, entry]));
+    this.#tariffs = new Map(tariffs.map((row) => [row.id ?? null, JSON.stringify(Object.values(row))]));
+    this.#open = new Map(open);
+  }
+
+  static async of(reader: Pick<Store, 'query'>, units: readonly SpooledUnit[]): Promise<Comparison> {
+    const [state] = await reader.query<StateRow>(SELECT_STATE);
+    if (!state) throw new Misfit('settlements, and the database has no ledger');
+    // Written by the ledger alone.
+    const from = { through: state.through, open: JSON.parse(state.open) as OpenReservation[] };
+    const { open } = await recover(reader, from, new Sums());
+    const numbers = units.flatMap(entriesOf).map(({ seq }) => seq);
+    const tariffs = units.flat().flatMap(({ name, params }) => (name === SPOOLED_TARIFF.spooledAs ? [params[0]] : []));
+    return new Comparison(
+      await reader.query<SpooledEntry>(SELECT_BOOKED, [JSON.stringify(numbers)]),
+      await reader.query<Record<string, SqlValue>>(SELECT_TARIFFS, [JSON.stringify(tariffs)]),
+      open,
+    );
+  }
+
+  /** Whether the database lacks a unit. Units are written whole, so its first row of the books answers for all. */
+  isNew(unit: SpooledUnit): boolean {
+    const tariff = unit.find(({ name }) => name === SPOOLED_TARIFF.spooledAs);
+    if (tariff) return this.#isNewTariff(tariff);
+    const entries = entriesOf(unit);
+    const isNew = entries.map((entry) => this.#isNewEntry(entry)).every(Boolean);
+    for (const entry of entries)
+      if (isClosing(entry) && entry.reservation !== null) this.#open.delete(entry.reservation);
+    return isNew;
+  }
+
+  #isNewTariff({ params }: SpooledRow): boolean {
+    const [id = null] = params;
+    const known = this.#tariffs.get(id);
+    if (known !== undefined && known !== JSON.stringify(params)) throw new Misfit(`another tariff ${id} than it has`);
+    return known === undefined && this.#isFirst(`tariff ${id}`);
+  }
+
+  #isNewEntry(entry: SpooledEntry): boolean {
+    const { seq, reservation } = entry;
+    const known = this.#booked.get(seq);
+    if (known && !isSame(known, entry)) throw new Misfit(`another row ${seq} of the journal than it has`);
+    if (known || !this.#isFirst(`row ${seq}`)) return false;
+    if (reservation !== null && !this.#open.has(reservation))
+      throw new Misfit(`a settlement of ${idText('dec_', reservation)}, which is not open there`);
+    return true;
+  }
+
+  #isFirst(name: string): boolean {
+    if (this.#brought.has(name)) return false;
+    this.#brought.add(name);
+    return true;
+  }
+}
+
+const isSame = (one: SpooledEntry, other: SpooledEntry): boolean =>
+  one.kind === other.kind &&
+  one.reservation === other.reservation &&
+  one.account === other.account &&
+  one.amount === other.amount;
+
+const JOURNAL_NAMES: ReadonlySet<string | undefined> = new Set(SPOOLED_IN_JOURNAL.map(({ spooledAs }) => spooledAs));
+
+/** The rows of the journal in a unit. They were written by this room, behind a checksum. */
+const entriesOf = (unit: SpooledUnit): SpooledEntry[] =>
+  unit.flatMap(({ name, params }) => {
+    if (!JOURNAL_NAMES.has(name)) return [];
+    const [seq, kind, reservation, account, amount] = params as [number, EntryKind, number | null, number, number];
+    return [{ seq, kind, reservation, account, amount }];
+  });

@@ -1,0 +1,360 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import type { SqlValue, Statement, Write } from '../../store.ts';
+
+/**
+ * What a row of the journal says. Rows are only ever added, in the order in which things happened; what was
+ * wrong is put right by a row of its own.
+ *
+ * `reserve`: sets `amount` aside in `funds`. `raise`: sets so much more aside. `attach`: draws on `funds` from
+ * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
+ * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes what was never settled,
+ * mostly for a crash. `overrun`: what an upstream billed beyond the reservation; nobody is charged.
+ * `correct`: gives a charge back (negative). `grant`: adds to a balance, or takes from it. `deposit`: what a wallet
+ * has paid in. `fee`: what is kept of that for its settlement (negative), or given back.
+ */
+export type EntryKind =
+  | 'reserve'
+  | 'raise'
+  | 'attach'
+  | 'post'
+  | 'settle'
+  | 'expire'
+  | 'overrun'
+  | 'correct'
+  | 'grant'
+  | 'deposit'
+  | 'fee';
+
+const INSERT_HOLDING: Statement = {
+  sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds) VALUES (?, ?, ?, ?, ?, ?, ?)',
+};
+const INSERT_CHARGE: Statement = {
+  sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
+      cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  spooledAs: 'charge',
+};
+const INSERT_BARE: Statement = {
+  sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (?, ?, ?, ?, ?, ?)',
+  spooledAs: 'closing',
+};
+const INSERT_NOTED: Statement = {
+  sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, note)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+const INSERT_PAID: Statement = {
+  sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time, note) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  spooledAs: 'paid',
+};
+const INSERT_ACCOUNT: Statement = {
+  sql: 'INSERT INTO accounts (id, key_id, labels, selector, payer) VALUES (?, ?, ?, ?, ?)',
+};
+const INSERT_TARIFF: Statement = {
+  sql: 'INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)',
+  spooledAs: 'tariff',
+};
+const INSERT_FUND: Statement = {
+  sql: `INSERT INTO funds (id, kind, name, subject, definition, starts, ends, most, opening, after_seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+
+/** Input, cached input, cache write, output and reasoning tokens. */
+export type TokenCounts = readonly [number, number, number, number, number];
+
+/**
+ * `reserve`, `raise`, `attach`: what is set aside, and out of which funds; null for none. The note of a reservation is what its
+ * request named as `agent_wallet`.
+ */
+export function insertHolding(
+  seq: number,
+  kind: 'reserve' | 'raise' | 'attach',
+  reservation: number,
+  account: number,
+  amount: Microcredits,
+  time: number,
+  funds: string | null,
+  note: string | null = null,
+): Write {
+  const params = [seq, kind, reservation, account, amount, time, funds];
+  // Most have none, and bind one value less.
+  if (note === null) return { statement: INSERT_HOLDING, params };
+  params.push(note);
+  return { statement: INSERT_NOTED, params };
+}
+
+/** `post`, `settle`, `overrun`: what an attempt cost. */
+export function insertCharge(
+  seq: number,
+  kind: 'post' | 'settle' | 'overrun',
+  reservation: number,
+  account: number,
+  amount: Microcredits,
+  time: number,
+  tariff: number,
+  [input, cached, written, output, reasoning]: TokenCounts,
+  estimated: boolean,
+): Write {
+  const params: SqlValue[] = [
+    seq,
+    kind,
+    reservation,
+    account,
+    amount,
+    time,
+    tariff,
+    input,
+    cached,
+    written,
+    output,
+    reasoning,
+    estimated ? 1 : 0,
+  ];
+  return { statement: INSERT_CHARGE, params };
+}
+
+/** A `settle` that charges nothing, and `expire`. */
+export function insertClosing(
+  seq: number,
+  kind: 'settle' | 'expire',
+  reservation: number,
+  account: number,
+  amount: Microcredits,
+  time: number,
+): Write {
+  return { statement: INSERT_BARE, params: [seq, kind, reservation, account, amount, time] };
+}
+
+/** `correct` and `grant`: what an operator asked for. `funds` are those that a correction gives back to. */
+export function insertAdjusting(
+  seq: number,
+  { kind, reservation, amount, note }: Adjustment,
+  account: number,
+  time: number,
+  funds: string | null,
+): Write {
+  return { statement: INSERT_NOTED, params: [seq, kind, reservation, account, amount, time, funds, note] };
+}
+
+/** `deposit` and `fee`: what came into a wallet's balance from outside, and what of it is kept. */
+export function insertPaid(
+  seq: number,
+  kind: 'deposit' | 'fee',
+  account: number,
+  amount: Microcredits,
+  time: number,
+  note: string,
+): Write {
+  return { statement: INSERT_PAID, params: [seq, kind, null, account, amount, time, note] };
+}
+
+/**
+ * The statements whose rows the spool keeps. Those of the journal begin with the number, the kind, the reservation, the
+ * account and the amount.
+ */
+export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_BARE, INSERT_PAID];
+export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
+
+/** Who spends; entries name it by number. */
+export interface AccountRow {
+  readonly id: number;
+  readonly keyId: string;
+  /** Of the key, as JSON. */
+  readonly labels: string;
+  readonly selector: string;
+  /** The wallet that pays in its place; null where its own balance does. */
+  readonly payer: string | null;
+}
+
+export function insertAccount({ id, keyId, labels, selector, payer }: AccountRow): Write {
+  return { statement: INSERT_ACCOUNT, params: [id, keyId, labels, selector, payer] };
+}
+
+export function insertTariff(id: number, model: string, provider: string, upstream: string, price: string): Write {
+  return { statement: INSERT_TARIFF, params: [id, model, provider, upstream, price] };
+}
+
+/** A fund as it begins to be drawn on: `opening` is what was spent of it after the journal's row `after_seq`. */
+export interface FundRow {
+  readonly id: number;
+  readonly kind: 'budget' | 'balance';
+  readonly name: string;
+  readonly subject: string;
+  readonly definition: string;
+  readonly starts: number;
+  /** Null for one that never ends. */
+  readonly ends: number | null;
+  /** The limit of a budget; 0 for a balance, whose grants are entries. */
+  readonly most: Microcredits;
+  readonly opening: Microcredits;
+  readonly after_seq: number;
+}
+
+export function insertFund(row: FundRow): Write {
+  const { id, kind, name, subject, definition, starts, ends, most, opening, after_seq } = row;
+  return {
+    statement: INSERT_FUND,
+    params: [id, kind, name, subject, definition, starts, ends, most, opening, after_seq],
+  };
+}
+
+/** What a start needs to know: the last numbers that were given, and how far the sums go. */
+export const SELECT_STATE: Statement = {
+  sql: `SELECT through, open, usd_per_credit AS usdPerCredit,
+      max(through, (SELECT coalesce(max(seq), 0) FROM journal)) AS seq,
+      NOT EXISTS (SELECT 1 FROM journal) AS isEmpty,
+      (SELECT coalesce(max(id), 0) FROM accounts) AS account,
+      (SELECT coalesce(max(id), 0) FROM tariffs) AS tariff,
+      (SELECT coalesce(max(id), 0) FROM funds) AS fund
+    FROM checkpoint`,
+};
+export interface StateRow {
+  readonly through: number;
+  /** JSON of OpenReservation[]. */
+  readonly open: string;
+  readonly usdPerCredit: string | null;
+  /** The greatest number that a row has, or that was given to one which could not be written. */
+  readonly seq: number;
+  /** 1 while there is no entry. */
+  readonly isEmpty: number;
+  readonly account: number;
+  readonly tariff: number;
+  readonly fund: number;
+}
+
+/** The greatest ID of a reservation: they grow with time, but for those that waited for money. */
+export const SELECT_LAST: Statement = {
+  sql: 'SELECT max(reservation) AS id FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)',
+};
+
+/** Rows after a number, in order, so many at once. */
+export const SELECT_JOURNAL: Statement = {
+  sql: `SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
+      j.output_tokens AS output, a.key_id AS keyId
+    FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.seq > ? ORDER BY j.seq LIMIT ?`,
+};
+export interface JournalRow {
+  readonly seq: number;
+  readonly kind: EntryKind;
+  /** Null for what moves a balance alone. */
+  readonly reservation: number | null;
+  readonly account: number;
+  readonly amount: Microcredits;
+  readonly time: number;
+  readonly funds: string | null;
+  readonly tariff: number | null;
+  readonly input: number | null;
+  readonly output: number | null;
+  readonly keyId: string;
+}
+
+/** What was spent from a quarter of an hour on, by account. */
+export const SELECT_SPEND_BY_ACCOUNT: Statement = {
+  sql: `SELECT a.key_id AS keyId, a.labels, a.selector, sum(s.microcredits) AS microcredits
+    FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ? GROUP BY s.account`,
+};
+export interface AccountSpend {
+  readonly keyId: string;
+  /** JSON. */
+  readonly labels: string;
+  readonly selector: string;
+  readonly microcredits: Microcredits;
+}
+
+export const SELECT_CHARGED: Statement = { sql: 'SELECT coalesce(sum(microcredits), 0) AS charged FROM spend' };
+
+export const SELECT_BALANCES: Statement = { sql: 'SELECT key_id AS keyId, granted, spent FROM balances' };
+export interface BalanceRow {
+  readonly keyId: string;
+  readonly granted: Microcredits;
+  readonly spent: Microcredits;
+}
+
+/** Adjustments that are not in the journal yet. */
+export const SELECT_ADJUSTMENTS: Statement = {
+  sql: `SELECT id, kind, key_id AS keyId, reservation, account, amount, note, time FROM adjustments
+    WHERE adopted = 0 ORDER BY id`,
+};
+/** A grant or a correction that an operator asked for. */
+export interface Adjustment {
+  readonly kind: 'grant' | 'correct';
+  readonly keyId: string;
+  /** Of a correction. */
+  readonly reservation: number | null;
+  readonly account: number | null;
+  /** What is added to the balance; of a correction, what is given back (negative). */
+  readonly amount: Microcredits;
+  readonly note: string;
+  readonly time: number;
+}
+export interface AdjustmentRow extends Adjustment {
+  readonly id: number;
+}
+
+/** Whose account a number names. */
+export const SELECT_ACCOUNT: Statement = {
+  sql: 'SELECT id, key_id AS keyId, labels, selector, payer FROM accounts WHERE id = ?',
+};
+
+const INSERT_ADJUSTMENT: Statement = {
+  sql: 'INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time) VALUES (?, ?, ?, ?, ?, ?, ?)',
+};
+const ADOPT_ADJUSTMENT: Statement = { sql: 'UPDATE adjustments SET adopted = 1 WHERE id = ?' };
+
+export function insertAdjustment({ kind, keyId, reservation, account, amount, note, time }: Adjustment): Write {
+  return { statement: INSERT_ADJUSTMENT, params: [kind, keyId, reservation, account, amount, note, time] };
+}
+
+export function adoptAdjustment(id: number): Write {
+  return { statement: ADOPT_ADJUSTMENT, params: [id] };
+}
+
+const ADD_SPEND: Statement = {
+  sql: `INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET charges = charges + excluded.charges, microcredits = microcredits + excluded.microcredits,
+      input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens`,
+};
+const PUT_BALANCE: Statement = {
+  sql: `INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`,
+};
+/** What is on its way is counted if it has arrived: it was given to the disk before this. */
+const PUT_COMING_BALANCE: Statement = {
+  sql: `INSERT INTO balances (key_id, granted, spent)
+    VALUES (?1, ?2 + (SELECT coalesce(sum(amount), 0) FROM journal WHERE seq IN (SELECT value FROM json_each(?4))), ?3)
+    ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`,
+};
+const PUT_CHECKPOINT: Statement = { sql: 'UPDATE checkpoint SET through = ?, open = ?' };
+const PUT_TERMS: Statement = { sql: 'UPDATE checkpoint SET usd_per_credit = ?, budgets = ?' };
+
+/** A sum of charges: one account, one tariff (0 for none), one quarter of an hour by the reservation's time. */
+export interface SpendRow {
+  readonly quarter: number;
+  readonly account: number;
+  readonly tariff: number;
+  readonly charges: number;
+  readonly microcredits: Microcredits;
+  readonly input: number;
+  readonly output: number;
+}
+
+export function addSpend({ quarter, account, tariff, charges, microcredits, input, output }: SpendRow): Write {
+  return { statement: ADD_SPEND, params: [quarter, account, tariff, charges, microcredits, input, output] };
+}
+
+export function putBalance({ keyId, granted, spent }: BalanceRow): Write {
+  return { statement: PUT_BALANCE, params: [keyId, granted, spent] };
+}
+
+/** A balance with rows of the journal that are being written, which add to what was granted. */
+export function putComingBalance({ keyId, granted, spent }: BalanceRow, rows: readonly number[]): Write {
+  return { statement: PUT_COMING_BALANCE, params: [keyId, granted, spent, JSON.stringify(rows)] };
+}
+
+export function putCheckpoint(through: number, open: string): Write {
+  return { statement: PUT_CHECKPOINT, params: [through, open] };
+}
+
+/** What the Credits of all entries are worth, and the names of the budgets in force, as JSON. */
+export function putTerms(usdPerCredit: string, budgets: string): Write {
+  return { statement: PUT_TERMS, params: [usdPerCredit, budgets] };
+}

@@ -1,0 +1,258 @@
+import { Spread } from '../../core/spread.ts';
+import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
+import { StoreError, type Write } from '../store.ts';
+import { type Spool, SpoolError, spooledRows } from './spool.ts';
+
+/** With so many commits asked for within the window, it pays to wait for more of them. */
+const DENSE_COMMITS = 24;
+const DENSE_WINDOW_MS = 1;
+/** Pause between two transactions while commits come densely. A sync costs as much as several requests. */
+const SPACING_MS = 1;
+/** An append waits at most so long for a commit to ride with, or to be synced by one. */
+const APPEND_DELAY_MS = 5;
+/** Pause after the disk has failed, so that a broken one is not hammered. */
+const RETRY_MS = 100;
+/** How often a failing disk is tried when nothing waits for it: who routes requests here must learn that it is well again. */
+const PROBE_MS = 1_000;
+/** Most units waiting; beyond it commits, and what may be lost, are refused. Other appends are as many as who settles. */
+const UNITS_MAX = 10_000;
+
+/** What belongs together: written all or nothing. Without `reject` it is an append. */
+interface Unit {
+  readonly writes: readonly Write[];
+  readonly resolve: (() => void) | null;
+  readonly reject: ((error: StoreError) => void) | null;
+  /** The spool has what it must have of it. */
+  isSpooled: boolean;
+}
+
+export interface Transactions {
+  /**
+   * Writes all of it in one transaction, or throws and changes nothing. `synced`: it and all before is on the disk
+   * then, even if there is nothing to write; else it may be in the system's memory alone. One of nothing tries the disk
+   * all the same while it fails.
+   */
+  transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean): void;
+  /** True when the error lies in the writes themselves, so that they will never succeed. */
+  isOwnFault(error: unknown): boolean;
+  /** Told about appends that were lost, and once when a disk starts to fail. */
+  onError(error: StoreError): void;
+}
+
+/**
+ * Gathers writes into as few transactions as is good: a sync to the disk is most of the cost of
+ * a commit. Alone, a commit is done in the same turn of the event loop. Where many come at once,
+ * a millisecond passes between transactions. Appends ride along; where somebody must know them written
+ * and no commit is near, they are written without a sync, which outlives the process though not the machine.
+ */
+export class GroupCommit implements StoreActivity {
+  readonly commits = new Spread(COMMIT_BOUNDS);
+  errors = 0;
+  readonly #db: Transactions;
+  #units: Unit[] = [];
+  /** Times of the last DENSE_COMMITS commits, as a ring. */
+  readonly #recent = new Float64Array(DENSE_COMMITS).fill(Number.NEGATIVE_INFINITY);
+  #next = 0;
+  #lastRun = Number.NEGATIVE_INFINITY;
+  #failing = false;
+  /** A run is due whatever else comes. */
+  #scheduled = false;
+  #appendTimer: ReturnType<typeof setTimeout> | null = null;
+  /** When the oldest append came that is not synced. */
+  #oldestAppend = Number.POSITIVE_INFINITY;
+  /** Told once what was appended before is written, or refused. */
+  #waiters: ((isKept: boolean) => void)[] = [];
+  /** Takes what the disk refuses; null: it waits in memory alone. */
+  spool: Pick<Spool, 'add' | 'clear'> | null = null;
+  #spoolFailing = false;
+  /** Appends that the spool should have, and that are in memory alone. */
+  unkept = 0;
+  #closed = false;
+
+  constructor(db: Transactions) {
+    this.#db = db;
+  }
+
+  get waiting(): number {
+    return this.#units.length;
+  }
+
+  get isFailing(): boolean {
+    return this.#failing;
+  }
+
+  commit(writes: readonly Write[]): Promise<void> {
+    const refusal = this.#refusal();
+    if (refusal) return Promise.reject(refusal);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#units.push({ writes, resolve, reject, isSpooled: false });
+    const now = performance.now();
+    const dense = now - this.#recent[this.#next]! < DENSE_WINDOW_MS;
+    this.#recent[this.#next] = now;
+    this.#next = (this.#next + 1) % DENSE_COMMITS;
+    if (!this.#scheduled) this.#schedule(dense ? this.#lastRun + SPACING_MS - now : 0);
+    return promise;
+  }
+
+  append(writes: readonly Write[], droppable: boolean): void {
+    const refusal = droppable || this.#closed ? this.#refusal() : null;
+    if (refusal) {
+      this.#db.onError(refusal);
+      return;
+    }
+    this.#units.push({ writes, resolve: null, reject: null, isSpooled: false });
+    if (this.#oldestAppend === Number.POSITIVE_INFINITY) this.#oldestAppend = performance.now();
+    if (!this.#scheduled) this.#armAppend(APPEND_DELAY_MS);
+  }
+
+  /**
+   * Resolves once everything appended so far is written, though maybe not synced yet, so that it outlives this
+   * process; or once the disk has refused it, to be tried again: with whether the spool has it then.
+   */
+  written(): Promise<boolean> {
+    if (this.#units.length === 0 || this.#closed) return Promise.resolve(this.unkept === 0);
+    if (!this.#scheduled) this.#schedule(0);
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  async flush(): Promise<void> {
+    if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0) await this.commit([]);
+  }
+
+  /** Flushes, then refuses everything. */
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      this.#closed = true;
+      if (this.#appendTimer) clearTimeout(this.#appendTimer);
+    }
+  }
+
+  #refusal(): StoreError | null {
+    if (this.#closed) return new StoreError('the store is closed');
+    if (this.#units.length < UNITS_MAX) return null;
+    this.errors++;
+    return new StoreError(`${UNITS_MAX} writes are waiting for the disk`);
+  }
+
+  #schedule(delayMs: number): void {
+    this.#scheduled = true;
+    const delay = this.#failing ? RETRY_MS : delayMs;
+    if (delay > 0) setTimeout(() => this.#run(false), Math.ceil(delay));
+    else setImmediate(() => this.#run(false));
+  }
+
+  /** The timer is left alone when a commit takes its appends along: setting one costs more than letting it lapse. */
+  #armAppend(delayMs: number): void {
+    this.#appendTimer ??= setTimeout(() => {
+      this.#appendTimer = null;
+      if (this.#oldestAppend === Number.POSITIVE_INFINITY) return;
+      const left = APPEND_DELAY_MS - (performance.now() - this.#oldestAppend);
+      if (left > 1) this.#armAppend(left);
+      else if (this.#scheduled) this.#armAppend(1);
+      else this.#run(true);
+    }, delayMs);
+  }
+
+  /** `due`: appends have waited long enough for a sync. */
+  #run(due: boolean): void {
+    if (this.#closed) return;
+    const units = this.#units;
+    const waiters = this.#waiters;
+    this.#units = [];
+    this.#waiters = [];
+    this.#scheduled = false;
+    const synced = due || units.some(({ reject }) => reject !== null);
+    const isTried = units.length > 0 || synced;
+    const refused = isTried ? this.#write(units, synced) : null;
+    this.#lastRun = performance.now();
+    if (refused) this.#keep(refused.units, refused.error);
+    else if (isTried) this.#succeeded(synced);
+    for (const tell of waiters) tell(this.unkept === 0);
+  }
+
+  #succeeded(synced: boolean): void {
+    this.#failing = false;
+    this.unkept = 0;
+    if (!synced) {
+      this.#armAppend(APPEND_DELAY_MS);
+      return;
+    }
+    this.#oldestAppend = Number.POSITIVE_INFINITY;
+    this.#spoolDone((spool) => spool.clear());
+  }
+
+  /** Returns what the disk refused. A bad write is found by trying each unit apart: its neighbours are written. */
+  #write(units: readonly Unit[], synced: boolean): { units: readonly Unit[]; error: unknown } | null {
+    const began = performance.now();
+    try {
+      this.#db.transact(units, synced);
+      this.commits.observe((performance.now() - began) / 1_000);
+      for (const unit of units) unit.resolve?.();
+      return null;
+    } catch (error) {
+      if (!this.#db.isOwnFault(error)) return { units, error };
+      if (units.length === 1) {
+        this.#refuse(units[0]!, error);
+        return null;
+      }
+    }
+    for (let i = 0; i < units.length; i++) {
+      const refused = this.#write(units.slice(i, i + 1), synced);
+      if (refused) return { units: units.slice(i), error: refused.error };
+    }
+    return null;
+  }
+
+  #refuse(unit: Unit, cause: unknown): void {
+    this.errors++;
+    const error = new StoreError(`a write was refused: ${messageOf(cause)}`, cause);
+    if (unit.reject) unit.reject(error);
+    else this.#db.onError(error);
+  }
+
+  /** The disk failed: commits are told so, appends stay first in line. */
+  #keep(units: readonly Unit[], cause: unknown): void {
+    this.errors++;
+    const error = new StoreError(`the database cannot be written: ${messageOf(cause)}`, cause);
+    if (!this.#failing) this.#db.onError(error);
+    this.#failing = true;
+    const kept = units.filter((unit) => unit.reject === null);
+    for (const unit of units) unit.reject?.(error);
+    this.#units = kept.concat(this.#units);
+    this.#spill(kept);
+    if (this.#scheduled) return;
+    if (this.#units.length > 0) this.#schedule(0);
+    else setTimeout(() => !this.#scheduled && this.#failing && this.#run(true), PROBE_MS).unref();
+  }
+
+  /** Puts into the spool what must outlive the process of the appends that the disk has refused. */
+  #spill(kept: readonly Unit[]): void {
+    const fresh = kept.filter(({ isSpooled }) => !isSpooled);
+    const rows = fresh.map(({ writes }) => spooledRows(writes)).filter(({ length }) => length > 0);
+    const isKept = rows.length === 0 || this.#spoolDone((spool) => spool.add(rows));
+    if (isKept) for (const unit of fresh) unit.isSpooled = true;
+    this.unkept = isKept ? 0 : rows.length;
+  }
+
+  /** False when it could not be done, which is reported once until it can. */
+  #spoolDone(work: (spool: Pick<Spool, 'add' | 'clear'>) => void): boolean {
+    try {
+      if (!this.spool) return false;
+      work(this.spool);
+      this.#spoolFailing = false;
+      return true;
+    } catch (cause) {
+      this.errors++;
+      const error = cause instanceof StoreError ? cause : new SpoolError(messageOf(cause), cause);
+      if (!this.#spoolFailing) this.#db.onError(error);
+      this.#spoolFailing = true;
+      return false;
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

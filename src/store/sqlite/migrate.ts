@@ -1,0 +1,54 @@
+import type { Database } from 'bun:sqlite';
+import type { Migrations } from '../store.ts';
+
+const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
+  room TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  applied INTEGER NOT NULL,
+  PRIMARY KEY (room, version)
+) STRICT`;
+
+/**
+ * Brings the tables of all rooms up to date in one transaction. Throws when the database was
+ * written by a newer version of the product, whose tables this one would misread.
+ */
+export function migrate(db: Database, migrations: readonly Migrations[]): void {
+  // Looked up before the write lock is asked for: a command beside a running server finds nothing to do.
+  if (pending(db, migrations).length === 0) return;
+  db.transaction(() => {
+    db.run(TABLE);
+    const record = db.prepare('INSERT INTO migrations (room, version, applied) VALUES (?, ?, ?)');
+    for (const { room, version, sql } of pending(db, migrations)) {
+      db.run(sql);
+      record.run(room, version, Date.now());
+    }
+    record.finalize();
+  }).immediate();
+}
+
+/** The versions of tables that a database lacks. Throws as `migrate` does when it has more than are known. */
+export function pending(
+  db: Database,
+  migrations: readonly Migrations[],
+): { room: string; version: number; sql: string }[] {
+  const applied = appliedVersions(db);
+  return migrations.flatMap(({ room, versions }) => {
+    const done = applied.get(room) ?? 0;
+    if (done > versions.length) {
+      throw new Error(
+        `it was written by a newer version of Signalbox (${room} tables: ${done}, known: ${versions.length})`,
+      );
+    }
+    return versions.slice(done).map((sql, i) => ({ room, version: done + i + 1, sql }));
+  });
+}
+
+/** Room → its highest version in the database. By statements that end with their connection, for it may hold a lock. */
+function appliedVersions(db: Database): Map<string, number> {
+  const known = db.query<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'migrations'").get();
+  if (!known?.n) return new Map();
+  const rows = db
+    .query<{ room: string; version: number }, []>('SELECT room, max(version) AS version FROM migrations GROUP BY room')
+    .all();
+  return new Map(rows.map((row) => [row.room, row.version]));
+}

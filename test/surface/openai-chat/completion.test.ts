@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'bun:test';
+import type { StreamPart } from '../../../src/contract/parts.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import type { Receipt } from '../../../src/gateway/receipt.ts';
+import { ChunkWriter } from '../../../src/surface/openai-chat/chunks.ts';
+import { Completion, usageBody } from '../../../src/surface/openai-chat/completion.ts';
+
+test('an answer with a million probabilities is gathered like any other', () => {
+  const content = Array<unknown>(1_500_000).fill(0);
+  expect(() => new Completion().add([{ type: 'logprobs', choice: 0, content, refusal: [] }])).not.toThrow();
+});
+
+const identity = { id: 'chatcmpl-1', created: 1, model: 'm' };
+const details = [
+  { type: 'reasoning.text', text: 'Hm.', signature: 'EqQB', index: 0 },
+  { type: 'reasoning.encrypted', data: 'ErUB', index: 1 },
+];
+const extra = { google: { thought_signature: 'sig' } };
+const PARTS: readonly StreamPart[] = [
+  { type: 'reasoning', choice: 0, text: 'Hm.' },
+  { type: 'state', choice: 0, details: details.slice(0, 1) },
+  { type: 'state', choice: 0, details: details.slice(1), extra },
+  { type: 'tool-call', choice: 0, index: 0, id: 'c', name: 'look', arguments: '{}', extra },
+  { type: 'finish', choice: 0, reason: 'tool_calls', raw: 'tool_use' },
+];
+
+describe('what only the model can read', () => {
+  const receipt = { usage: plainUsage(1, 1), platform: {} } as unknown as Receipt;
+
+  test('stands in the message of a whole answer, to be given back as it is', () => {
+    const completion = new Completion();
+    completion.add(PARTS);
+    expect(completion.body(identity, receipt)).toMatchObject({
+      choices: [
+        {
+          message: {
+            role: 'assistant',
+            content: null,
+            reasoning_content: 'Hm.',
+            reasoning_details: details,
+            extra_content: extra,
+            tool_calls: [
+              { id: 'c', type: 'function', function: { name: 'look', arguments: '{}' }, extra_content: extra },
+            ],
+          },
+        },
+      ],
+    });
+  });
+
+  test('comes in the deltas of a stream, each entry once', () => {
+    const deltas = new ChunkWriter(identity)
+      .write(PARTS)
+      .split('\n\n')
+      .filter((event) => event !== '')
+      .map((event) => JSON.parse(event.slice(6)).choices[0].delta);
+    expect(deltas).toEqual([
+      { role: 'assistant', reasoning_content: 'Hm.' },
+      { reasoning_details: details.slice(0, 1) },
+      { reasoning_details: details.slice(1), extra_content: extra },
+      {
+        tool_calls: [
+          { index: 0, id: 'c', type: 'function', function: { name: 'look', arguments: '{}' }, extra_content: extra },
+        ],
+      },
+    ]);
+  });
+});
+
+test('an answer that says nothing has an empty content, in a stream as in JSON', () => {
+  const receipt = { usage: plainUsage(1, 1), platform: { estimated: false } } as unknown as Receipt;
+  const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+  for (const silent of [[], PARTS.slice(0, 1), PARTS.slice(1, 2)]) {
+    const parts = [...silent, finish];
+    const completion = new Completion();
+    completion.add(parts);
+    expect(completion.body(identity, receipt)).toMatchObject({ choices: [{ message: { content: '' } }] });
+    const writer = new ChunkWriter(identity);
+    expect(writer.write(parts) + writer.end(receipt, false)).toContain('"content":""');
+  }
+  const writer = new ChunkWriter(identity);
+  expect(writer.write(PARTS) + writer.end(receipt, false)).not.toContain('"content"');
+});
+
+test('usage tells cached and written tokens as parts of the prompt, by OpenAI’s names', () => {
+  const usage = { ...plainUsage(100, 9), cachedInputTokens: 60, cacheWriteTokens: 30, reasoningTokens: 4 };
+  const text = (written: number) => JSON.stringify(usageBody({ ...usage, cacheWriteTokens: written }, false));
+  expect(JSON.parse(text(30))).toEqual({
+    prompt_tokens: 100,
+    completion_tokens: 9,
+    total_tokens: 109,
+    prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
+    completion_tokens_details: { reasoning_tokens: 4 },
+  });
+  expect(text(0)).not.toContain('cache_write_tokens');
+});
