@@ -16,7 +16,6 @@ import { orOverloaded } from '../store/unwritten.ts';
 import { errorBody } from '../surface/openai-chat/error.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
 import { jsonBody, tellPrice } from './answer.ts';
-import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
 import { streamResponse } from './stream.ts';
@@ -47,7 +46,7 @@ interface OnceAsk extends KeyedRequest {
  * The request as it is known by: its `Idempotency-Key`, or else its payment, for what was paid must be had. Null for
  * one with neither. What is kept for a payment can only be opened with the same signature and quote.
  */
-export function askOf({ asked: { named }, request }: Arrived, payer: Payer): OnceAsk | null {
+export function askOf({ asked: { named, context }, request }: Arrived, payer: Payer): OnceAsk | null {
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
       param: 'Idempotency-Key',
@@ -59,7 +58,7 @@ export function askOf({ asked: { named }, request }: Arrived, payer: Payer): Onc
       ? { ...ask, toTheEnd: false, isPaid: true }
       : { ...ask, idempotencyKey: named, toTheEnd: true, isPaid: false };
   }
-  const body = hashOfBody(request);
+  const body = context.bodyHash;
   // Nothing is carried out for nobody.
   if (named === null || !body || payer.kind === 'nobody') return null;
   const key = parseKey(bearerOf(request.headers.get('authorization') ?? '') ?? '');
@@ -73,46 +72,41 @@ export function askOf({ asked: { named }, request }: Arrived, payer: Payer): Onc
  * comes of it.
  */
 export async function answerOnce(
-  context: RouteContext,
+  services: RouteContext,
   ask: OnceAsk,
   payer: Payer,
   arrived: Arrived,
-  form: AnswerForm,
+  { surface, events }: AnswerForm,
 ): Promise<Response | string> {
-  const { gateway, visitOf } = context;
   const { asked, request, headers } = arrived;
-  const visit = visitOf(request);
-  const claim = await claimed(context, ask);
+  const { context } = asked;
+  const claim = await claimed(services, ask);
   if (claim.kind === 'replay') {
-    if (asked.seen) {
-      asked.seen.isReplayed = true;
-      asked.seen.decisionId = idText('dec_', claim.decision);
-      asked.seen.code = codeOf(claim.answer);
-    }
+    context.isReplayed = true;
+    context.decisionId = idText('dec_', claim.decision);
+    context.code = codeOf(claim.answer);
     return replayOf(claim.answer);
   }
   if (claim.kind !== 'run') throw refusalError(claim, ask);
   const { run } = claim;
   let exchange: Exchange;
   try {
-    const company = { ticket: visit, notary: run, ...(!ask.toTheEnd && { signal: request.signal }) };
-    exchange = await beginChat(gateway, asked, payer, company);
+    exchange = await beginChat(services.gateway, asked, payer, { claim: run, toTheEnd: ask.toTheEnd });
   } catch (cause) {
     await run.drop();
     throw cause;
   } finally {
     tellGivenBack(run, headers);
   }
-  visit.tell(headers);
+  context.addLimitHeaders(headers);
   headers['x-signalbox-decision-id'] = idText('dec_', exchange.decision);
   tellPayment(exchange.payment, headers);
   if (!ask.toTheEnd) {
     request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
     if (request.signal.aborted) exchange.abandon('caller-gone');
   }
-  const { surface, events } = form;
   if (!events) return jsonOnce(exchange, surface, run, headers);
-  return streamOnce(context, exchange, events, run, arrived);
+  return streamOnce(services, exchange, events, run, arrived);
 }
 
 const claimed = ({ idempotency }: RouteContext, ask: KeyedRequest): Promise<Claim> =>
