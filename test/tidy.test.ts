@@ -87,22 +87,9 @@ function codeOf(text: string): string {
 
 /** Files that know SQLite although they should know the interfaces of the store alone. To be emptied. */
 const KNOW_SQLITE: readonly string[] = [
-  'src/cli/keys/show.ts',
-  'src/cli/learn/command.ts',
-  'src/cli/learn/learn.ts',
-  'src/cli/learn/replay.ts',
   'src/cli/ledger/ledger.ts',
-  'src/cli/policy/explain-decision.ts',
-  'src/cli/policy/learnt.ts',
-  'src/cli/policy/place.ts',
-  'src/cli/wallets.ts',
   'src/ledger/spooled.ts',
-  'src/main.ts',
-  'src/server/data.ts',
-  'src/server/gateway.ts',
   'src/server/ledger-note.ts',
-  'src/server/serve.ts',
-  'src/server/shutdown.ts',
   'src/server/store.ts',
 ];
 
