@@ -134,7 +134,7 @@ export const overview = [
   }),
   curves({
     title: 'Time to first token',
-    description: 'From admission to the first content, of streams that showed any.',
+    description: 'Time from admission to the first content part, of streams with content.',
     unit: 's',
     width: 12,
     min: 0,

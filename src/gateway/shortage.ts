@@ -15,7 +15,7 @@ export function shortageError(
   { log, ledger }: Pick<Gateway, 'log' | 'ledger'>,
 ): SignalboxError {
   ledger.refused(shortage);
-  log.info('no money for a request', {
+  log.info('a request was refused for lack of money', {
     key: caller.keyId,
     why: shortage.why,
     [shortage.kind]: shortage.name,

@@ -8,7 +8,7 @@ import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
-import { grantWrite } from '../ledger/adjust.ts';
+import { grantWrite } from '../store/sqlite/books/adjust.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';

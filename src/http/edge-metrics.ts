@@ -25,7 +25,7 @@ export interface EdgeMetrics {
 export function createEdgeMetrics(): EdgeMetrics {
   const requests = counter({
     name: 'signalbox_http_requests_total',
-    help: 'Requests that are over. Status 0: the caller left before there was an answer.',
+    help: 'Finished requests. Status 0: the caller disconnected before there was an answer.',
     labels: ['method', 'route', 'status'],
   });
   const errors = counter({
@@ -35,7 +35,7 @@ export function createEdgeMetrics(): EdgeMetrics {
   });
   const duration = histogram({
     name: 'signalbox_http_request_duration_seconds',
-    help: 'From the first byte of a request until it is answered and what it began has ended.',
+    help: 'Time from the first byte of a request until its answer and its background work have ended.',
     labels: ['route'],
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   });

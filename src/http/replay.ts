@@ -168,7 +168,7 @@ async function streamOnce(
           },
           defect(error) {
             const stack = error instanceof Error ? error.stack : String(error);
-            gateway.log.error('a stream met a defect', { decision: exchange.decisionId, stack });
+            gateway.log.error('a stream failed on a defect', { decision: exchange.decisionId, stack });
             return abandonLost(exchange, run);
           },
         });

@@ -8,14 +8,14 @@ export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly F
   const outcomes: PlainFamily = {
     name: 'signalbox_outcomes_total',
     type: 'counter',
-    help: 'Outcomes of answers, by what they came of: a caller’s score, a look at the answer, the same request made again.',
+    help: 'Outcomes of answers, by source: a caller’s score, a check of the answer, the same request repeated.',
     labels: ['source'],
     samples: () => OUTCOME_SOURCES.map((source) => [{ source }, learner.activity.outcomes.get(source) ?? 0] as const),
   };
   const brier: PlainFamily = {
     name: 'signalbox_quality_brier',
     type: 'gauge',
-    help: 'Mean squared error of qualities as declared and as estimated before, of callers’ latest scores; what is 500 old counts half.',
+    help: 'Mean squared error of declared and of estimated quality over callers’ latest scores; a score 500 outcomes old counts half.',
     labels: ['figure'],
     *samples() {
       for (const [figure, value] of Object.entries(learner.activity.brier)) {

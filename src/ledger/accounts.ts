@@ -1,9 +1,9 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
 import { isWallet } from '../core/wallet.ts';
+import type { Sum } from '../store/sqlite/books/sums.ts';
+import type { AccountRow } from '../store/sqlite/books/tables.ts';
 import type { Fund } from './rules/fund.ts';
-import type { Sum } from './sums.ts';
-import type { AccountRow } from './tables.ts';
 
 /** Who spends: a key with its labels, or a wallet, by one selector. */
 export interface Account {

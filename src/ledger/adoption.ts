@@ -1,11 +1,17 @@
 import type { Microcredits } from '../core/credits.ts';
 import { timeOfId } from '../core/id.ts';
+import { findReservation } from '../store/sqlite/books/adjust.ts';
+import {
+  type AccountRow,
+  type AdjustmentRow,
+  adoptAdjustment,
+  SELECT_ACCOUNT,
+  SELECT_ADJUSTMENTS,
+} from '../store/sqlite/books/tables.ts';
 import type { Store } from '../store/store.ts';
 import { type Accounts, accountOf } from './accounts.ts';
-import { findReservation } from './adjust.ts';
 import type { Desk } from './desk.ts';
 import type { Funds } from './funds.ts';
-import { type AccountRow, type AdjustmentRow, adoptAdjustment, SELECT_ACCOUNT, SELECT_ADJUSTMENTS } from './tables.ts';
 
 /** The reservation that a correction is about, and whose it is. */
 interface Given {

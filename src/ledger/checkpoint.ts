@@ -1,12 +1,19 @@
+import type { OpenReservation } from '../store/sqlite/books/recover.ts';
+import {
+  addSpend,
+  type BalanceRow,
+  putBalance,
+  putCheckpoint,
+  putComingBalance,
+  type StateRow,
+} from '../store/sqlite/books/tables.ts';
 import type { Store } from '../store/store.ts';
 import type { Deposits } from './deposits.ts';
 import type { Desk } from './desk.ts';
 import type { Funds } from './funds.ts';
 import type { ReservationHold } from './hold.ts';
 import type { OpenHolds } from './open-holds.ts';
-import type { OpenReservation } from './recover.ts';
 import type { Fund } from './rules/fund.ts';
-import { addSpend, type BalanceRow, putBalance, putCheckpoint, putComingBalance, type StateRow } from './tables.ts';
 
 export interface CheckpointParts {
   readonly store: Store;

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Budget } from '../core/budget.ts';
+import { quarterOf, type Sum } from '../store/sqlite/books/sums.ts';
+import { type AccountSpend, SELECT_SPEND_BY_ACCOUNT } from '../store/sqlite/books/tables.ts';
 import type { Store } from '../store/store.ts';
 import { labelsOf, scopeOf } from './accounts.ts';
 import { Counter, openFund, subjectOf } from './funds.ts';
 import { type Window, windowAt } from './rules/window.ts';
-import { quarterOf, type Sum } from './sums.ts';
-import { type AccountSpend, SELECT_SPEND_BY_ACCOUNT } from './tables.ts';
 
 /** Accounts that are judged before others get a turn: conditions are the operator's, and take their time. */
 const SLICE = 500;

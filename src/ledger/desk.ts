@@ -1,11 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
-import type { Store, Write } from '../store/store.ts';
-import { Numbers } from './accounts.ts';
-import { type EntryLine, NO_TOKENS, type ReservationHold, type Tariff } from './hold.ts';
-import type { LedgerOptions } from './ledger.ts';
-import type { OpenReservation } from './recover.ts';
-import type { Fund } from './rules/fund.ts';
-import { Sums } from './sums.ts';
+import type { OpenReservation } from '../store/sqlite/books/recover.ts';
+import { Sums } from '../store/sqlite/books/sums.ts';
 import {
   type Adjustment,
   insertAdjusting,
@@ -17,7 +12,12 @@ import {
   insertTariff,
   type JournalRow,
   type TokenCounts,
-} from './tables.ts';
+} from '../store/sqlite/books/tables.ts';
+import type { Store, Write } from '../store/store.ts';
+import { Numbers } from './accounts.ts';
+import { type EntryLine, NO_TOKENS, type ReservationHold, type Tariff } from './hold.ts';
+import type { LedgerOptions } from './ledger.ts';
+import type { Fund } from './rules/fund.ts';
 
 /** Tells an operator about money. */
 export type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;

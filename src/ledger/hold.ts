@@ -1,12 +1,12 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import { isPlausible, type Usage } from '../core/usage.ts';
+import type { TokenCounts } from '../store/sqlite/books/tables.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { Desk } from './desk.ts';
 import { type Fund, fit, hold, isBlocked, release, spend } from './rules/fund.ts';
 import { expire, isCost, leftOf, post, type Reservation, raise, type Step, settle } from './rules/reservation.ts';
-import type { TokenCounts } from './tables.ts';
 
 /** Which model was sold by whom at which price. Each is made once: the ledger knows it by identity. */
 export interface Tariff {

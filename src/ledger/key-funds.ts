@@ -2,12 +2,12 @@ import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { idAt } from '../core/id.ts';
 import { isWallet } from '../core/wallet.ts';
+import { grantedTo } from '../store/sqlite/books/adjust.ts';
+import { type Balance, type OpenReservation, recover } from '../store/sqlite/books/recover.ts';
+import { quarterOf, Sums } from '../store/sqlite/books/sums.ts';
+import { SELECT_STATE, type StateRow } from '../store/sqlite/books/tables.ts';
 import type { Statement, Store } from '../store/store.ts';
-import { grantedTo } from './adjust.ts';
-import { type Balance, type OpenReservation, recover } from './recover.ts';
 import { type Window, windowAt } from './rules/window.ts';
-import { quarterOf, Sums } from './sums.ts';
-import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** What a key may spend and has spent, read from the books: for whoever is not the ledger itself. */
 type Books = Pick<Store, 'query'>;

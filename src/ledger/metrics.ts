@@ -48,7 +48,7 @@ function budgetFamilies(sample: Read): PlainFamily[] {
   const refusals: PlainFamily = {
     name: 'signalbox_budget_refusals_total',
     type: 'counter',
-    help: 'Requests that were refused because a budget had less left than they could cost.',
+    help: 'Requests refused because a budget had less left than they could cost.',
     labels: ['budget'],
     *samples() {
       for (const [budget, count] of sample().refusals) yield [{ budget }, count];
@@ -83,14 +83,14 @@ function contentionFamilies(sample: Read): Family[] {
     {
       name: 'signalbox_contention_waits_total',
       type: 'counter',
-      help: 'Requests that had to wait for Credits which others held, by what became of that.',
+      help: 'Requests that waited for Credits held by others, by outcome of the wait.',
       labels: ['outcome'],
       samples: () => Object.entries(sample().waits).map(([outcome, count]) => [{ outcome }, count] as const),
     },
     {
       name: 'signalbox_contention_wait_seconds',
       type: 'histogram',
-      help: 'Time that requests waited for Credits which others held, until they had them or gave up.',
+      help: 'Time that requests waited for Credits held by others, until they got them or gave up.',
       labels: [],
       bounds: WAIT_BOUNDS,
       spreads: () => {

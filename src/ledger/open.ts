@@ -1,6 +1,6 @@
+import { SELECT_LAST, SELECT_STATE, type StateRow } from '../store/sqlite/books/tables.ts';
 import type { Ledger, LedgerOptions } from './ledger.ts';
 import { StoredLedger } from './stored-ledger.ts';
-import { SELECT_LAST, SELECT_STATE, type StateRow } from './tables.ts';
 
 /**
  * Opens the ledger of this one server, and closes what an earlier run left open by the policy's rule: charged

@@ -3,9 +3,11 @@ import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import { isWallet } from '../core/wallet.ts';
+import { findReservation, refundable, refundWrite } from '../store/sqlite/books/adjust.ts';
+import { type OpenReservation, type Recovered, recover } from '../store/sqlite/books/recover.ts';
+import { insertAccount, putTerms, SELECT_CHARGED, type StateRow } from '../store/sqlite/books/tables.ts';
 import type { Store, Write } from '../store/store.ts';
 import { type Account, Accounts } from './accounts.ts';
-import { findReservation, refundable, refundWrite } from './adjust.ts';
 import { Adoption } from './adoption.ts';
 import { Bookings } from './bookings.ts';
 import { Checkpoints } from './checkpoint.ts';
@@ -19,13 +21,11 @@ import type { Hold } from './hold.ts';
 import { keyBudgetUses } from './key-funds.ts';
 import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms, Order } from './ledger.ts';
 import { OpenHolds } from './open-holds.ts';
-import { type OpenReservation, type Recovered, recover } from './recover.ts';
 import { Refusals } from './refusals.ts';
 import { type Blocked, type Fund, fit, hold, isBlocked } from './rules/fund.ts';
 import { expire, openReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
 import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
-import { insertAccount, putTerms, SELECT_CHARGED, type StateRow } from './tables.ts';
 import { fundsOf, readUsage, type Usage } from './usage.ts';
 
 /** How often the sums are written, and holds are looked at that should have ended, ms. */

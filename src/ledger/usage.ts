@@ -1,12 +1,12 @@
 import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
+import { QUARTER_MS, quarterOf } from '../store/sqlite/books/sums.ts';
 import type { Statement, Store } from '../store/store.ts';
 import { scopeOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Desk } from './desk.ts';
 import { type Funds, subjectOf } from './funds.ts';
 import type { Fund } from './rules/fund.ts';
-import { QUARTER_MS, quarterOf } from './sums.ts';
 
 /** What a key was charged for one model in one quarter of an hour, by the time of the reservation. */
 export interface Usage {

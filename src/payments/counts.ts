@@ -10,17 +10,17 @@ const PURPOSES: readonly Purpose[] = ['chat', 'topup', 'keys'];
 export class PaymentCounts {
   readonly #quotes = counter({
     name: 'signalbox_payment_quotes_total',
-    help: 'Quotes that were given, by what they are for.',
+    help: 'Quotes given, by purpose.',
     labels: ['purpose'],
   });
   readonly #payments = counter({
     name: 'signalbox_payments_total',
-    help: 'Payments that have arrived and were booked (captured), or never will (failed), counted when that was known.',
+    help: 'Payments captured (arrived and booked) or failed, counted when that became known.',
     labels: ['network', 'state'],
   });
   readonly #credits = counter({
     name: 'signalbox_payments_credits_total',
-    help: 'What payments that have arrived were worth in Credits, fees included.',
+    help: 'Worth of arrived payments in Credits, fees included.',
     labels: ['network'],
     per: MICROCREDITS,
   });

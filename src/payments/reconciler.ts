@@ -88,7 +88,7 @@ export class Reconciler {
       });
     } catch (cause) {
       if (!isTransient(cause)) {
-        log.error('a payment could not be looked after', { ...paymentFields(payment), detail: String(cause) });
+        log.error('a payment could not be followed up', { ...paymentFields(payment), detail: String(cause) });
       }
       this.#reschedule(payment);
     }

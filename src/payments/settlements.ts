@@ -220,7 +220,7 @@ export class Settlements {
       return { state: 'captured', payment: captured, booked };
     } catch (cause) {
       const detail = cause instanceof Error ? cause.message : String(cause);
-      log.error('a payment has arrived and could not be booked; it will be by the chain', {
+      log.error('a payment has arrived and could not be booked; it will be booked from the chain', {
         ...paymentFields(captured),
         detail,
         transaction,

@@ -32,7 +32,7 @@ export const policyFamilies = (policy: PolicyReadings, version: string): readonl
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
   {
     name: 'signalbox_policy_reloads_total',
-    help: 'Looks at the policy’s files, by their result.',
+    help: 'Checks of the policy’s files, by result.',
     labels: ['result'],
     type: 'counter',
     samples: () => Object.entries(policy.status().counts).map(([result, count]) => [{ result }, count]),
@@ -61,14 +61,14 @@ export function taskFamilies(lease: () => Runtime): readonly PlainFamily[] {
   return [
     {
       name: 'signalbox_task_output_tokens',
-      help: 'Visible output tokens of a choice that are expected, by what the policy declares and what was seen.',
+      help: 'Expected visible output tokens of a choice, from the policy’s figure and from answers seen.',
       labels: ['task'],
       type: 'gauge',
       samples: of(({ readings }, _, at) => readings().outputTokens[at]!),
     },
     {
       name: 'signalbox_task_answers',
-      help: 'How many answers of the present moment those that were seen are worth; the declared figure is worth 20.',
+      help: 'Weight of the observed answers, in answers of the present moment; the declared figure weighs 20.',
       labels: ['task'],
       type: 'gauge',
       samples: of(({ outputs }, task) => outputs.weight(task)),

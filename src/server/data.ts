@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
-import { ledgerStateOf } from '../ledger/state.ts';
 import { readStore } from '../store/open.ts';
+import { ledgerStateOf } from '../store/sqlite/books/state.ts';
 
 /** The database in a data folder. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');

@@ -53,7 +53,7 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
         // Whoever fails at a question may quote it.
         error: where === 'open' || where === 'save' ? String(error) : undefined,
       }),
-    onError: (error) => log.warn('what was learnt could not be written down', { error: String(error) }),
+    onError: (error) => log.warn('the learning state could not be saved', { error: String(error) }),
     refreshMs: REFRESH_MS,
     checkpointMs: CHECKPOINT_EVERY_MS,
   });

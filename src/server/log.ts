@@ -21,7 +21,7 @@ export function openServerLog({ log: form }: ServeOptions, { out, env, now }: Ho
   const sink = openSink(STDOUT);
   const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));
   const log = createLog({ write: (lines) => sink.write(lines), ...looks, now });
-  sink.onResume((lines) => log.warn('lines of the log were lost: nobody read them in time', { lines }));
+  sink.onResume((lines) => log.warn('log lines were lost: they were not read in time', { lines }));
   process.on('exit', () => {
     log.flush();
     sink.flushNow();

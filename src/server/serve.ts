@@ -80,7 +80,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const simulated = isSimulated(gateway);
   announce({ address, simulated, ...whoAnswers(first), unpacked }, firstKey, log, out);
   if (gateway.payments.policy && simulated) {
-    log.warn('payments are taken, and only made-up models serve: no provider has its key in the environment');
+    log.warn('payments are on and only simulated models serve: no provider has its key in the environment');
   }
 
   const stopListening = () => app.server?.stop();

@@ -54,7 +54,7 @@ export function openShutdown(parts: ServerParts): Shutdown {
         },
         (error: unknown) => {
           code = 1;
-          log.error('the server did not stop in order', { error: String(error) });
+          log.error('the server did not stop cleanly', { error: String(error) });
         },
       )
       .then(written)
@@ -86,7 +86,7 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   keys.close();
   await gateway.learner
     .close()
-    .catch((error: unknown) => log.warn('what was learnt has no checkpoint', { error: String(error) }));
+    .catch((error: unknown) => log.warn('the learning state has no checkpoint', { error: String(error) }));
   // What a broken disk keeps from being summed up, the next start sums up.
   await gateway.ledger
     .close()

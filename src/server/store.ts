@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import { closedBy, unbooked } from '../ledger/spooled.ts';
 import { SETTLE } from '../payments/table.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
+import { closedBy, unbooked } from '../store/sqlite/books/spooled.ts';
 import { readSpool, Spool, SpoolError } from '../store/sqlite/spool.ts';
 import type { StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -39,7 +39,7 @@ async function takeInSpool(path: string, store: OpenStore, log: Log): Promise<vo
   const { writes, closed, charged } = await unbooked(store, resolve(path), units, [SETTLE]);
   if (writes.length > 0) await store.commit(writes);
   store.useSpool(Spool.create(path));
-  if (isTorn) log.warn('the last entry of the spool was torn, and is left out', { file: path });
+  if (isTorn) log.warn('the last entry of the spool was torn and is skipped', { file: path });
   if (closed.length > 0) {
     const named = closed.slice(0, NAMED_MAX).map((id) => idText('dec_', id));
     const more = closed.length - named.length;
@@ -64,7 +64,8 @@ export async function closeStore(data: string, store: OpenStore, log: Log): Prom
       settlements_in_spool: settlementsIn(path),
       file: path,
     };
-    if (unkept === 0) log.warn('stopped with the database not written: the next start books the spool', facts);
+    if (unkept === 0)
+      log.warn('stopped while the database could not be written: the next start books the spool', facts);
     else
       log.error('stopped with settlements written nowhere: the next start closes them by on_crash', {
         ...facts,

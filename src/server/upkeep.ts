@@ -35,7 +35,7 @@ export function watchClock(log: Log, lastId: number, now: () => number): void {
     const latest = Math.max(booked, now());
     const behind = latest - Date.now() > CLOCK_SLACK_MS;
     if (behind && !isTold) {
-      log.error('the clock is behind what was booked: charges count at the later time until it has caught up', {
+      log.error('the clock is behind the ledger: charges count at the later time until it catches up', {
         clock: iso(Date.now()),
         booked: iso(latest),
       });

@@ -8,7 +8,7 @@ export function storeFamilies(activity: StoreActivity): readonly Family[] {
     {
       name: 'signalbox_store_commit_seconds',
       type: 'histogram',
-      help: 'Time that one transaction took to be written; most of it is the sync to the disk.',
+      help: 'Time to write one transaction; most of it is the sync to the disk.',
       labels: [],
       bounds: COMMIT_BOUNDS,
       spreads: () => [{ labels: {}, counts: activity.commits.counts, sum: activity.commits.sum }],

@@ -115,7 +115,7 @@ export function logFamilies({ counts }: Pick<BufferedLog, 'counts'>, sink: { rea
   return [
     {
       name: 'signalbox_log_lines_total',
-      help: 'Lines of the log by their level, those included that were lost.',
+      help: 'Log lines by level, lost ones included.',
       type: 'counter',
       labels: ['level'],
       samples: () => [

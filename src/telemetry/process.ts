@@ -15,7 +15,7 @@ interface WatchedProcess {
 export function watchProcess(): WatchedProcess {
   const lag = histogram({
     name: 'signalbox_event_loop_lag_seconds',
-    help: 'By how much a timer of 100 ms was late: what any request may have waited for others’ work.',
+    help: 'How late a timer of 100 ms fired: the delay that any request may have seen from other work.',
     labels: [],
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   });

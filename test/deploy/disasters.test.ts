@@ -249,7 +249,7 @@ describe('a clock that jumps', () => {
 
       writeFileSync(file, '0');
       const second = await start(data, env);
-      expect(linesWith(second, 'the clock is behind what was booked')).toHaveLength(1);
+      expect(linesWith(second, 'the clock is behind the ledger')).toHaveLength(1);
       spent += await cost(second);
       expect(await daily(second)).toEqual({ spent: expect.closeTo(spent, 6), day: ahead.day });
       await stopWell(second);

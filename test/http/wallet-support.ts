@@ -16,7 +16,6 @@ import { createApp } from '../../src/http/app.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/open.ts';
-import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import {
   type AuthorizationOutcome,
   type AuthorizationQuery,
@@ -31,6 +30,7 @@ import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { StoreError } from '../../src/store/store.ts';

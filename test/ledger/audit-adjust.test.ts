@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { parseCredits } from '../../src/cli/text.ts';
 import { idAt } from '../../src/core/id.ts';
-import { findReservation, grantedTo, grantWrite, refundable, refundWrite } from '../../src/ledger/adjust.ts';
+import {
+  findReservation,
+  grantedTo,
+  grantWrite,
+  refundable,
+  refundWrite,
+} from '../../src/store/sqlite/books/adjust.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf, tamper } from './audit-support.ts';

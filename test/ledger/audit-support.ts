@@ -3,8 +3,8 @@ import type { Budget } from '../../src/core/budget.ts';
 import type { Audit } from '../../src/ledger/audit/audit.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import type { LedgerTerms } from '../../src/ledger/ledger.ts';
-import { ledgerMigrations } from '../../src/ledger/schema.ts';
-import { type Adjustment, insertAdjustment } from '../../src/ledger/tables.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
+import { type Adjustment, insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';
 

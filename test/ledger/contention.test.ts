@@ -4,7 +4,7 @@ import { idAt } from '../../src/core/id.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger, LedgerTerms } from '../../src/ledger/ledger.ts';
 import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
-import { insertAdjustment } from '../../src/ledger/tables.ts';
+import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';

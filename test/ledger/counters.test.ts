@@ -5,7 +5,7 @@ import { countAnew } from '../../src/ledger/count.ts';
 import { Counter } from '../../src/ledger/funds.ts';
 import { Fund, type FundTerms } from '../../src/ledger/rules/fund.ts';
 import { windowAt } from '../../src/ledger/rules/window.ts';
-import { QUARTER_MS, quarterOf, type Sum } from '../../src/ledger/sums.ts';
+import { QUARTER_MS, quarterOf, type Sum } from '../../src/store/sqlite/books/sums.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';
 import { adjust, fundsOf, reload, spent, terms } from './model/spending.ts';

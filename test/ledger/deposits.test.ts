@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
-import { grantedTo, grantWrite } from '../../src/ledger/adjust.ts';
 import { keyBalance } from '../../src/ledger/key-funds.ts';
-import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { grantedTo, grantWrite } from '../../src/store/sqlite/books/adjust.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import { type Store, StoreError, type Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';

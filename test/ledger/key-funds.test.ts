@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
-import { grantWrite } from '../../src/ledger/adjust.ts';
 import { keyBalance, keyBudgetUses, spentIn } from '../../src/ledger/key-funds.ts';
+import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
 import { tempFolder } from '../store/support.ts';
 import { caller, held, line, NOON, open, order } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { grantWrite } from '../../src/ledger/adjust.ts';
+import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { fundsOf } from './model/spending.ts';

@@ -4,8 +4,8 @@ import { idAt } from '../../src/core/id.ts';
 import type { EntryLine, Hold, Tariff } from '../../src/ledger/hold.ts';
 import type { Ledger, LedgerTerms, Order } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/open.ts';
-import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 

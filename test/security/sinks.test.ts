@@ -111,8 +111,8 @@ describe('the store', () => {
       'src/access/idempotency/table.ts',
       'src/access/key-table.ts',
       'src/learning/tables.ts',
-      'src/ledger/schema.ts',
       'src/records/records.ts',
+      'src/store/sqlite/books/schema.ts',
       'src/store/sqlite/identity.ts',
       'src/store/sqlite/payments.ts',
     ]);

@@ -171,8 +171,8 @@ describe('a pretty line', () => {
 
   test('shows the stack of a defect line by line', () => {
     const stack = 'Error: no\n    at one (a.ts:1)\n    at two\u001b[2J (b.ts:2)';
-    expect(textOf(PRETTY, (log) => log.error('a request met a defect', { request: 'req_1', stack }))).toBe(
-      '09:30:05 error: a request met a defect  request=req_1\n    Error: no\n    at one (a.ts:1)\n    at two\ufffd[2J (b.ts:2)\n',
+    expect(textOf(PRETTY, (log) => log.error('a request failed on a defect', { request: 'req_1', stack }))).toBe(
+      '09:30:05 error: a request failed on a defect  request=req_1\n    Error: no\n    at one (a.ts:1)\n    at two\ufffd[2J (b.ts:2)\n',
     );
   });
 

@@ -2,12 +2,12 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
+import { generous } from '../../operate/policy/environment.ts';
+import { runtimeOf } from '../../operate/policy/tools.ts';
 import type { PolicyTools } from '../../runtime/candidate.ts';
 import { readStore, type StoreReader } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
-import { runtimeOf } from '../policy/command.ts';
-import { generous } from '../policy/environment.ts';
 
 /** What commands on what was learnt work with. */
 export interface LearnCommand {

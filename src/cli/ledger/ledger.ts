@@ -1,12 +1,12 @@
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { parseId } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type Booked, findReservation, refundWrite } from '../../ledger/adjust.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
-import { unbooked } from '../../ledger/spooled.ts';
-import { hasJournal } from '../../ledger/state.ts';
 import { SETTLE } from '../../payments/table.ts';
 import { copyStore, openStore, readStore, type StoreReader } from '../../store/open.ts';
+import { type Booked, findReservation, refundWrite } from '../../store/sqlite/books/adjust.ts';
+import { unbooked } from '../../store/sqlite/books/spooled.ts';
+import { hasJournal } from '../../store/sqlite/books/state.ts';
 import { readSpool } from '../../store/sqlite/spool.ts';
 import { StoreError } from '../../store/store.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';

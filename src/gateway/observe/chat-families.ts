@@ -22,16 +22,16 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
   const chats = counter(
     {
       name: 'signalbox_chats_total',
-      help: 'Chat requests that are over, by what became of them.',
-      labels: [...LANE_LABELS, 'outcome'],
+      help: 'Finished chat requests, by outcome.',
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
     },
     seriesMax,
   );
   const tokens = counter(
     {
       name: 'signalbox_tokens_total',
-      help: 'Tokens that were charged for, all attempts together. No token is of two kinds.',
-      labels: [...LANE_LABELS, 'kind'],
+      help: 'Tokens charged, over all attempts. Each token counts under one kind.',
+      labels: ['operation', ...LANE_LABELS, 'kind'],
     },
     seriesMax,
   );
@@ -42,7 +42,7 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
   });
   const explored = counter({
     name: 'signalbox_explored_total',
-    help: 'Chat requests for which another model than the best was drawn, to learn.',
+    help: 'Chat requests explored: a model other than the best was drawn, to learn.',
     labels: ['selector'],
   });
   return {
@@ -61,8 +61,8 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   const duration = histogram(
     {
       name: 'signalbox_chat_duration_seconds',
-      help: 'From admission to the end, of chat requests that were carried out.',
-      labels: [...LANE_LABELS, 'outcome'],
+      help: 'Time from admission to the end, of chat requests that were carried out.',
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
       bounds: [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60, 120, 300],
     },
     seriesMax,
@@ -70,15 +70,15 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   const ttft = histogram(
     {
       name: 'signalbox_chat_ttft_seconds',
-      help: 'From admission to the first content, of streams that showed any.',
-      labels: LANE_LABELS,
+      help: 'Time from admission to the first content part, of streams with content.',
+      labels: ['operation', ...LANE_LABELS],
       bounds: [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60],
     },
     seriesMax,
   );
   const dispatch = histogram({
     name: 'signalbox_chat_dispatch_seconds',
-    help: 'From admission to the first call upstream: deciding and reserving, with waits for money, without a chain’s.',
+    help: 'Time from admission to the first upstream call: deciding and reserving, with waits for money, without waits for a chain.',
     labels: [],
     bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
   });
@@ -88,6 +88,11 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
 /** Summed in microcredits, which are exact. */
 const credits = (verb: string, help: string, seriesMax: number): LabelledCounter =>
   counter(
-    { name: `signalbox_credits_${verb}_total`, help, labels: [...LANE_LABELS, 'outcome'], per: MICROCREDITS },
+    {
+      name: `signalbox_credits_${verb}_total`,
+      help,
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
+      per: MICROCREDITS,
+    },
     seriesMax,
   );

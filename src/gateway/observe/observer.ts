@@ -56,7 +56,9 @@ export class Observer {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
       const error = String(cause);
-      this.#options.log.error('a request could not be told of; no further one like it is reported', { error });
+      this.#options.log.error('a request could not be reported; further failures of this kind are not logged', {
+        error,
+      });
     }
   }
 

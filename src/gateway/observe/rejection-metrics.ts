@@ -26,7 +26,7 @@ export interface RejectionMetrics {
 export function createRejectionMetrics(): RejectionMetrics {
   const { at, family } = counter({
     name: 'signalbox_rejections_total',
-    help: 'Models that were taken off shortlists, by each kind of reason; of constraints by each rule.',
+    help: 'Models rejected from shortlists, by reason; constraints by rule.',
     labels: ['kind', 'rule'],
   });
   const tallies = KINDS.map((kind) => at(kind, ''));

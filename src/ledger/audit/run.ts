@@ -1,6 +1,6 @@
+import type { OpenReservation } from '../../store/sqlite/books/recover.ts';
+import { type BalanceRow, type FundRow, SELECT_BALANCES, type SpendRow } from '../../store/sqlite/books/tables.ts';
 import type { Statement, Store } from '../../store/store.ts';
-import type { OpenReservation } from '../recover.ts';
-import { type BalanceRow, type FundRow, SELECT_BALANCES, type SpendRow } from '../tables.ts';
 import { Audit, type AuditCheckpoint, type AuditRow } from './audit.ts';
 import type { PaymentRow } from './payments.ts';
 import { auditPrices } from './prices.ts';

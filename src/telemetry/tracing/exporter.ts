@@ -25,7 +25,7 @@ export class ExportMonitor {
     return {
       type: 'counter',
       name: 'signalbox_spans_total',
-      help: 'Spans of traces, by whether the collector took them.',
+      help: 'Spans, by whether the collector accepted them.',
       labels: ['outcome'],
       samples: () => [
         [{ outcome: 'exported' }, this.#exported],

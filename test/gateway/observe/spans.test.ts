@@ -172,7 +172,13 @@ const settled = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error:
   }) as unknown as NonNullable<Observation['settled']>;
 
 const judged = {
-  facts: { model: 'auto', pinned: false, task: 'coding', rules: { constraints: [1], preferences: [] } },
+  facts: {
+    operation: 'chat',
+    model: 'auto',
+    pinned: false,
+    task: 'coding',
+    rules: { constraints: [1], preferences: [] },
+  },
   snapshot: { revision: 'abc', constraints: [{ name: 'first' }, { name: 'second' }] },
   rejections: [],
 } as unknown as NonNullable<Observation['judged']>;
@@ -191,6 +197,7 @@ describe('The span of a request', () => {
       'signalbox.request_id': 'req_000000000ya',
       'signalbox.key_id': 'key_1',
       'signalbox.decision_id': 'dec_1',
+      'signalbox.operation': 'chat',
       'signalbox.selector': 'auto',
       'signalbox.task': 'coding',
       'signalbox.policy_revision': 'abc',

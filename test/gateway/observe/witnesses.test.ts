@@ -30,6 +30,6 @@ describe('A request that is over', () => {
     const { observer, errors } = observerOf([fails, () => told++, fails]);
     for (let i = 0; i < 2; i++) observer.ended(begin(observer));
     expect(told).toBe(2);
-    expect(errors).toEqual(['a request could not be told of; no further one like it is reported']);
+    expect(errors).toEqual(['a request could not be reported; further failures of this kind are not logged']);
   });
 });

@@ -7,7 +7,7 @@ import { ReservationHold } from '../../../src/ledger/hold.ts';
 import { OpenHolds } from '../../../src/ledger/open-holds.ts';
 import type { Fund } from '../../../src/ledger/rules/fund.ts';
 import { StoredLedger } from '../../../src/ledger/stored-ledger.ts';
-import { Sums } from '../../../src/ledger/sums.ts';
+import { Sums } from '../../../src/store/sqlite/books/sums.ts';
 import type { Store, Write } from '../../../src/store/store.ts';
 import { isWallet } from './entries.ts';
 

@@ -1,6 +1,6 @@
 import type { Budget } from '../../../src/core/budget.ts';
 import type { LedgerTerms } from '../../../src/ledger/ledger.ts';
-import { type Adjustment, insertAdjustment } from '../../../src/ledger/tables.ts';
+import { type Adjustment, insertAdjustment } from '../../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { held, line, NO_TERMS, NOON, type Opened, order } from '../support.ts';

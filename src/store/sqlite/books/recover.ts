@@ -1,5 +1,5 @@
-import type { Microcredits } from '../core/credits.ts';
-import type { Statement, Store } from '../store/store.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import type { Statement, Store } from '../../store.ts';
 import type { Spender, Sums } from './sums.ts';
 import { type BalanceRow, type JournalRow, SELECT_BALANCES, SELECT_JOURNAL } from './tables.ts';
 

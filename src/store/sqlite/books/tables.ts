@@ -1,5 +1,5 @@
-import type { Microcredits } from '../core/credits.ts';
-import type { SqlValue, Statement, Write } from '../store/store.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import type { SqlValue, Statement, Write } from '../../store.ts';
 
 /**
  * What a row of the journal says. Rows are only ever added, in the order in which things happened; what was

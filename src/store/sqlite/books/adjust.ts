@@ -1,6 +1,6 @@
-import type { Microcredits } from '../core/credits.ts';
-import { timeOfId } from '../core/id.ts';
-import type { Statement, Store, Write } from '../store/store.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import { timeOfId } from '../../../core/id.ts';
+import type { Statement, Store, Write } from '../../store.ts';
 import { insertAdjustment } from './tables.ts';
 
 /** A reservation as the journal has it. */

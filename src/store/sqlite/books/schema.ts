@@ -1,4 +1,4 @@
-import type { Migrations } from '../store/store.ts';
+import type { Migrations } from '../../store.ts';
 
 /**
  * Amounts are microcredits, times milliseconds since 1970. What repeats from row to row (who, which model at

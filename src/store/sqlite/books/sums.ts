@@ -1,6 +1,6 @@
-import type { BudgetScope } from '../core/budget.ts';
-import type { Microcredits } from '../core/credits.ts';
-import { timeOfId } from '../core/id.ts';
+import type { BudgetScope } from '../../../core/budget.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import { timeOfId } from '../../../core/id.ts';
 
 /** Sums are kept by the quarter of an hour: the windows of every time zone begin with one. */
 export const QUARTER_MS = 900_000;

@@ -1,6 +1,6 @@
-import type { LedgerState } from '../core/budget.ts';
-import { NO_LEDGER } from '../core/budget.ts';
-import type { Statement, Store } from '../store/store.ts';
+import type { LedgerState } from '../../../core/budget.ts';
+import { NO_LEDGER } from '../../../core/budget.ts';
+import type { Statement, Store } from '../../store.ts';
 
 const SELECT_TERMS: Statement = {
   sql: `SELECT CASE WHEN EXISTS (SELECT 1 FROM journal) THEN usd_per_credit END AS usdPerCredit, budgets FROM checkpoint`,
