@@ -6,6 +6,7 @@ import { UsageError } from '../core/usage-error.ts';
 import { readStore } from '../store/open.ts';
 import { reasonOf } from '../store/reason.ts';
 import { lastEntryOf } from '../store/sqlite/books/state.ts';
+import { identityOf } from '../store/sqlite/identity.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf } from './data.ts';
