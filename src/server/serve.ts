@@ -1,9 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
+import { Gate } from '../access/limits/gate.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
-import { Gate } from '../http/gate.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
 import { lockStore } from '../store/open.ts';
