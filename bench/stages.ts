@@ -20,7 +20,7 @@ import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { compileCheck } from '../src/http/validation.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
-import type { DecisionOutcome } from '../src/records/record.ts';
+import type { DecisionOutcome } from '../src/core/decision-record.ts';
 import { recordsMigrations, recordWrite } from '../src/records/records.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';

@@ -25,7 +25,7 @@ import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import type { DecisionOutcome } from '../../src/records/record.ts';
+import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
 import { questionOf } from '../../src/routing/texts.ts';
