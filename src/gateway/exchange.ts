@@ -312,7 +312,7 @@ export class Exchange {
     this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId, sent });
     if (meter.reported) {
       const { hold, seen } = this.#context;
-      seen?.waste(meter.reported);
+      seen?.addFailedUsage(meter.reported);
       const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
       if (charged > 0) this.#billed = true;
     }

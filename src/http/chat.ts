@@ -68,17 +68,15 @@ export const chatRoutes = (context: RouteContext) =>
     async ({ body, request, server, set }) => {
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
-      const visit = context.visitOf(request);
-      visit.whenOver(() => server?.timeout(request, UNREAD_S));
-      const seen = context.seenOf(request);
-      seen.isStream = body.stream === true;
-      const arrived = arrivedAs(body, request, set.headers, seen);
+      const requestContext = context.contextOf(request);
+      requestContext.whenOver(() => server?.timeout(request, UNREAD_S));
+      requestContext.isStream = body.stream === true;
+      const arrived = arrivedAs(body, request, set.headers, requestContext);
       const payer = await payerFor(context, arrived);
       const ask = askOf(arrived, payer);
       if (ask) return answerOnce(context, ask, payer, arrived);
-      const company = { ticket: visit, signal: request.signal };
-      const exchange = await beginChat(context.gateway, arrived.asked, payer, company);
-      visit.tell(set.headers);
+      const exchange = await beginChat(context.gateway, arrived.asked, payer);
+      requestContext.addLimitHeaders(set.headers);
       set.headers['x-signalbox-decision-id'] = exchange.decisionId;
       request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
       // Gone while the money was set aside: that event is over.

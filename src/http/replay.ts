@@ -14,7 +14,6 @@ import type { Payer } from '../gateway/x402/payer.ts';
 import { ofPayment } from '../gateway/x402/platform-payment.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { jsonBody, tellPrice } from './answer.ts';
-import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
 import { streamResponse } from './stream.ts';
@@ -39,7 +38,7 @@ interface OnceAsk extends KeyedRequest {
  * The request as it is known by: its `Idempotency-Key`, or else its payment, for what was paid must be had. Null for
  * one with neither. What is kept for a payment can only be opened with the same signature and quote.
  */
-export function askOf({ asked: { named }, request }: Arrived, payer: Payer): OnceAsk | null {
+export function askOf({ asked: { named, context }, request }: Arrived, payer: Payer): OnceAsk | null {
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
       param: 'Idempotency-Key',
@@ -51,7 +50,7 @@ export function askOf({ asked: { named }, request }: Arrived, payer: Payer): Onc
       ? { ...ask, toTheEnd: false, isPaid: true }
       : { ...ask, idempotencyKey: named, toTheEnd: true, isPaid: false };
   }
-  const body = hashOfBody(request);
+  const body = context.bodyHash;
   // Nothing is carried out for nobody.
   if (named === null || !body || payer.kind === 'nobody') return null;
   const key = parseKey(bearerOf(request.headers.get('authorization') ?? '') ?? '');
@@ -65,36 +64,32 @@ export function askOf({ asked: { named }, request }: Arrived, payer: Payer): Onc
  * comes of it.
  */
 export async function answerOnce(
-  context: RouteContext,
+  services: RouteContext,
   ask: OnceAsk,
   payer: Payer,
   arrived: Arrived,
 ): Promise<Response | string> {
-  const { gateway, visitOf } = context;
   const { asked, request, headers } = arrived;
-  const visit = visitOf(request);
-  const claim = await claimed(context, ask);
+  const { context } = asked;
+  const claim = await claimed(services, ask);
   if (claim.kind === 'replay') {
-    if (asked.seen) {
-      asked.seen.isReplayed = true;
-      asked.seen.decisionId = idText('dec_', claim.decision);
-      asked.seen.code = codeOf(claim.answer);
-    }
+    context.isReplayed = true;
+    context.decisionId = idText('dec_', claim.decision);
+    context.code = codeOf(claim.answer);
     return replayOf(claim.answer);
   }
   if (claim.kind !== 'run') throw refusalError(claim, ask);
   const { run } = claim;
   let exchange: Exchange;
   try {
-    const company = { ticket: visit, notary: run, ...(!ask.toTheEnd && { signal: request.signal }) };
-    exchange = await beginChat(gateway, asked, payer, company);
+    exchange = await beginChat(services.gateway, asked, payer, { claim: run, toTheEnd: ask.toTheEnd });
   } catch (cause) {
     await run.drop();
     throw cause;
   } finally {
     tellGivenBack(run, headers);
   }
-  visit.tell(headers);
+  context.addLimitHeaders(headers);
   headers['x-signalbox-decision-id'] = exchange.decisionId;
   tellPayment(exchange.payment, headers);
   if (!ask.toTheEnd) {
@@ -102,7 +97,7 @@ export async function answerOnce(
     if (request.signal.aborted) exchange.abandon('caller-gone');
   }
   if (!asked.request.stream) return jsonOnce(exchange, run, headers);
-  return streamOnce(context, exchange, run, arrived);
+  return streamOnce(services, exchange, run, arrived);
 }
 
 const claimed = ({ idempotency }: RouteContext, ask: KeyedRequest): Promise<Claim> =>

@@ -54,13 +54,14 @@ async function topUpAsk({ gateway }: RouteContext, body: TopUpRequest, url: stri
 }
 
 function toppedUp(context: RouteContext, from: FromWallet, { name = '', new_key: isNew = false }: TopUpRequest) {
-  const { gateway, visitOf } = context;
+  const { gateway, contextOf } = context;
+  const requestContext = contextOf(from.request);
   // Of a wallet that came by a key of its own nothing more is told than that it paid.
-  const keyId = visitOf(from.request).caller?.keyId ?? null;
+  const { keyId } = requestContext;
   return onceSigned(context, from, async (offer) => {
     // It is settled to its end though its caller leaves, who may come again without having heard of it.
     const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
-    const { payment, made } = await withinTerms(() => topUp(gateway, offer, { name, isNew }, by));
+    const { payment, made } = await withinTerms(() => topUp(gateway, requestContext, offer, { name, isNew }, by));
     tellPayment(payment, from.headers);
     return {
       object: 'wallet.topup',
