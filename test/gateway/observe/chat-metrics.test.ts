@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { REJECTIONS, type Rejection } from '../../../src/core/decision.ts';
-import type { AttemptRecord, AttemptRecord, DecisionOutcome, DecisionOutcome } from '../../../src/core/decision-record.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../../src/core/decision-record.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import type { Facts } from '../../../src/core/facts.ts';
 import { type Constraint, emptyBits, setBit } from '../../../src/core/rules.ts';

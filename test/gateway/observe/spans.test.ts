@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
 import type { ChatRequest } from '../../../src/core/chat-request.ts';
-import type { AttemptRecord, AttemptRecord } from '../../../src/core/decision-record.ts';
+import type { AttemptRecord } from '../../../src/core/decision-record.ts';
 import type { Provider } from '../../../src/core/snapshot.ts';
 import { type CallFacts, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
 import type { RequestContext } from '../../../src/gateway/request-context.ts';
