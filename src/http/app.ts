@@ -10,10 +10,11 @@ import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Store } from '../store/store.ts';
+import { openaiChat } from '../surface/openai-chat/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type BodyLimits, readJson } from './body.ts';
-import { chatRoutes } from './chat.ts';
+import { surfaceRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
 import type { RouteContext } from './context.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
@@ -103,7 +104,7 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(walletRoutes(context))
     .use(wellKnownRoutes(context))
     .use(recommendRoutes(context))
-    .use(chatRoutes(context));
+    .use(surfaceRoutes(context, openaiChat));
 
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { compileCheck } from '../../core/validation.ts';
 import { isWallet } from '../../core/wallet.ts';
 import { paymentShown } from '../../gateway/x402/platform-payment.ts';
 import { topUpAmount } from '../../gateway/x402/top-up-amount.ts';
@@ -9,7 +10,6 @@ import { makeWalletKey, topUp, type WalletAsk } from '../../gateway/x402/wallets
 import { requestHashOf } from '../../payments/canonical.ts';
 import type { RouteContext } from '../context.ts';
 import { inTerms } from '../terms.ts';
-import { compileCheck } from '../validation.ts';
 import * as operations from './operations.ts';
 import { tellPayment } from './payer.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
