@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accessMigrations } from '../src/access/key-table.ts';
 import { openKeys } from '../src/access/keys.ts';
+import { Gate } from '../src/access/limits/gate.ts';
 import { Limiter } from '../src/access/limits/limiter.ts';
 import type { StreamPart } from '../src/contract/parts.ts';
 import type { ProviderCall } from '../src/contract/provider.ts';
@@ -11,13 +12,13 @@ import { ChatRequest } from '../src/core/chat-request.ts';
 import type { Decision } from '../src/core/decision.ts';
 import { createIds } from '../src/core/id.ts';
 import { plainUsage } from '../src/core/usage.ts';
+import { compileCheck } from '../src/core/validation.ts';
 import { entryLine } from '../src/gateway/charge.ts';
 import { decisionRecord } from '../src/gateway/decision-record.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
-import { Gate } from '../src/http/gate.ts';
+import { RequestContext } from '../src/gateway/request-context.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
-import { compileCheck } from '../src/http/validation.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
 import type { DecisionOutcome } from '../src/records/record.ts';
@@ -27,7 +28,7 @@ import { chatFacts } from '../src/routing/facts.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
-import { Completion } from '../src/surface/openai-chat/completion.ts';
+import { CompletionWriter } from '../src/surface/openai-chat/completion.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { openCall } from '../src/upstream/call.ts';
 import type { Bench } from './gateways.ts';
@@ -131,7 +132,11 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     gate: new Gate(),
     isBlocked: () => false,
   };
-  const micros = await pure(count, () => admit(request, rules, null)?.handled());
+  const micros = await pure(count, () => {
+    const context = new RequestContext(request, 1, 0);
+    admit(request, rules, null, context);
+    context.handled(200, null);
+  });
   keys.close();
   await store.close();
   return micros;
@@ -285,10 +290,9 @@ async function answerStages(runtime: Runtime, count: number): Promise<[string, n
     { type: 'usage', usage: USAGE },
   ];
   const answer = () => {
-    const completion = new Completion();
-    completion.add(parts);
-    const identity = { id: 'chatcmpl-00000000000', created: 1_790_000_000, model: MODEL };
-    return JSON.stringify(completion.body(identity, { usage: USAGE, platform, saved: 0 }));
+    const writer = new CompletionWriter({ decision: 0, created: 1_790_000_000, model: MODEL });
+    writer.write(parts);
+    return writer.end({ usage: USAGE, platform, saved: 0 });
   };
   const line = () =>
     log.info('chat', { ...platform, dropped: 0, attempts: 1, status: outcome.status, total_ms: outcome.totalMs });

@@ -22,7 +22,6 @@ import type { ServerLearner } from '../../src/learning/stored-learner.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/open.ts';
 import { openPayments } from '../../src/payments/service.ts';
-import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import type { DecisionOutcome } from '../../src/records/record.ts';
@@ -32,6 +31,7 @@ import { questionOf } from '../../src/routing/texts.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import type { Store } from '../../src/store/store.ts';
 import { WEIGHTS } from './policy.ts';
 

@@ -17,10 +17,10 @@ import type { ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { Conversation } from './affinity.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
-import type { Observation } from './observe/observation.ts';
 import { callSpan } from './observe/spans.ts';
 import type { Way } from './plan.ts';
 import { readableMessages } from './reasoning-state.ts';
+import type { RequestContext } from './request-context.ts';
 import { shown, sortExtras } from './screen.ts';
 
 export interface AttemptContext {
@@ -32,7 +32,7 @@ export interface AttemptContext {
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   /** Told what is done; null where nobody looks. */
-  readonly seen: Observation | null;
+  readonly seen: RequestContext | null;
   readonly makeRoom: ReserveBytes;
 }
 

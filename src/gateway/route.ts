@@ -1,4 +1,3 @@
-import type { Caller } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
@@ -13,7 +12,7 @@ import { decisionWrites } from './decision-record.ts';
 import { drainingError } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { exampleOf } from './lesson.ts';
-import type { Observation } from './observe/observation.ts';
+import type { RequestContext } from './request-context.ts';
 import { screen } from './screen.ts';
 import { namedWallet } from './x402/payer.ts';
 
@@ -24,20 +23,16 @@ export type PricedAdvice = Advice & { readonly payment_quote?: ReturnType<typeof
  * A recommendation from the decision that a chat request of the same facts would get; where the request has messages,
  * from the one that it would get itself, sent as a chat. Spends nothing, and tries no other model than the best.
  */
-export async function recommend(
-  gateway: Gateway,
-  route: RouteRequest,
-  caller: Caller,
-  seen: Observation | null,
-): Promise<PricedAdvice> {
+export async function recommend(gateway: Gateway, route: RouteRequest, context: RequestContext): Promise<PricedAdvice> {
   const chat = chatOf(route);
+  const caller = context.knownCaller;
   // A chat that names a wallet which is none, or not the caller's, would be refused before all else.
   if (chat) namedWallet(chat, caller);
   if (gateway.draining()) throw drainingError();
-  seen?.step('pin');
+  context.step('pin');
   const runtime = gateway.lease();
   const { snapshot } = runtime;
-  seen?.step('profile');
+  context.step('profile');
   if (chat) screen(chat, snapshot.gateway);
   const messages = chat?.messages ?? [];
   const conversation = gateway.affinity.conversation(caller.keyId, chat ?? { messages });
@@ -53,12 +48,12 @@ export async function recommend(
     // A wallet without a balance would be asked to pay.
     windowsOnly: snapshot.payments !== null && isWallet(caller.keyId),
     promptField: chat ? 'messages' : 'estimated_input_tokens',
-    seen,
+    context,
   };
   const decision = await decide(gateway, question, caller, runtime);
   // It may have taken a while, and nothing can be written down any more.
   if (gateway.draining()) throw drainingError();
-  if (seen) seen.decisionId = idText('dec_', decision.id);
+  context.decisionId = idText('dec_', decision.id);
   const writes = decisionWrites(gateway, 'route', decision, caller, snapshot, null);
   gateway.records.add([
     ...writes,
