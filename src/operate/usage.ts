@@ -47,7 +47,7 @@ export interface UsageReport {
 }
 
 /** Groups of a report at most, so that its size is bounded. */
-export const GROUPS_MAX = 10_000;
+const GROUPS_MAX = 10_000;
 
 /** A report with more than GROUPS_MAX groups. */
 export class UsageTooLargeError extends Error {
