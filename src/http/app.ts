@@ -61,6 +61,7 @@ const TOLD_WITH_ERRORS = [
   'x-signalbox-decision-id',
   'x-signalbox-credits',
   'x-signalbox-given-back',
+  'x-signalbox-replayed',
   ...CORS_HEADERS,
   ...LIMIT_HEADERS,
 ];
