@@ -29,6 +29,8 @@ comes again with the header \`PAYMENT-SIGNATURE\`.`,
     example: CHAT_STREAM,
   },
   requests: CHAT_REQUESTS,
+  access: 'chat',
+  counts: true,
   pays: true,
   errorField: 'messages[0].content',
   errors: [

@@ -31,6 +31,7 @@ export const usageRoutes = ({ gateway, callerOf }: RouteContext) =>
       ),
     }),
     ...operation({
+      access: 'key',
       summary: 'Your own usage',
       description:
         'What this key was charged, by day and model, and every budget and balance that its requests draw on, with what is left and when it renews. A request counts on the day on which it began. The figures are those of `signalbox ledger export --key … --by day,model`.',
