@@ -10,8 +10,10 @@ import type { ProviderCall } from '../src/contract/provider.ts';
 import { SCOPES } from '../src/core/caller.ts';
 import { ChatRequest } from '../src/core/chat-request.ts';
 import type { Decision } from '../src/core/decision.ts';
+import type { DecisionOutcome } from '../src/core/decision-record.ts';
 import { createIds } from '../src/core/id.ts';
 import { plainUsage } from '../src/core/usage.ts';
+import { compileCheck } from '../src/core/validation.ts';
 import { entryLine } from '../src/gateway/charge.ts';
 import { decisionRecord } from '../src/gateway/decision-record.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
@@ -19,17 +21,15 @@ import { RequestContext } from '../src/gateway/request-context.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { type RouteRule, RouteTable } from '../src/http/routes.ts';
-import { compileCheck } from '../src/http/validation.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
-import type { DecisionOutcome } from '../src/records/record.ts';
 import { recordsMigrations, recordWrite } from '../src/records/records.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
-import { Completion } from '../src/surface/openai-chat/completion.ts';
+import { CompletionWriter } from '../src/surface/openai-chat/completion.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { openCall } from '../src/upstream/call.ts';
 import type { Bench } from './gateways.ts';
@@ -294,10 +294,9 @@ async function answerStages(runtime: Runtime, count: number): Promise<[string, n
     { type: 'usage', usage: USAGE },
   ];
   const answer = () => {
-    const completion = new Completion();
-    completion.add(parts);
-    const identity = { id: 'chatcmpl-00000000000', created: 1_790_000_000, model: MODEL };
-    return JSON.stringify(completion.body(identity, { usage: USAGE, platform, saved: 0 }));
+    const writer = new CompletionWriter({ decision: 0, created: 1_790_000_000, model: MODEL });
+    writer.write(parts);
+    return writer.end({ usage: USAGE, platform, saved: 0 });
   };
   const line = () =>
     log.info('chat', { ...platform, dropped: 0, attempts: 1, status: outcome.status, total_ms: outcome.totalMs });

@@ -128,7 +128,7 @@ async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
   const [{ runPolicy }, { compileCheck }, { readRoute }, { certificateBody }, { decisionBody, factsBody }] =
     await Promise.all([
       import('./cli/policy/policy.ts'),
-      import('./http/validation.ts'),
+      import('./core/validation.ts'),
       import('./http/read-body.ts'),
       import('./http/certificate.ts'),
       import('./http/decision-body.ts'),

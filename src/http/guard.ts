@@ -8,9 +8,10 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import { blockedError } from '../payments/refusals.ts';
+import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { bytesAtOnce, tooLarge } from './body.ts';
-import { AUTHORIZATION, type GuardedPath, type KeyHeader, needsKey, pathOf, type RouteTable } from './routes.ts';
+import { AUTHORIZATION, type GuardedPath, needsKey, pathOf, type RouteTable } from './routes.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 

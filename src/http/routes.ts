@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { isObject } from '../core/object.ts';
+import type { KeyHeader } from '../surface/surface.ts';
 
 const Access = Type.Union([
   Type.Literal('chat'),
@@ -26,7 +27,6 @@ export const RouteAccess = Type.Object({
   ),
 });
 export type RouteAccess = Static<typeof RouteAccess>;
-export type KeyHeader = NonNullable<RouteAccess['keyHeader']>;
 
 /** A route with its access. */
 export interface RouteRule extends RouteAccess {
