@@ -171,7 +171,7 @@ function authenticated(
 }
 
 /** The credentials of a request in the form of `authorization`; null for none. */
-export function credentialsIn(headers: Headers, { name, scheme }: KeyHeader): string | null {
+function credentialsIn(headers: Headers, { name, scheme }: KeyHeader): string | null {
   const text = headers.get(name);
   return text === null || scheme !== null ? text : `Bearer ${text}`;
 }
