@@ -118,7 +118,7 @@ export class FundingStand {
 
 const requestOf = (): FundingRequest => ({
   request: { model: 'auto', messages: [] },
-  context: new RequestContext(new Request('http://127.0.0.1/'), 0, 0),
+  context: new RequestContext(new Request('http://127.0.0.1/'), 0, 0, '/v1/chat/completions'),
   key: null,
   idempotencyKey: null,
   url: 'http://127.0.0.1/v1/chat/completions',
