@@ -43,6 +43,8 @@ export const ROUTES: readonly RouteRule[] = [
   { method: 'POST', path: '/admin/policy/reload', access: 'admin', body: 'none' },
   { method: 'GET', path: '/admin/ledger', access: 'admin' },
   { method: 'GET', path: '/admin/usage', access: 'admin' },
+  { method: 'GET', path: '/admin/endpoints', access: 'admin' },
+  { method: 'GET', path: '/admin/learning', access: 'admin' },
   { method: 'GET', path: '/admin/decisions/:id/content', access: 'admin' },
   { method: 'GET', path: '/admin/keys', access: 'admin' },
   { method: 'POST', path: '/admin/keys', access: 'admin' },
