@@ -8,6 +8,7 @@ import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
+import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
@@ -23,7 +24,7 @@ import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
-import { admit, bodyBytesMax, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
+import { admit, bodyBytesMax, type GuardRules } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
@@ -31,15 +32,12 @@ import { modelRoutes } from './models.ts';
 import { type Operations, operationRoutes } from './operations.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
+import { RouteTable, routeRules } from './routes.ts';
 import { usageRoutes } from './usage.ts';
-import { paymentAdminRoutes } from './x402/admin.ts';
-import { PAYMENT_HEADERS } from './x402/payer.ts';
-import { paymentRoutes } from './x402/payments.ts';
-import { walletRoutes } from './x402/wallets.ts';
-import { wellKnownRoutes } from './x402/well-known.ts';
+import { x402Routes } from './x402/routes.ts';
 
 export interface AppOptions {
-  readonly gateway: Gateway;
+  readonly gateway: X402Gateway;
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
@@ -67,17 +65,15 @@ const TOLD_WITH_ERRORS = [
   'x-signalbox-credits',
   'x-signalbox-given-back',
   ...CORS_HEADERS,
-  ...PAYMENT_HEADERS,
   ...LIMIT_HEADERS,
 ];
 
-const toldWithErrors = (headers: HTTPHeaders): Record<string, string> =>
+const toldWithErrors = (headers: HTTPHeaders, { headerNames }: Gateway['funding']): Record<string, string> =>
   Object.fromEntries(
-    TOLD_WITH_ERRORS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+    [...TOLD_WITH_ERRORS, ...headerNames].flatMap((name) =>
+      headers[name] === undefined ? [] : [[name, String(headers[name])]],
+    ),
   );
-
-const isAdmittedTo = ({ isAdmitted, route }: RequestContext, pattern: string | undefined): boolean =>
-  isAdmitted && route === pattern;
 
 /** A handler may name a status by its number; without a word of it, it is 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
@@ -97,17 +93,23 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(ledgerRoutes(context))
     .use(operationRoutes(operations))
     .use(keyRoutes({ ...context, keys }))
-    .use(paymentAdminRoutes({ ...context, store }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(feedbackRoutes(context))
     .use(usageRoutes(context))
     .use(contentRoutes(context))
-    .use(paymentRoutes(context))
-    .use(walletRoutes(context))
-    .use(wellKnownRoutes(context))
+    .use(x402Routes({ ...context, gateway, store }))
     .use(recommendRoutes(context))
     .use(surfaceRoutes(context, openaiChat));
+
+const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): GuardRules => ({
+  routes,
+  authenticate,
+  policy: () => gateway.lease().snapshot,
+  isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
+  limiter: new Limiter(gateway.clock),
+  gate,
+});
 
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
@@ -115,17 +117,9 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, idempotency, authenticate, version, observer, gate } = options;
+  const { gateway, idempotency, version, observer } = options;
   const contexts = new RequestContexts(observer);
   const contextOf = contexts.of;
-  const limiter = new Limiter(gateway.clock);
-  const rules: GuardRules = {
-    authenticate,
-    policy: () => gateway.lease().snapshot,
-    isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
-    limiter,
-    gate,
-  };
   const services: RouteContext = {
     gateway,
     idempotency,
@@ -133,15 +127,18 @@ export function createApp(options: AppOptions) {
     callerOf: (request) => contextOf(request).knownCaller,
   };
   const groups = routesOf(services, options);
+  const pages = docsRoutes(() => openApiDocument(version, groups));
+  const routes = new RouteTable(routeRules([...groups.routes, ...pages.routes]));
+  const rules = guardRules(options, routes);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return (
     new Elysia({ normalize: false, name: 'signalbox', handler })
       .onRequest(({ request, set, server }) => {
-        const context = contexts.open(request);
+        const context = contexts.open(request, routes);
         set.headers['x-request-id'] = idText('req_', context.id);
         set.headers['x-signalbox-version'] = version;
-        const answer = answerOrigin(request, rules.policy().gateway, set.headers);
+        const answer = answerOrigin(request, routes.at(context.route), rules.policy().gateway, set.headers);
         if (answer) {
           context.handled(answer.status, null);
           return answer;
@@ -150,14 +147,16 @@ export function createApp(options: AppOptions) {
         context.addLimitHeaders(set.headers);
         return undefined;
       })
-      // The guard has read the path before the router did: whatever they would disagree on stays shut.
+      // The guard reads the path before the router does. Where they disagree, the route stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {
-        if (!needsKey(route) || isAdmittedTo(contextOf(request), guardedAs(route))) return;
+        const guarded = routes.find(route);
+        const context = contextOf(request);
+        if (guarded?.isOpen || (context.isAdmitted && context.route === guarded?.path)) return;
         throw new Error(`${route} was reached by another way than the guard’s`);
       })
       .onParse({ as: 'global' }, ({ request }) => {
-        if (takesNoBody(request)) return {};
         const context = contextOf(request);
+        if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
         const turn = context.awaitTurn();
         const read = () => readJson(request, bodyLimits(gateway, context), context);
         return turn ? turn.then(read) : read();
@@ -173,9 +172,9 @@ export function createApp(options: AppOptions) {
           gateway.log.error('a request failed on a defect', { request: requestId, method: request.method, stack });
         });
         contextOf(request).handled(known.status, known.code);
-        return errorResponse(known, toldWithErrors(set.headers));
+        return errorResponse(known, toldWithErrors(set.headers, gateway.funding));
       })
       .use(groups)
-      .use(docsRoutes(() => openApiDocument(version, groups)))
+      .use(pages)
   );
 }

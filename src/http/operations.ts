@@ -20,6 +20,7 @@ export const operationRoutes = ({ health, learning }: Operations) =>
       '/admin/endpoints',
       () => endpointsBody(endpointStatus(health)),
       operation({
+        access: 'admin',
         summary: 'Health of endpoints',
         description:
           'State, speed and attempts of every endpoint of the policy in force. Figures are of this server since its start; those of speed are of late.',
@@ -32,6 +33,7 @@ export const operationRoutes = ({ health, learning }: Operations) =>
       '/admin/learning',
       async () => learningBody(await learning()),
       operation({
+        access: 'admin',
         summary: 'Results of learning',
         description:
           'The outcomes that are stored, what they have changed of each model’s quality, and the keys that they came from. The figures are those of `signalbox learn status`.',
