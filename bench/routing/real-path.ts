@@ -150,9 +150,8 @@ export class RealPath {
     const messages: ChatRequest['messages'] = [{ role: 'user', content: input.prompt }];
     const facts = this.#factsOf(input, model);
     const features = learner.read(this.#runtime, questionOf(messages));
-    const forRules = { stream: false, user: null, metadata: null };
-    const question = { facts, forRules, messages, features, isMade };
-    const decision = await decide(gateway, question, CALLER, this.#runtime);
+    const fields = { stream: false, user: null, metadata: null };
+    const decision = await decide(gateway, { facts, fields, messages, features, isMade }, CALLER, this.#runtime);
     // As a chat does after its reservation.
     if (isMade) noteAsked(gateway, { runtime: this.#runtime, decision, features });
     return { facts, features, decision };

@@ -141,7 +141,7 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
-      'src/gateway/chat.ts',
+      'src/gateway/begin-exchange.ts',
       'src/gateway/decide.ts',
       'src/gateway/drain.ts',
       'src/gateway/gateway.ts',
