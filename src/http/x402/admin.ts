@@ -1,6 +1,5 @@
 import { Elysia, type Static, t } from 'elysia';
 import { checkText } from '../../access/terms.ts';
-import { type KeyEvent, type TrailAction, trailWrite } from '../../access/trail.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
@@ -9,8 +8,10 @@ import { WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import { exactMillionths } from '../../gateway/x402/top-up-amount.ts';
 import { PAYMENT_STATES, type PaymentState } from '../../payments/payment.ts';
 import type { PaymentQuery } from '../../payments/payments.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { grantWrite } from '../../store/sqlite/books/adjust.ts';
 import type { Store } from '../../store/store.ts';
+import type { KeyEvent, TrailAction } from '../../store/trail.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import type { RouteContext } from '../context.ts';
 import { actorOf, inTerms, limitOf } from '../terms.ts';
@@ -20,7 +21,7 @@ import { BlockRequest, CreditRequest } from './schemas.ts';
 import { walletBody } from './wallet-body.ts';
 
 export interface PaymentAdminContext extends RouteContext {
-  readonly store: Pick<Store, 'commit'>;
+  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'trail'>;
 }
 
 const LIMIT = 100;
@@ -66,7 +67,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
   /** What is done to a wallet is one commit with its line in the trail, and told in the log once it is done. */
   const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request, id: unknown) => {
     const actor = actorOf({ callerOf }, request, id);
-    const line = trailWrite({ time: now(), actor, action, keyId: wallet, details });
+    const line = store.trail.add({ time: now(), actor, action, keyId: wallet, details });
     const tell = (message: string) =>
       log.warn(message, { wallet, ...details, key: actor.name, request: actor.requestId });
     return { line, tell };
