@@ -7,6 +7,7 @@ import { ByteRoom } from '../../src/core/byte-room.ts';
 import { type Caller, SCOPES } from '../../src/core/caller.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Decision } from '../../src/core/decision.ts';
+import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { createIds, idText } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
@@ -16,6 +17,8 @@ import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
+import { x402Funding } from '../../src/gateway/x402/funding.ts';
+import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import type { ServerLearner } from '../../src/learning/stored-learner.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
@@ -23,7 +26,6 @@ import { openLedger } from '../../src/ledger/open.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import type { DecisionOutcome } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
 import { questionOf } from '../../src/routing/texts.ts';
@@ -197,12 +199,13 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     onFault: (_estimator, _where, error) => faults.push(error),
     onError: (error) => faults.push(error),
   });
-  const gateway: Gateway = {
+  const gateway: X402Gateway = {
     lease: () => runtime,
     leaseOf: () => runtime,
     ledger,
     payments,
     keys,
+    funding: x402Funding(() => gateway),
     records,
     past: { find: async () => runtime },
     learner,

@@ -2,12 +2,12 @@ import { isContent, type ProviderFailure, type StreamPart } from '../contract/pa
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
+import type { AttemptRecord } from '../core/decision-record.ts';
 import type { Facts } from '../core/facts.ts';
 import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import { isPlausible, type Usage } from '../core/usage.ts';
-import type { AttemptRecord } from '../records/record.ts';
 import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';

@@ -1,11 +1,11 @@
 import type { GatePlace } from '../access/limits/gate.ts';
 import type { Quota } from '../access/limits/quota.ts';
 import type { Caller } from '../core/caller.ts';
+import type { DecisionOutcome } from '../core/decision-record.ts';
 import type { ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import type { DecisionOutcome } from '../records/record.ts';
 import type { Trace, TraceStep } from '../telemetry/trace.ts';
 import type { Platform } from './receipt.ts';
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Caller, SCOPES } from '../../core/caller.ts';
+import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Explanation, explain } from '../../gateway/explain.ts';
 import { hasRecords, openRecordReader } from '../../records/reader.ts';
-import type { DecisionOutcome } from '../../records/record.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
 import { readStore } from '../../store/open.ts';

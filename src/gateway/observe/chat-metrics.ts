@@ -1,8 +1,8 @@
+import type { AttemptRecord, DecisionOutcome } from '../../core/decision-record.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { OPERATION_NAMES, type Operation } from '../../core/operation.ts';
 import type { Spread } from '../../core/spread.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../records/record.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';

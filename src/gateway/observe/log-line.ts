@@ -1,5 +1,5 @@
+import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
-import type { DecisionOutcome } from '../../records/record.ts';
 import type { Log, LogFields } from '../../telemetry/log.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
 import type { RequestReporter } from './observer.ts';

@@ -1,8 +1,8 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
+import type { AttemptRecord } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
 import type { Endpoint, Provider } from '../../core/snapshot.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
-import type { AttemptRecord } from '../../records/record.ts';
 import type { SpanAttributes, SpanResult } from '../../telemetry/trace.ts';
 import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
 import { type Endpointed, placeOf } from './genai-provider.ts';

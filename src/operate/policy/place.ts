@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Revision } from '../../core/revision.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
 import { findRevisions, hasRecords, openRecordReader } from '../../records/reader.ts';
-import type { Revision } from '../../records/record.ts';
 import { readStore } from '../../store/open.ts';
 import { gitPlace } from './place-git.ts';
 import type { PolicySource } from './policy-source.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { REJECTIONS, type Rejection } from '../../../src/core/decision.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../../src/core/decision-record.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import type { Facts } from '../../../src/core/facts.ts';
 import { type Constraint, emptyBits, setBit } from '../../../src/core/rules.ts';
 import type { Usage } from '../../../src/core/usage.ts';
 import { type ChatMetrics, createChatMetrics } from '../../../src/gateway/observe/chat-metrics.ts';
 import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/gateway/request-context.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../../src/records/record.ts';
 import { metricsPage } from '../../../src/telemetry/page.ts';
 import { facts, model, snapshot } from '../../routing/build.ts';
 import { type Page, readPage, total } from '../../support/prometheus.ts';
