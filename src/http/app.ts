@@ -30,6 +30,7 @@ import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { type Operations, operationRoutes } from './operations.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { RouteTable, routeRules } from './routes.ts';
@@ -50,6 +51,7 @@ export interface AppOptions {
   readonly observer: Observer;
   /** Who is worked on; metrics show it, too. */
   readonly gate: Gate;
+  readonly operations: Operations;
   /** The page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => Promise<string>) | null;
 }
@@ -85,12 +87,13 @@ function bodyLimits({ lease }: Gateway, { caller }: RequestContext): BodyLimits 
   return { bytesMax: bodyBytesMax(snapshot, caller === null), valuesMax };
 }
 
-const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics }: AppOptions) =>
+const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
+    .use(operationRoutes(operations))
     .use(keyRoutes({ ...context, keys }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
