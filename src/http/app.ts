@@ -10,6 +10,7 @@ import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
@@ -42,7 +43,8 @@ export interface AppOptions {
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
   /** Where an operator's gifts to wallets are written; readiness goes by how it does. */
-  readonly store: Pick<Store, 'commit'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
+  readonly store: Pick<Store, 'commit'> &
+    Pick<Repositories, 'trail'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
