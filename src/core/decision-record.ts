@@ -85,7 +85,8 @@ export interface AttemptRecord {
 export const RECORD_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
-export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordStatus => outcome?.status ?? 'recommended';
+export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordStatus =>
+  outcome?.status ?? 'recommended';
 
 /** @returns the ID of the model that was tried last; the choice where none was tried */
 export const modelOf = ({ outcome, choice }: Pick<DecisionRecord, 'outcome' | 'choice'>): string =>

@@ -8,7 +8,7 @@ import { recordContent } from '../records/contents.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Conversation } from './affinity.ts';
 import { decideChat } from './decide-chat.ts';
-import { decisionWrites } from './decision-record.ts';
+import { decisionWrites, recordedOf } from './decision-record.ts';
 import { drainingError } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
@@ -152,7 +152,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
   const { snapshot } = runtime;
   let tokens = 0;
   const answerBytes = gateway.answers.hold(caller.keyId);
-  const listener = recordContent(snapshot.content, request, caller);
+  const listener = recordContent(gateway.records.contents, snapshot.content, request, caller);
   return new Exchange({
     runtime,
     request,
@@ -169,7 +169,14 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     onSettle: (outcome, platform) => {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       context.result = { outcome, platform };
-      const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
+      const writes = decisionWrites(
+        gateway,
+        'chat',
+        decision,
+        recordedOf(request, caller, snapshot),
+        snapshot,
+        outcome,
+      );
       if (lesson) writes.push(...lesson.settled(outcome, platform));
       if (listener) writes.push(...listener.writes(decision.id, gateway.now()));
       writes.push(...funded.settlementWrites(outcome.charged));

@@ -4,7 +4,7 @@ import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { routeFacts } from '../routing/facts.ts';
 import { questionOf } from '../routing/texts.ts';
 import { decide } from './decide.ts';
-import { decisionWrites } from './decision-record.ts';
+import { decisionWrites, recordedOf } from './decision-record.ts';
 import { drainingError } from './drain.ts';
 import type { PaymentEstimate } from './funding.ts';
 import type { Gateway } from './gateway.ts';
@@ -50,7 +50,14 @@ export async function recommend(gateway: Gateway, route: RouteRequest, context: 
   // It may have taken a while, and nothing can be written down any more.
   if (gateway.draining()) throw drainingError();
   context.decisionId = idText('dec_', decision.id);
-  const writes = decisionWrites(gateway, 'route', decision, caller, snapshot, null);
+  const writes = decisionWrites(
+    gateway,
+    'route',
+    decision,
+    recordedOf(question.forRules, caller, snapshot),
+    snapshot,
+    null,
+  );
   gateway.records.add([
     ...writes,
     ...gateway.learner.exampleWrites(runtime, exampleOf({ runtime, caller, decision, features })),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { idempotencyMigrations } from '../access/idempotency/table.ts';
 import { accessMigrations } from '../access/key-table.ts';
 import { learningMigrations } from '../learning/tables.ts';
-import { recordsMigrations } from '../records/records.ts';
+import type { Repositories } from './repositories.ts';
 import { ledgerMigrations } from './sqlite/books/schema.ts';
 import { copyDatabase } from './sqlite/copy.ts';
 import { openSqlite, type WatchedStore } from './sqlite/database.ts';
@@ -11,6 +11,7 @@ import { type FolderLock, lockFolder } from './sqlite/folder-lock.ts';
 import { identityMigrations } from './sqlite/identity.ts';
 import { paymentMigrations } from './sqlite/payments.ts';
 import { openReader, type Reader } from './sqlite/reader.ts';
+import { recordsMigrations } from './sqlite/records/schema.ts';
 import { type Migrations, StoreError } from './store.ts';
 
 /** The tables of a store, by the room that they serve. */
@@ -32,7 +33,9 @@ export const ALL_TABLES: readonly Migrations[] = Object.values(TABLES);
 
 const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.map((room) => TABLES[room]);
 
-export type OpenStore = WatchedStore;
+/** A store with its repositories. */
+export type OpenStore = WatchedStore & Repositories;
+/** A store at one moment. Its repositories read alone. */
 export type StoreReader = Reader;
 export type StoreLock = FolderLock;
 

@@ -30,7 +30,7 @@ interface ContentRow {
 const textOf = (value: readonly unknown[] | null): string | null => value && JSON.stringify(value);
 
 /** Only this file writes them. */
-const valueOf = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
+const contentOf = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
 
 export const sqliteContents = (db: Pick<Store, 'query' | 'commit'>): ContentTable => ({
   add: (decision, { until, prompt, answer, isCut }) => ({
@@ -40,7 +40,7 @@ export const sqliteContents = (db: Pick<Store, 'query' | 'commit'>): ContentTabl
   async find(decision, now) {
     const [row] = await db.query<ContentRow>(FIND, [decision, now]);
     if (!row) return null;
-    return { until: row.until, prompt: valueOf(row.prompt), answer: valueOf(row.answer), isCut: row.isCut === 1 };
+    return { until: row.until, prompt: contentOf(row.prompt), answer: contentOf(row.answer), isCut: row.isCut === 1 };
   },
   async prune(now) {
     const deleted = await deleteInBatches(db, DUE, now);

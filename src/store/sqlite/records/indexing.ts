@@ -37,8 +37,15 @@ const DESCEND: Statement = {
     (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`,
 };
 
-const batchOf = (...statements: readonly Statement[]): Write[] =>
+const batchOf = (...statements: readonly Statement[]): readonly Write[] =>
   statements.map((statement) => ({ statement, params: [BATCH] }));
+const FRESH = batchOf(ADD_FRESH, ADD_LABELS, ADVANCE);
+const OLD = batchOf(ADD_OLD, DESCEND);
+
+async function leftToIndex(db: Pick<Store, 'query'>): Promise<{ fresh: boolean; old: boolean }> {
+  const [left] = await db.query<{ fresh: number; old: number }>(LEFT);
+  return { fresh: left?.fresh === 1, old: left?.old === 1 };
+}
 
 /**
  * Indexes one batch: new records first, then those of version 0.1, the newest first. Its progress is committed with it.
@@ -46,12 +53,11 @@ const batchOf = (...statements: readonly Statement[]): Write[] =>
  * @throws StoreError
  */
 export async function indexRecords(db: Pick<Store, 'query' | 'commit'>): Promise<boolean> {
-  const [left] = await db.query<{ fresh: number; old: number }>(LEFT);
-  if (left?.fresh) await db.commit(batchOf(ADD_FRESH, ADD_LABELS, ADVANCE));
-  else if (left?.old) await db.commit(batchOf(ADD_OLD, DESCEND));
-  else return false;
-  const [after] = await db.query<{ fresh: number; old: number }>(LEFT);
-  return after?.fresh === 1 || after?.old === 1;
+  const before = await leftToIndex(db);
+  if (!before.fresh && !before.old) return false;
+  await db.commit(before.fresh ? FRESH : OLD);
+  const after = await leftToIndex(db);
+  return after.fresh || after.old;
 }
 
 const INDEXED_BELOW = 'SELECT id, seq FROM record_index WHERE id < ?1 ORDER BY id LIMIT ?2';
@@ -74,11 +80,12 @@ const RESTART: Statement = {
 };
 
 /**
- * Deletes the records below an ID with their part of the index, in batches. Records that are not indexed yet stay.
+ * Deletes the records below an ID with their part of the index, in batches.
  * @returns the number deleted
  * @throws StoreError
  */
 export async function pruneRecords(db: Pick<Store, 'query' | 'commit'>, beforeId: number): Promise<number> {
+  while ((await leftToIndex(db)).fresh) await db.commit(FRESH);
   const params = [beforeId, BATCH];
   for (let deleted = 0; ; ) {
     const [below] = await db.query<{ old: number; indexed: number; fresh: number }>(COUNT_BELOW, params);

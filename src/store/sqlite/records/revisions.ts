@@ -12,6 +12,8 @@ const FIND: Statement = {
 const FIND_BY_PREFIX: Statement = {
   sql: 'SELECT revision FROM revisions WHERE substr(revision, 1, length(?1)) = ?1 ORDER BY saved DESC LIMIT 100',
 };
+/** Tables of an early version lack it. */
+const FIND_COLUMN: Statement = { sql: `SELECT 1 FROM pragma_table_info('revisions') WHERE name = 'surroundings'` };
 /** The policy in force at a time is the last saved before it. */
 const PRUNE: Statement = {
   sql: 'DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)',
@@ -35,6 +37,7 @@ export const sqliteRevisions = (db: Pick<Store, 'query'>): RevisionTable => ({
     }
   },
   async findByPrefix(prefix) {
+    if ((await db.query(FIND_COLUMN)).length === 0) return [];
     const rows = await db.query<{ readonly revision: string }>(FIND_BY_PREFIX, [prefix]);
     return rows.map(({ revision }) => revision);
   },
