@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accessMigrations } from '../src/access/key-table.ts';
-import { openKeys } from '../src/access/keys.ts';
 import { Gate } from '../src/access/limits/gate.ts';
 import { Limiter } from '../src/access/limits/limiter.ts';
+import { openKeys } from '../src/access/stored-keys.ts';
 import type { StreamPart } from '../src/contract/parts.ts';
 import type { ProviderCall } from '../src/contract/provider.ts';
 import { SCOPES } from '../src/core/caller.ts';
@@ -20,6 +19,7 @@ import { newSeed } from '../src/gateway/gateway.ts';
 import { RequestContext } from '../src/gateway/request-context.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
+import { type RouteRule, RouteTable } from '../src/http/routes.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
 import { isRefusal } from '../src/routing/decide.ts';
@@ -27,6 +27,7 @@ import { chatFacts } from '../src/routing/facts.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
+import { accessMigrations } from '../src/store/sqlite/keys.ts';
 import { sqliteRecordLog } from '../src/store/sqlite/records/log.ts';
 import { recordsMigrations } from '../src/store/sqlite/records/schema.ts';
 import { CompletionWriter } from '../src/surface/openai-chat/completion.ts';
@@ -111,6 +112,8 @@ async function served(args: readonly string[], count: number): Promise<number> {
   }
 }
 
+const CHAT: RouteRule = { method: 'POST', path: '/v1/chat/completions', access: 'chat', counts: true };
+
 async function admission(folder: string, { snapshot }: Runtime, count: number): Promise<number> {
   const store = await openSqlite(join(folder, 'keys.db'), [accessMigrations]);
   const keys = await openKeys({ store, now: Date.now });
@@ -127,6 +130,7 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     },
   });
   const rules = {
+    routes: new RouteTable([CHAT]),
     authenticate: (header: string | null) => keys.authenticate(header),
     policy: () => snapshot,
     limiter: new Limiter(performance.now.bind(performance)),
@@ -134,7 +138,7 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     isBlocked: () => false,
   };
   const micros = await pure(count, () => {
-    const context = new RequestContext(request, 1, 0);
+    const context = new RequestContext(request, 1, 0, CHAT.path);
     admit(request, rules, null, context);
     context.handled(200, null);
   });

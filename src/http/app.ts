@@ -10,6 +10,7 @@ import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
@@ -24,13 +25,15 @@ import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
-import { admit, bodyBytesMax, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
+import { admit, bodyBytesMax, type GuardRules } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { type Operations, operationRoutes } from './operations.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
+import { RouteTable, routeRules } from './routes.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 
@@ -40,13 +43,15 @@ export interface AppOptions {
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
   /** Where an operator's gifts to wallets are written; readiness goes by how it does. */
-  readonly store: Pick<Store, 'commit'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
+  readonly store: Pick<Store, 'commit'> &
+    Pick<Repositories, 'trail'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
   /** Who is worked on; metrics show it, too. */
   readonly gate: Gate;
+  readonly operations: Operations;
   /** The page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => Promise<string>) | null;
 }
@@ -72,9 +77,6 @@ const toldWithErrors = (headers: HTTPHeaders, { headerNames }: Gateway['funding'
     ),
   );
 
-const isAdmittedTo = ({ isAdmitted, route }: RequestContext, pattern: string | undefined): boolean =>
-  isAdmitted && route === pattern;
-
 /** A handler may name a status by its number; without a word of it, it is 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
@@ -85,12 +87,13 @@ function bodyLimits({ lease }: Gateway, { caller }: RequestContext): BodyLimits 
   return { bytesMax: bodyBytesMax(snapshot, caller === null), valuesMax };
 }
 
-const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics }: AppOptions) =>
+const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
+    .use(operationRoutes(operations))
     .use(keyRoutes({ ...context, keys }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
@@ -101,23 +104,24 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(recommendRoutes(context))
     .use(surfaceRoutes(context, openaiChat));
 
+const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): GuardRules => ({
+  routes,
+  authenticate,
+  policy: () => gateway.lease().snapshot,
+  isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
+  limiter: new Limiter(gateway.clock),
+  gate,
+});
+
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
  * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, idempotency, authenticate, version, observer, gate } = options;
+  const { gateway, idempotency, version, observer } = options;
   const contexts = new RequestContexts(observer);
   const contextOf = contexts.of;
-  const limiter = new Limiter(gateway.clock);
-  const rules: GuardRules = {
-    authenticate,
-    policy: () => gateway.lease().snapshot,
-    isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
-    limiter,
-    gate,
-  };
   const services: RouteContext = {
     gateway,
     idempotency,
@@ -125,15 +129,18 @@ export function createApp(options: AppOptions) {
     callerOf: (request) => contextOf(request).knownCaller,
   };
   const groups = routesOf(services, options);
+  const pages = docsRoutes(() => openApiDocument(version, groups));
+  const routes = new RouteTable(routeRules([...groups.routes, ...pages.routes]));
+  const rules = guardRules(options, routes);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return (
     new Elysia({ normalize: false, name: 'signalbox', handler })
       .onRequest(({ request, set, server }) => {
-        const context = contexts.open(request);
+        const context = contexts.open(request, routes);
         set.headers['x-request-id'] = idText('req_', context.id);
         set.headers['x-signalbox-version'] = version;
-        const answer = answerOrigin(request, rules.policy().gateway, set.headers);
+        const answer = answerOrigin(request, routes.at(context.route), rules.policy().gateway, set.headers);
         if (answer) {
           context.handled(answer.status, null);
           return answer;
@@ -142,14 +149,16 @@ export function createApp(options: AppOptions) {
         context.addLimitHeaders(set.headers);
         return undefined;
       })
-      // The guard has read the path before the router did: whatever they would disagree on stays shut.
+      // The guard reads the path before the router does. Where they disagree, the route stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {
-        if (!needsKey(route) || isAdmittedTo(contextOf(request), guardedAs(route))) return;
+        const guarded = routes.find(route);
+        const context = contextOf(request);
+        if (guarded?.isOpen || (context.isAdmitted && context.route === guarded?.path)) return;
         throw new Error(`${route} was reached by another way than the guard’s`);
       })
       .onParse({ as: 'global' }, ({ request }) => {
-        if (takesNoBody(request)) return {};
         const context = contextOf(request);
+        if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
         const turn = context.awaitTurn();
         const read = () => readJson(request, bodyLimits(gateway, context), context);
         return turn ? turn.then(read) : read();
@@ -168,6 +177,6 @@ export function createApp(options: AppOptions) {
         return errorResponse(known, toldWithErrors(set.headers, gateway.funding));
       })
       .use(groups)
-      .use(docsRoutes(() => openApiDocument(version, groups)))
+      .use(pages)
   );
 }

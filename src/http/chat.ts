@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import { beginChat, type ChatCall } from '../gateway/chat.ts';
 import type { Funding } from '../gateway/funding.ts';
+import { beginChat, type ChatCall } from '../gateway/pipeline.ts';
 import type { Surface } from '../surface/surface.ts';
 import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';
@@ -82,9 +82,9 @@ export const surfaceRoutes = (context: RouteContext, surface: Surface) =>
     surfaceOperation(surface),
   );
 
-function surfaceOperation({ docs, pays }: Surface) {
+function surfaceOperation({ docs, pays, keyHeader, operation: access }: Surface) {
   const { request, ...spec } = docs;
-  const { detail } = operation({ ...spec, tag: 'chat', pays, errors: SURFACE_ERRORS });
+  const { detail } = operation({ ...spec, access, counts: true, pays, keyHeader, tag: 'chat', errors: SURFACE_ERRORS });
   // The surface checks the body: a schema here would have the router check it again.
   return { detail: { ...detail, requestBody: { content: { 'application/json': { schema: request } } } } };
 }

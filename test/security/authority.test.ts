@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { ROUTES, type RouteRule } from '../../src/http/guard.ts';
+import type { RouteRule } from '../../src/http/routes.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { connect, type RawResponse } from '../support/raw-http.ts';
+import { ROUTES } from '../support/routes.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** Who may do what, asked of every route that there is: what is added to the table is tested here without a line. */
@@ -145,7 +146,14 @@ describe('a key of an application', () => {
       cookie: `authorization=Bearer ${box.key}`,
       'proxy-authorization': `Bearer ${box.key}`,
     };
-    for (const path of ['/admin/policy', '/admin/ledger', '/admin/usage', '/admin/keys']) {
+    for (const path of [
+      '/admin/policy',
+      '/admin/ledger',
+      '/admin/usage',
+      '/admin/endpoints',
+      '/admin/learning',
+      '/admin/keys',
+    ]) {
       const response = await box.get(path, { headers: { ...claims, ...as(plain).headers } });
       await expectError(response, 'insufficient_permissions');
     }
