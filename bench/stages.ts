@@ -17,6 +17,7 @@ import { entryLine } from '../src/gateway/charge.ts';
 import { decisionRecord, recordedOf } from '../src/gateway/decision-record.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
 import { RequestContext } from '../src/gateway/request-context.ts';
+import { x402Funding } from '../src/gateway/x402/funding.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { type RouteRule, RouteTable } from '../src/http/routes.ts';
@@ -135,7 +136,9 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     policy: () => snapshot,
     limiter: new Limiter(performance.now.bind(performance)),
     gate: new Gate(),
-    isBlocked: () => false,
+    funding: x402Funding(() => {
+      throw new Error('nobody pays here');
+    }),
   };
   const micros = await pure(count, () => {
     const context = new RequestContext(request, 1, 0, CHAT.path);
