@@ -79,11 +79,11 @@ const errorHeaders = (headers: HTTPHeaders, { headerNames }: Gateway['funding'])
 /** The status that a handler has set as a number, or 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-function bodyLimits({ lease }: Gateway, { caller }: RequestContext): BodyLimits {
+function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): BodyLimits {
   const { snapshot } = lease();
   const { messagesMax, toolsMax } = snapshot.gateway;
   const valuesMax = VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
-  return { bytesMax: bodyBytesMax(snapshot, caller === null), valuesMax };
+  return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
 const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations }: AppOptions) =>
@@ -107,7 +107,7 @@ const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTa
   routes,
   authenticate,
   policy: () => gateway.lease().snapshot,
-  isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
+  funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
   gate,
 });
