@@ -4,6 +4,7 @@ import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteBlocklist, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
 import { sqlitePayments } from './payments.ts';
+import { sqliteRecords } from './records/tables.ts';
 import { sqliteTrail } from './trail.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
@@ -15,4 +16,5 @@ export const sqliteRepositories = (db: Pick<Store, 'query' | 'commit'>): Reposit
   blocklist: sqliteBlocklist(db),
   pendingSettlements: sqlitePendingSettlements(db),
   quoteSecret: sqliteQuoteSecret(db),
+  records: sqliteRecords(db),
 });
