@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
-import type { Order } from '../ledger/ledger.ts';
+import type { Order } from '../ledger/order.ts';
 import { recordContent } from '../records/contents.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { scrub } from '../telemetry/secrets.ts';

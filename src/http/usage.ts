@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { Usage } from '../ledger/usage.ts';
+import type { Usage } from '../store/books.ts';
 import type { RouteContext } from './context.ts';
 import { USAGE_ANSWER } from './docs/examples.ts';
 import { operation } from './docs/operation.ts';

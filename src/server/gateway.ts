@@ -14,6 +14,7 @@ import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
+import { openSqliteBooks } from '../store/sqlite/books/books.ts';
 import type { WatchedStore } from '../store/sqlite/database.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -72,11 +73,15 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
     return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
   };
-  const ledger = await openLedger({
+  const books = await openSqliteBooks({
     store,
-    terms: terms(first.runtime.snapshot),
     now,
     makeRoom: (reservations) => store.makeRoom(reservations),
+  });
+  const ledger = await openLedger({
+    books,
+    terms: terms(first.runtime.snapshot),
+    now,
     refreshMs: REFRESH_MS,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
@@ -92,7 +97,6 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     nextId,
     env: host.env,
     deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
-    waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
     log,
   });
   await takePayments(payments, first.runtime.snapshot);

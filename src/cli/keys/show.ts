@@ -4,8 +4,9 @@ import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../access/trai
 import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
-import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
+import { keyBudgetUses } from '../../ledger/key-budgets.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
+import { keyBalance, spentIn } from '../../store/sqlite/books/figures.ts';
 import { ledgerMigrations } from '../../store/sqlite/books/schema.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
 import { openReader } from '../../store/sqlite/database.ts';
@@ -34,7 +35,7 @@ async function fundsOf(file: string, info: KeyInfo, now: number) {
   try {
     if (await hasJournal(reader)) {
       const balance = visibleBalance(info, await keyBalance(reader, holderOf(info)));
-      return { uses: await keyBudgetUses(reader, id, budgets, now), balance };
+      return { uses: await keyBudgetUses((window) => spentIn(reader, id, window), budgets, now), balance };
     }
     const renewal = ({ window, timeZone }: KeyBudget) => windowAt(window, timeZone, now).ends;
     const uses = budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) }));

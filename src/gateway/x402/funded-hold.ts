@@ -3,7 +3,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import { isWallet } from '../../core/wallet.ts';
 import type { Hold } from '../../ledger/hold.ts';
-import type { Order } from '../../ledger/ledger.ts';
+import type { Order } from '../../ledger/order.ts';
 import { isShortage, type Shortage } from '../../ledger/standing.ts';
 import type { Payment, SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
@@ -144,10 +144,10 @@ function paying({ payments, ledger }: Gateway, payment: Payment): Paying {
   const feeFor = (charged: Microcredits) => (charged > 0 ? fee : 0);
   return {
     payment,
-    settled: (charged) => [
-      ...(charged > 0 ? [] : ledger.waiveFee(payer, fee, idText('pay_', id))),
-      ...payments.settleWrites(payment, charged, feeFor(charged)),
-    ],
+    settled: (charged) => {
+      if (charged === 0) ledger.waiveFee(payer, fee, idText('pay_', id));
+      return payments.settleWrites(payment, charged, feeFor(charged));
+    },
     shown: (charged) => paymentShown(payment, charged, feeFor(charged)),
   };
 }

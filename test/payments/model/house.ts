@@ -7,6 +7,7 @@ import type { NetworkClients } from '../../../src/payments/facilitator/facilitat
 import type { Payments } from '../../../src/payments/payments.ts';
 import { openPayments } from '../../../src/payments/service.ts';
 import { paymentMigrations } from '../../../src/payments/table.ts';
+import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -91,14 +92,13 @@ export class ServerRun {
     if (infection.sql) await inner.commit([{ statement: { sql: infection.sql }, params: [] }]);
     const store = (infection.store ?? whole)(mortal(inner, life));
     const terms = { ...NO_TERMS, ledger: { contentionWaitMs: 0, onCrash } };
-    const ledger = await openLedger({ store, terms, now, onAlarm: () => {} });
+    const ledger = await openLedger({ books: await openSqliteBooks({ store, now }), terms, now, onAlarm: () => {} });
     const payments = await openPayments({
       store,
       now,
       nextId,
       env: () => undefined,
       deposit: (...asked) => ledger.deposit(...asked),
-      waiveFee: (...asked) => ledger.waiveFee(...asked),
       log: SILENT,
       openNetwork: async () =>
         (infection.network ?? ((one: NetworkClients) => one))(network((step) => life.pass(step))),

@@ -6,7 +6,7 @@ import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
 import type { Aside } from '../../../src/gateway/x402/funded-hold.ts';
 import { setAside } from '../../../src/gateway/x402/funded-hold.ts';
-import type { Order } from '../../../src/ledger/ledger.ts';
+import type { Order } from '../../../src/ledger/order.ts';
 import { PaymentRefused } from '../../../src/payments/payments.ts';
 import type { Quote } from '../../../src/payments/quote.ts';
 import { randomFrom } from '../../deep/effort.ts';

@@ -13,6 +13,7 @@ import type { Hold } from '../../../../src/ledger/hold.ts';
 import type { Ledger } from '../../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../../src/ledger/open.ts';
 import { isShortage } from '../../../../src/ledger/standing.ts';
+import { openSqliteBooks } from '../../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../../src/store/sqlite/books/schema.ts';
 import { openReader, openSqlite } from '../../../../src/store/sqlite/database.ts';
 import type { Store } from '../../../../src/store/store.ts';
@@ -103,7 +104,12 @@ export class World {
       usdPerCredit: '0.001',
     };
     const now = () => this.#now;
-    const ledger = await openLedger({ store: this.#store, terms, now, onAlarm: () => {} });
+    const ledger = await openLedger({
+      books: await openSqliteBooks({ store: this.#store, now }),
+      terms,
+      now,
+      onAlarm: () => {},
+    });
     this.#ledger = ledger;
     this.#idempotency = openIdempotency(
       options({ store: wrap(this.#store), now, giveBack: (id, note, instead) => ledger.giveBack(id, note, instead) }),
