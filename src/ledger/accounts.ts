@@ -1,7 +1,7 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
 import { isWallet } from '../core/wallet.ts';
-import type { DrawnFund } from './funds.ts';
+import type { DrawnFund } from './drawn-fund.ts';
 import { type Dimensions, LABEL } from './rules/entry.ts';
 
 /** Who spends: a key with its labels, or a wallet, by one selector. */

@@ -1,7 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
-import type { DrawnFund } from './funds.ts';
+import type { DrawnFund } from './drawn-fund.ts';
 import type { Hold } from './hold.ts';
 import type { Order } from './order.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';

@@ -4,7 +4,7 @@ import { isPlausible } from '../core/usage.ts';
 import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
-import type { DrawnFund } from './funds.ts';
+import type { DrawnFund } from './drawn-fund.ts';
 import type { EntryLine, Settlement } from './rules/entry.ts';
 import {
   expire,

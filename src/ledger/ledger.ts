@@ -7,6 +7,7 @@ import type { Write } from '../store/store.ts';
 import type { Earmark } from './earmark.ts';
 import type { Hold } from './hold.ts';
 import type { Order } from './order.ts';
+import type { Recovered } from './orphans.ts';
 import type { Deposit } from './rules/entry.ts';
 import type { FundStanding } from './rules/fund.ts';
 import type { LedgerSample } from './sample.ts';
@@ -96,7 +97,7 @@ export interface Ledger {
   /** The greatest ID that an earlier run used; 0 for none. */
   readonly lastId: number;
   /** What a crash had left behind and this start closed. */
-  readonly recovered: { readonly ids: readonly number[]; readonly charged: Microcredits; readonly held: Microcredits };
+  readonly recovered: Recovered;
   /** Takes over what an operator's command has granted or corrected; `isOwn`: what this process has written itself, too. */
   refresh(isOwn?: boolean): Promise<void>;
   /**

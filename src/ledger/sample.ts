@@ -2,7 +2,8 @@ import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
 import { OTHER } from '../telemetry/counts.ts';
-import type { BudgetFund, Counter } from './funds.ts';
+import type { BudgetFund } from './drawn-fund.ts';
+import type { Counter } from './funds.ts';
 import type { FundStanding } from './rules/fund.ts';
 
 /** What became of requests that had to wait for money which others held. */

@@ -1,5 +1,5 @@
 import type { Microcredits } from '../core/credits.ts';
-import type { DrawnFund } from './funds.ts';
+import type { DrawnFund } from './drawn-fund.ts';
 import type { Blocked, FundStanding } from './rules/fund.ts';
 
 /** Why a request cannot be paid for, with the fund that is in the way as it stands. Amounts are microcredits. */

@@ -8,20 +8,24 @@ import type { Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
+import type { DrawnFund } from './drawn-fund.ts';
 import { type Earmark, FundEarmark } from './earmark.ts';
-import { type DrawnFund, Funds } from './funds.ts';
+import { Funds } from './funds.ts';
 import { type Hold, type HoldTools, ReservationHold } from './hold.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms } from './ledger.ts';
+import { News } from './news.ts';
 import { OpenHolds } from './open-holds.ts';
 import type { Order } from './order.ts';
+import { closeOrphans, type Recovered } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';
-import { type Blocked, type FundStanding, fit, isBlocked } from './rules/fund.ts';
+import type { Blocked, FundStanding } from './rules/fund.ts';
 import { openReservation } from './rules/reservation.ts';
 import type { Window } from './rules/window.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
-import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
+import { type Send, type Setting, setAside } from './set-aside.ts';
+import { type Shortage, type Standing, standingOf } from './standing.ts';
 
 /** How often the books are summed up, and holds are looked at that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
@@ -29,19 +33,21 @@ const CHECKPOINT_MS = 10_000;
 /** The ledger of one process, on books that it may share. */
 export class StoredLedger implements Ledger {
   readonly lastId: number;
-  recovered: Ledger['recovered'] = { ids: [], charged: 0, held: 0 };
+  recovered: Recovered = { ids: [], charged: 0, held: 0 };
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
   readonly #owner = crypto.randomUUID();
   readonly #accounts = new Accounts();
   readonly #funds: Funds;
   readonly #contention = new Contention();
+  readonly #setting: Setting;
   readonly #refusals = new Refusals();
   readonly #holds = new OpenHolds();
   readonly #earmarks = new Set<FundEarmark>();
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   readonly #nextAdjustment: () => number;
   readonly #tools: HoldTools;
+  readonly #news: News;
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
   /** Ends when what is being prepared is in force, or has failed: one at a time. */
@@ -55,13 +61,15 @@ export class StoredLedger implements Ledger {
     this.#options = options;
     this.lastId = books.lastId;
     this.#latest = timeOfId(books.lastId);
-    this.#nextAdjustment = createIds(now, 0);
+    this.#nextAdjustment = createIds(now, books.lastId);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
+    this.#setting = { books, funds: this.#funds, contention: this.#contention };
+    this.#news = new News(options);
     this.#tools = {
       books,
       now,
-      alarm: (message, details) => this.#alarm(message, details),
-      look: (funds) => this.#look(funds),
+      alarm: (message, details) => this.#news.alarm(message, details),
+      look: (funds) => this.#news.look(funds),
       riding: (also) => this.#collect(also),
       closed: (hold) => this.#holds.remove(hold),
     };
@@ -88,7 +96,7 @@ export class StoredLedger implements Ledger {
 
   /** Closes orphans, takes over what operators asked for and counts the budgets. */
   async begin(terms: LedgerTerms): Promise<void> {
-    await this.#closeOrphans(terms.ledger.onCrash);
+    this.recovered = await closeOrphans(this.#books, terms.ledger.onCrash, this.#options.now());
     await this.refresh();
     (await this.prepare(terms))();
   }
@@ -277,47 +285,12 @@ export class StoredLedger implements Ledger {
     return result!;
   }
 
-  /** Takes the amount that all funds have free, waiting for it where that helps, and makes of it what `send` asks the books for. */
-  async #setAside<Made extends object>(
-    order: Order,
-    expected: Microcredits,
-    send: (account: Account, funds: readonly DrawnFund[]) => Promise<Made | Blocked>,
-  ): Promise<Made | Shortage> {
-    const { id, amounts } = order;
+  #setAside<Made extends object>(order: Order, expected: Microcredits, send: Send<Made>): Promise<Made | Shortage> {
     // A mistake of the program must show before anything is held.
-    openReservation(Math.max(...amounts), order.limit);
+    openReservation(Math.max(...order.amounts), order.limit);
     const account = this.#accounts.of(order.caller, order.selector, order.payer);
-    const time = timeOfId(id);
-    this.#latest = Math.max(this.#latest, time);
-    const funds = this.#funds.of(account, time);
-    const blocked = this.#mustWait(funds, order, expected);
-    let sent: Promise<Made | Blocked> | null = null;
-    if (blocked) {
-      const attempt = () => {
-        // The budgets may have changed since.
-        const present = this.#funds.of(account, time);
-        const taken = fit(this.#books.standing(present), amounts, expected);
-        if (isBlocked(taken)) return taken;
-        sent = send(account, present);
-        return null;
-      };
-      const obstacle = await this.#contention.wait(blocked, order.waitMs, attempt, order.signal);
-      if (obstacle) return shortage(obstacle, amounts[0]);
-    }
-    const made = await (sent ?? send(account, funds));
-    return 'why' in made ? shortage(made, amounts[0]) : made;
-  }
-
-  /** What an order has to wait for, though it may have no time to: nobody overtakes those who wait for one of the funds. */
-  #mustWait(funds: readonly DrawnFund[], { amounts, waitMs }: Order, expected: Microcredits): Blocked | null {
-    if (funds.length === 0) return null;
-    const line = this.#contention.lineBefore(funds);
-    // Only the books can refuse what nobody waits for.
-    if (line < 0 && waitMs <= 0) return null;
-    const standings = this.#books.standing(funds);
-    const taken = fit(standings, amounts, expected);
-    if (isBlocked(taken)) return taken.why === 'contended' ? taken : null;
-    return line < 0 ? null : { fund: standings[line]!, why: 'contended' };
+    this.#latest = Math.max(this.#latest, timeOfId(order.id));
+    return setAside(this.#setting, { order, account, expected }, send);
   }
 
   /** A hold is among the open ones from the first moment on, so that a reload moves it. Returns what is in the way; null for nothing. */
@@ -374,46 +347,13 @@ export class StoredLedger implements Ledger {
     if (ops.length > 0) this.#books.apply(ops).catch(() => {});
   }
 
-  async #closeOrphans(onCrash: 'charge' | 'release'): Promise<void> {
-    const { orphans } = this.#books;
-    if (orphans.length === 0) return;
-    const at = this.#options.now();
-    const results = await this.#books.apply(
-      orphans.map(({ id, holder }) => {
-        // A wallet has paid before it knew what it would get, and must not pay for a crash.
-        return { kind: 'expire', id, at, rule: isWallet(holder ?? '') ? 'release' : onCrash } as const;
-      }),
-    );
-    let charged = 0;
-    let held = 0;
-    for (const [i, orphan] of orphans.entries()) {
-      const result = results[i]!;
-      if (result.kind === 'charged') charged += result.charged - orphan.charged;
-      held += orphan.reserved - orphan.charged;
-    }
-    this.recovered = { ids: orphans.map(({ id }) => id), charged, held };
-  }
-
-  #look(funds: readonly DrawnFund[]): void {
-    const { onAlert = () => {} } = this.#options;
-    const standings = this.#books.standing(funds);
-    for (let i = 0; i < funds.length; i++) {
-      const fraction = funds[i]!.reached(standings[i]!.spent);
-      if (fraction !== null) quietly(() => onAlert(standings[i]!, fraction));
-    }
-  }
-
-  #alarm(message: string, details: Readonly<Record<string, string | number>>): void {
-    quietly(() => this.#options.onAlarm(message, details));
-  }
-
   async #sweep(): Promise<void> {
     const now = this.#options.now();
     for (const hold of this.#holds.all()) {
       if (hold.expiresAt > now || !hold.isBooked) continue;
       // Its upstream may still be working, and be paid.
       const charged = hold.expire();
-      this.#alarm('a reservation was never settled', {
+      this.#news.alarm('a reservation was never settled', {
         decision: idText('dec_', hold.id),
         key: hold.account.keyId,
         charged_credits: toCredits(charged),
@@ -421,13 +361,6 @@ export class StoredLedger implements Ledger {
     }
     await this.#books.checkpoint().catch(() => {});
   }
-}
-
-/** A settlement runs where nothing may throw: news that cannot be told must not cost the entry. */
-function quietly(tell: () => void): void {
-  try {
-    tell();
-  } catch {}
 }
 
 function refusal(result: OpResult | undefined): Blocked {

@@ -270,7 +270,7 @@ export interface LedgerBooks {
   watch(watcher: BooksWatcher): void;
   /** The reservations of processes that are gone. To be closed before anything else. */
   readonly orphans: readonly Orphan[];
-  /** The greatest ID of a reservation when the books were opened; 0 for none. */
+  /** The greatest ID of a hold, a grant or a correction when the books were opened; 0 for none. */
   readonly lastId: number;
   /** True once all operations so far survive this process, false while they do not. Never rejects. */
   written(): Promise<boolean>;

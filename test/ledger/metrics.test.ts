@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
-import { type BudgetFund, Counter } from '../../src/ledger/funds.ts';
+import type { BudgetFund } from '../../src/ledger/drawn-fund.ts';
+import { Counter } from '../../src/ledger/funds.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';

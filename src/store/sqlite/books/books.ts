@@ -61,7 +61,7 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   const { store } = options;
   const [state] = await store.query<StateRow>(SELECT_STATE);
   if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
-  const [last] = await store.query<{ id: number | null }>(SELECT_LAST);
+  const [last] = await store.query<{ id: number }>(SELECT_LAST);
   const journal = new Journal(store, state);
   // Written by this room alone.
   const from = { through: state.through, open: JSON.parse(state.open) };
@@ -76,7 +76,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  * order of the calls, without waiting; their rows are written in that order. It repeats the first result of an operation on a
  * reservation that is open or closed, of an earmark while it lasts, and of the last deposits.
  */
-export class SqliteBooks implements LedgerBooks {
+class SqliteBooks implements LedgerBooks {
   readonly lastId: number;
   readonly #store: Store;
   readonly #makeRoom: (reservations: number) => void;

@@ -220,9 +220,11 @@ export interface StateRow {
   readonly fund: number;
 }
 
-/** The greatest ID of a reservation: they grow with time, but for those that waited for money. */
+/** The greatest ID of a reservation or an adjustment. Those of reservations grow with time, but for those that waited for money. */
 export const SELECT_LAST: Statement = {
-  sql: 'SELECT max(reservation) AS id FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)',
+  sql: `SELECT max(
+      (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)),
+      (SELECT coalesce(max(id), 0) FROM adjustments)) AS id`,
 };
 
 /** Rows after a number, in order, so many at once. */
