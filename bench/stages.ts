@@ -1,26 +1,28 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accessMigrations } from '../src/access/key-table.ts';
-import { openKeys } from '../src/access/keys.ts';
+import { Gate } from '../src/access/limits/gate.ts';
 import { Limiter } from '../src/access/limits/limiter.ts';
+import { openKeys } from '../src/access/stored-keys.ts';
 import type { StreamPart } from '../src/contract/parts.ts';
 import type { ProviderCall } from '../src/contract/provider.ts';
 import { SCOPES } from '../src/core/caller.ts';
 import { ChatRequest } from '../src/core/chat-request.ts';
 import type { Decision } from '../src/core/decision.ts';
+import type { DecisionOutcome } from '../src/core/decision-record.ts';
 import { createIds } from '../src/core/id.ts';
 import { plainUsage } from '../src/core/usage.ts';
+import { compileCheck } from '../src/core/validation.ts';
 import { entryLine } from '../src/gateway/charge.ts';
 import { decisionRecord } from '../src/gateway/decision-record.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
-import { Gate } from '../src/http/gate.ts';
+import { RequestContext } from '../src/gateway/request-context.ts';
+import { x402Funding } from '../src/gateway/x402/funding.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
-import { compileCheck } from '../src/http/validation.ts';
+import { type RouteRule, RouteTable } from '../src/http/routes.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
-import type { DecisionOutcome } from '../src/records/record.ts';
 import { recordsMigrations, recordWrite } from '../src/records/records.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
@@ -28,7 +30,8 @@ import type { Runtime } from '../src/runtime/runtime.ts';
 import { openSqliteBooks } from '../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
-import { Completion } from '../src/surface/openai-chat/completion.ts';
+import { accessMigrations } from '../src/store/sqlite/keys.ts';
+import { CompletionWriter } from '../src/surface/openai-chat/completion.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { openCall } from '../src/upstream/call.ts';
 import type { Bench } from './gateways.ts';
@@ -110,6 +113,8 @@ async function served(args: readonly string[], count: number): Promise<number> {
   }
 }
 
+const CHAT: RouteRule = { method: 'POST', path: '/v1/chat/completions', access: 'chat', counts: true };
+
 async function admission(folder: string, { snapshot }: Runtime, count: number): Promise<number> {
   const store = await openSqlite(join(folder, 'keys.db'), [accessMigrations]);
   const keys = await openKeys({ store, now: Date.now });
@@ -126,13 +131,20 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     },
   });
   const rules = {
+    routes: new RouteTable([CHAT]),
     authenticate: (header: string | null) => keys.authenticate(header),
     policy: () => snapshot,
     limiter: new Limiter(performance.now.bind(performance)),
     gate: new Gate(),
-    isBlocked: () => false,
+    funding: x402Funding(() => {
+      throw new Error('nobody pays here');
+    }),
   };
-  const micros = await pure(count, () => admit(request, rules, null)?.handled());
+  const micros = await pure(count, () => {
+    const context = new RequestContext(request, 1, 0, CHAT.path);
+    admit(request, rules, null, context);
+    context.handled(200, null);
+  });
   keys.close();
   await store.close();
   return micros;
@@ -291,10 +303,9 @@ async function answerStages(runtime: Runtime, count: number): Promise<[string, n
     { type: 'usage', usage: USAGE },
   ];
   const answer = () => {
-    const completion = new Completion();
-    completion.add(parts);
-    const identity = { id: 'chatcmpl-00000000000', created: 1_790_000_000, model: MODEL };
-    return JSON.stringify(completion.body(identity, { usage: USAGE, platform, saved: 0 }));
+    const writer = new CompletionWriter({ decision: 0, created: 1_790_000_000, model: MODEL });
+    writer.write(parts);
+    return writer.end({ usage: USAGE, platform, saved: 0 });
   };
   const line = () =>
     log.info('chat', { ...platform, dropped: 0, attempts: 1, status: outcome.status, total_ms: outcome.totalMs });

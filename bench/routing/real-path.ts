@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { accessMigrations } from '../../src/access/key-table.ts';
-import { openKeys } from '../../src/access/keys.ts';
+import { openKeys } from '../../src/access/stored-keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { type Caller, SCOPES } from '../../src/core/caller.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Decision } from '../../src/core/decision.ts';
+import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { createIds, idText } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
@@ -17,15 +17,15 @@ import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
+import { x402Funding } from '../../src/gateway/x402/funding.ts';
+import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import type { ServerLearner } from '../../src/learning/stored-learner.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/open.ts';
 import { openPayments } from '../../src/payments/service.ts';
-import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import type { DecisionOutcome } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
 import { questionOf } from '../../src/routing/texts.ts';
@@ -33,6 +33,8 @@ import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
+import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import type { Store } from '../../src/store/store.ts';
 import { WEIGHTS } from './policy.ts';
 
@@ -149,9 +151,8 @@ export class RealPath {
     const messages: ChatRequest['messages'] = [{ role: 'user', content: input.prompt }];
     const facts = this.#factsOf(input, model);
     const features = learner.read(this.#runtime, questionOf(messages));
-    const forRules = { stream: false, user: null, metadata: null };
-    const question = { facts, forRules, messages, features, isMade };
-    const decision = await decide(gateway, question, CALLER, this.#runtime);
+    const fields = { stream: false, user: null, metadata: null };
+    const decision = await decide(gateway, { facts, fields, messages, features, isMade }, CALLER, this.#runtime);
     // As a chat does after its reservation.
     if (isMade) noteAsked(gateway, { runtime: this.#runtime, decision, features });
     return { facts, features, decision };
@@ -202,12 +203,13 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     onFault: (_estimator, _where, error) => faults.push(error),
     onError: (error) => faults.push(error),
   });
-  const gateway: Gateway = {
+  const gateway: X402Gateway = {
     lease: () => runtime,
     leaseOf: () => runtime,
     ledger,
     payments,
     keys,
+    funding: x402Funding(() => gateway),
     records,
     past: { find: async () => runtime },
     learner,

@@ -1,6 +1,5 @@
 import type { Keys } from '../access/keys.ts';
 import { checkText, KeyTermsError } from '../access/terms.ts';
-import { trailWrite } from '../access/trail.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
@@ -9,13 +8,11 @@ import { isWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { Blocklist } from '../payments/blocklist.ts';
 import type { Payment } from '../payments/payment.ts';
 import { PaymentRegister } from '../payments/register.ts';
+import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
 import { grantedTo, grantWrite } from '../store/sqlite/books/adjust.ts';
 import { balancesOf, keyBalance } from '../store/sqlite/books/figures.ts';
 import type { Balance } from '../store/sqlite/books/recover.ts';
-import { ledgerMigrations } from '../store/sqlite/books/schema.ts';
 import { hasJournal } from '../store/sqlite/books/state.ts';
-import { openReader, type Reader } from '../store/sqlite/database.ts';
-import type { Store } from '../store/store.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';
 import { table } from './terminal.ts';
 import { creditsText, jsonText, minute, parseCredits } from './text.ts';
@@ -23,7 +20,7 @@ import { userName } from './user.ts';
 
 /** What a command about wallets works with. */
 export interface WalletsCommand {
-  readonly store: Store;
+  readonly store: OpenStore;
   readonly keys: Pick<Keys, 'ofWallet'>;
   /** The database, which exists. */
   readonly file: string;
@@ -69,14 +66,14 @@ async function list(args: readonly string[], { store, file, now }: WalletsComman
 }
 
 /** Every wallet that has a balance, by its address. */
-async function walletBalances(reader: Reader): Promise<[string, Balance][]> {
+async function walletBalances(reader: StoreReader): Promise<[string, Balance][]> {
   const balances = (await balancesOf(reader)) ?? [];
   return [...balances].filter(([holder]) => isWallet(holder)).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** All that is read is of one moment. */
-async function reading<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<T> {
-  const reader = openReader(file, [ledgerMigrations]);
+async function reading<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<T> {
+  const reader = readStore(file, ['ledger']);
   try {
     return await read(reader);
   } finally {
@@ -163,7 +160,7 @@ async function credit(args: readonly string[], { store, now }: WalletsCommand): 
   const time = now();
   const actor = { kind: 'cli', name: userName() } as const;
   const details = { credits: toCredits(amount), note: values.note };
-  const deed = trailWrite({ time, actor, action: 'grant', keyId: wallet, details });
+  const deed = store.trail.add({ time, actor, action: 'grant', keyId: wallet, details });
   await store.commit([deed, grantWrite(wallet, amount, values.note, time)]);
   const done =
     amount > 0 ? `Credited ${creditsText(amount)} to ${wallet}` : `Took ${creditsText(-amount)} back from ${wallet}`;

@@ -2,15 +2,14 @@ import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ByteHold } from '../core/byte-room.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
+import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts';
 import type { SignalboxError } from '../core/errors.ts';
-import { idText } from '../core/id.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { Payment } from '../payments/payment.ts';
-import type { AttemptRecord, DecisionOutcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
+import type { AnswerSource } from './answer-source.ts';
 import { Attempt, type AttemptContext, begun } from './attempt.ts';
 import { entryLine } from './charge.ts';
 import {
@@ -26,17 +25,17 @@ import {
   unreadError,
   wasCut,
 } from './failure.ts';
+import type { FundedHold } from './funding.ts';
 import type { Measured } from './meter.ts';
 import { Plan, type Step, type Way } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
-import type { Paying } from './x402/funded-hold.ts';
 
 export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings' | 'makeRoom'> {
   readonly decision: Decision;
   readonly hold: Hold;
   readonly answerBytes: ByteHold;
-  /** How a wallet pays for it; null for a key. */
-  readonly payment: Paying | null;
+  /** What is told of the money behind `hold`. */
+  readonly funded: FundedHold;
   /** Unix time, ms. */
   readonly now: () => number;
   /** When the request was admitted, on that clock. */
@@ -62,7 +61,7 @@ const UNREAD_GRACE_MS = 1_000;
  * Steps 7 and 8 of one request: carries the decision out and pays for it. Made once, ended once:
  * whether by the answer's end, a failure, the caller's leaving or a shutdown, `#settle` runs exactly once.
  */
-export class Exchange {
+export class Exchange implements AnswerSource {
   readonly #context: ExchangeContext;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
@@ -98,8 +97,8 @@ export class Exchange {
     this.#timer = setTimeout(() => this.abandon(unreadError()), leftMs);
   }
 
-  get id(): string {
-    return idText('chatcmpl-', this.#context.decision.id);
+  get decision(): number {
+    return this.#context.decision.id;
   }
   get created(): number {
     return this.#context.created;
@@ -108,17 +107,13 @@ export class Exchange {
   get policy(): GatewayPolicy {
     return this.#context.runtime.snapshot.gateway;
   }
-  get decisionId(): string {
-    return idText('dec_', this.#context.decision.id);
-  }
   /** ID of the model that answers; before the first content part, of the choice. */
   get model(): string {
     const { decision, runtime } = this.#context;
     return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
   }
-  /** The payment that it runs on; null where none was settled for it. */
-  get payment(): Payment | null {
-    return this.#context.payment?.payment ?? null;
+  get funded(): FundedHold {
+    return this.#context.funded;
   }
   /** Null until the exchange has ended. */
   get receipt(): Receipt | null {
@@ -135,7 +130,7 @@ export class Exchange {
 
   /** Tries endpoint after endpoint, as the plan has it, until one shows content. Throws the SignalboxError of the last. */
   async open(): Promise<void> {
-    this.#context.seen?.step('dispatch');
+    this.#context.requestContext?.step('dispatch');
     try {
       await this.#open();
     } catch (cause) {
@@ -311,8 +306,8 @@ export class Exchange {
     const { requestId, sent } = call;
     this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId, sent });
     if (meter.reported) {
-      const { hold, seen } = this.#context;
-      seen?.waste(meter.reported);
+      const { hold, requestContext } = this.#context;
+      requestContext?.addFailedUsage(meter.reported);
       const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
       if (charged > 0) this.#billed = true;
     }
@@ -354,8 +349,8 @@ export class Exchange {
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: Measured | null): void {
-    const { hold, seen, onEnd } = this.#context;
-    seen?.step('settle');
+    const { hold, requestContext, onEnd } = this.#context;
+    requestContext?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
     clearTimeout(this.#timer);
     hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));
@@ -369,7 +364,7 @@ export class Exchange {
     measured: Measured | null,
     charged: Microcredits,
   ): readonly Write[] {
-    const { decision, clock, startedAt, onSettle, runtime, payment } = this.#context;
+    const { decision, clock, startedAt, onSettle, runtime, funded } = this.#context;
     const receipt = receiptOf({
       decision,
       baseline: runtime.snapshot.models[decision.baseline]!,
@@ -379,7 +374,7 @@ export class Exchange {
       charged,
       dropped: running?.dropped ?? [],
       attempts: this.#attempts,
-      payment: payment?.shown(charged) ?? null,
+      payment: funded.shown(charged),
     });
     this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;

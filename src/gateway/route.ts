@@ -1,84 +1,41 @@
-import type { Caller } from '../core/caller.ts';
-import { toCredits } from '../core/credits.ts';
-import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
-import { atomicOf, type PaymentPolicy } from '../core/payment-policy.ts';
 import { chatOf, type RouteRequest } from '../core/route-query.ts';
-import { isWallet } from '../core/wallet.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
-import { routeFacts } from '../routing/facts.ts';
-import { questionOf } from '../routing/texts.ts';
-import { decide } from './decide.ts';
+import { decideRoute } from './decide.ts';
 import { decisionWrites } from './decision-record.ts';
-import { drainingError } from './drain.ts';
+import { checkServing } from './drain.ts';
+import type { PaymentEstimate } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import { exampleOf } from './lesson.ts';
-import type { Observation } from './observe/observation.ts';
-import { screen } from './screen.ts';
-import { namedWallet } from './x402/payer.ts';
+import type { RequestContext } from './request-context.ts';
 
-/** Advice with what a wallet without a balance would be asked to pay, where the policy takes payments. */
-export type PricedAdvice = Advice & { readonly payment_quote?: ReturnType<typeof paymentQuote> };
+/** Advice with the price of a payment, where the policy takes payments. */
+export type PricedAdvice = Advice & { readonly payment_quote?: PaymentEstimate };
 
 /**
- * A recommendation from the decision that a chat request of the same facts would get; where the request has messages,
- * from the one that it would get itself, sent as a chat. Spends nothing, and tries no other model than the best.
+ * Recommends a model: the pipeline of a chat up to decide. A request with messages gets the decision that it would get as
+ * a chat. Spends nothing.
+ * @throws SignalboxError
  */
-export async function recommend(
-  gateway: Gateway,
-  route: RouteRequest,
-  caller: Caller,
-  seen: Observation | null,
-): Promise<PricedAdvice> {
+export async function recommend(gateway: Gateway, route: RouteRequest, context: RequestContext): Promise<PricedAdvice> {
   const chat = chatOf(route);
-  // A chat that names a wallet which is none, or not the caller's, would be refused before all else.
-  if (chat) namedWallet(chat, caller);
-  if (gateway.draining()) throw drainingError();
-  seen?.step('pin');
+  const caller = context.knownCaller;
+  // Such a chat would be refused before all else.
+  if (chat) gateway.funding.checkNamed(chat, caller);
+  checkServing(gateway);
+  context.step('pin');
   const runtime = gateway.lease();
   const { snapshot } = runtime;
-  seen?.step('profile');
-  if (chat) screen(chat, snapshot.gateway);
-  const messages = chat?.messages ?? [];
-  const conversation = gateway.affinity.conversation(caller.keyId, chat ?? { messages });
-  const facts = conversation.recall(routeFacts(route, caller, snapshot), snapshot);
-  const features = gateway.learner.read(runtime, questionOf(messages));
-  const { user, metadata } = route;
-  const question = {
-    facts,
-    features,
-    isMade: false,
-    forRules: { stream: chat?.stream === true, user, metadata },
-    messages: route.estimated_input_tokens === undefined ? messages : [],
-    // A wallet without a balance would be asked to pay.
-    windowsOnly: snapshot.payments !== null && isWallet(caller.keyId),
-    promptField: chat ? 'messages' : 'estimated_input_tokens',
-    seen,
-  };
-  const decision = await decide(gateway, question, caller, runtime);
-  // It may have taken a while, and nothing can be written down any more.
-  if (gateway.draining()) throw drainingError();
-  if (seen) seen.decisionId = idText('dec_', decision.id);
+  const payments = gateway.funding.adviceUnder(snapshot);
+  // (guards on the request)
+  const terms = { runtime, caller, windowsOnly: payments?.mayPay(caller) ?? false };
+  const { decision, features } = await decideRoute(gateway, route, terms, context);
+  // Deciding may have taken a while, and after the shutdown nothing can be written.
+  checkServing(gateway);
+  context.decisionId = idText('dec_', decision.id);
   const writes = decisionWrites(gateway, 'route', decision, caller, snapshot, null);
-  gateway.records.add([
-    ...writes,
-    ...gateway.learner.exampleWrites(runtime, exampleOf({ runtime, caller, decision, features })),
-  ]);
-  const advice = advise(decision, snapshot, taskNote(route.task_type, facts.task));
-  const { payments } = snapshot;
-  return payments ? { ...advice, payment_quote: paymentQuote(payments, decision) } : advice;
-}
-
-/** At most, and before what the wallet's balance pays. */
-function paymentQuote({ settleFee, chargeMin, networks }: PaymentPolicy, { ranked }: Decision) {
-  const price = Math.max(chargeMin, Math.max(...ranked.map(({ bound }) => bound)) + settleFee);
-  return {
-    schemes: ['exact'],
-    max_credits: toCredits(price),
-    max_atomic: networks.map(({ id, asset, rate }) => ({
-      network: id,
-      asset: asset.address,
-      amount_atomic: String(atomicOf(rate, price)),
-    })),
-  };
+  const example = exampleOf({ runtime, caller, decision, features });
+  gateway.records.add([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
+  const advice = advise(decision, snapshot, taskNote(route.task_type, decision.facts.task));
+  return payments ? { ...advice, payment_quote: payments.quoteOf(decision) } : advice;
 }

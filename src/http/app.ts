@@ -1,18 +1,22 @@
 import { Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/keys.ts';
+import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Observer } from '../gateway/observe/observer.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
+import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
+import { openaiChat } from '../surface/openai-chat/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
-import { Arrivals } from './arrivals.ts';
 import { type BodyLimits, readJson } from './body.ts';
-import { chatRoutes } from './chat.ts';
+import { surfaceRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
 import type { RouteContext } from './context.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
@@ -21,34 +25,33 @@ import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
-import type { Gate } from './gate.ts';
-import { admit, bodyBytesMax, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
+import { admit, bodyBytesMax, type GuardRules } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { type Operations, operationRoutes } from './operations.ts';
 import { recommendRoutes } from './recommend.ts';
+import { RequestContexts } from './request-contexts.ts';
+import { RouteTable, routeRules } from './routes.ts';
 import { usageRoutes } from './usage.ts';
-import type { Visit } from './visit.ts';
-import { paymentAdminRoutes } from './x402/admin.ts';
-import { PAYMENT_HEADERS } from './x402/payer.ts';
-import { paymentRoutes } from './x402/payments.ts';
-import { walletRoutes } from './x402/wallets.ts';
-import { wellKnownRoutes } from './x402/well-known.ts';
+import { x402Routes } from './x402/routes.ts';
 
 export interface AppOptions {
-  readonly gateway: Gateway;
+  readonly gateway: X402Gateway;
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
   /** Where an operator's gifts to wallets are written; readiness goes by how it does. */
-  readonly store: Pick<Store, 'commit'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
+  readonly store: Pick<Store, 'commit'> &
+    Pick<Repositories, 'trail'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
   /** Who is worked on; metrics show it, too. */
   readonly gate: Gate;
+  readonly operations: Operations;
   /** The page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => Promise<string>) | null;
 }
@@ -64,43 +67,51 @@ const TOLD_WITH_ERRORS = [
   'x-signalbox-credits',
   'x-signalbox-given-back',
   ...CORS_HEADERS,
-  ...PAYMENT_HEADERS,
   ...LIMIT_HEADERS,
 ];
 
-const toldWithErrors = (headers: HTTPHeaders): Record<string, string> =>
+const toldWithErrors = (headers: HTTPHeaders, { headerNames }: Gateway['funding']): Record<string, string> =>
   Object.fromEntries(
-    TOLD_WITH_ERRORS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+    [...TOLD_WITH_ERRORS, ...headerNames].flatMap((name) =>
+      headers[name] === undefined ? [] : [[name, String(headers[name])]],
+    ),
   );
 
 /** A handler may name a status by its number; without a word of it, it is 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-function bodyLimits({ lease }: Gateway, { caller }: Visit): BodyLimits {
+function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): BodyLimits {
   const { snapshot } = lease();
   const { messagesMax, toolsMax } = snapshot.gateway;
   const valuesMax = VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
-  return { bytesMax: bodyBytesMax(snapshot, caller === null), valuesMax };
+  return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
-const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics }: AppOptions) =>
+const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
+    .use(operationRoutes(operations))
     .use(keyRoutes({ ...context, keys }))
-    .use(paymentAdminRoutes({ ...context, store }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(feedbackRoutes(context))
     .use(usageRoutes(context))
     .use(contentRoutes(context))
-    .use(paymentRoutes(context))
-    .use(walletRoutes(context))
-    .use(wellKnownRoutes(context))
+    .use(x402Routes({ ...context, gateway, store }))
     .use(recommendRoutes(context))
-    .use(chatRoutes(context));
+    .use(surfaceRoutes(context, openaiChat));
+
+const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): GuardRules => ({
+  routes,
+  authenticate,
+  policy: () => gateway.lease().snapshot,
+  funding: gateway.funding,
+  limiter: new Limiter(gateway.clock),
+  gate,
+});
 
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
@@ -108,64 +119,53 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, idempotency, authenticate, version, observer, gate } = options;
-  const arrivals = new Arrivals(observer);
-  const { visitOf, seenOf } = arrivals;
-  const limiter = new Limiter(gateway.clock);
-  const rules: GuardRules = {
-    authenticate,
-    policy: () => gateway.lease().snapshot,
-    isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
-    limiter,
-    gate,
-  };
-  const context: RouteContext = {
+  const { gateway, idempotency, version, observer } = options;
+  const contexts = new RequestContexts(observer);
+  const contextOf = contexts.of;
+  const services: RouteContext = {
     gateway,
     idempotency,
-    visitOf,
-    seenOf,
-    callerOf: (request) => visitOf(request).known,
+    contextOf,
+    callerOf: (request) => contextOf(request).knownCaller,
   };
-  const groups = routesOf(context, options);
+  const groups = routesOf(services, options);
+  const pages = docsRoutes(() => openApiDocument(version, groups));
+  const routes = new RouteTable(routeRules([...groups.routes, ...pages.routes]));
+  const rules = guardRules(options, routes);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return (
     new Elysia({ normalize: false, name: 'signalbox', handler })
       .onRequest(({ request, set, server }) => {
-        const seen = arrivals.come(request);
-        set.headers['x-request-id'] = idText('req_', seen.id);
+        const context = contexts.open(request, routes);
+        set.headers['x-request-id'] = idText('req_', context.id);
         set.headers['x-signalbox-version'] = version;
-        const answer = answerOrigin(request, rules.policy().gateway, set.headers);
+        const answer = answerOrigin(request, routes.at(context.route), rules.policy().gateway, set.headers);
         if (answer) {
-          arrivals.handled(request, answer.status, null);
+          context.handled(answer.status, null);
           return answer;
         }
-        const visit = admit(request, rules, server, ({ keyId }) => {
-          seen.keyId = keyId;
-        });
-        if (!visit) return undefined;
-        arrivals.letIn(request, visit);
-        visit.tell(set.headers);
+        admit(request, rules, server, context);
+        context.addLimitHeaders(set.headers);
         return undefined;
       })
-      // The guard has read the path before the router did: whatever they would disagree on stays shut.
+      // The guard reads the path before the router does. Where they disagree, the route stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {
-        if (!needsKey(route) || visitOf(request).route === guardedAs(route)) return;
+        const guarded = routes.find(route);
+        const context = contextOf(request);
+        if (guarded?.isOpen || (context.isAdmitted && context.route === guarded?.path)) return;
         throw new Error(`${route} was reached by another way than the guard’s`);
       })
       .onParse({ as: 'global' }, ({ request }) => {
-        if (takesNoBody(request)) return {};
-        const visit = visitOf(request);
-        const turn = visit.comeIn(request);
-        const read = () => readJson(request, bodyLimits(gateway, visit), visit.hold);
+        const context = contextOf(request);
+        if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
+        const turn = context.awaitTurn();
+        const read = () => readJson(request, bodyLimits(gateway, context), context);
         return turn ? turn.then(read) : read();
       })
       .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {
-        arrivals.handled(
-          request,
-          responseValue instanceof Response ? responseValue.status : statusOf(set.status),
-          null,
-        );
+        const status = responseValue instanceof Response ? responseValue.status : statusOf(set.status);
+        contextOf(request).handled(status, null);
       })
       .onError({ as: 'global' }, ({ error, set, request }) => {
         const requestId = String(set.headers['x-request-id']);
@@ -173,10 +173,10 @@ export function createApp(options: AppOptions) {
           const stack = defect instanceof Error ? defect.stack : String(defect);
           gateway.log.error('a request failed on a defect', { request: requestId, method: request.method, stack });
         });
-        arrivals.handled(request, known.status, known.code);
-        return errorResponse(known, toldWithErrors(set.headers));
+        contextOf(request).handled(known.status, known.code);
+        return errorResponse(known, toldWithErrors(set.headers, gateway.funding));
       })
       .use(groups)
-      .use(docsRoutes(() => openApiDocument(version, groups)))
+      .use(pages)
   );
 }

@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
 import { FeedbackRequest } from '../core/feedback.ts';
+import { compileCheck } from '../core/validation.ts';
 import { type FeedbackNeeds, giveFeedback } from '../gateway/feedback.ts';
 import type { RouteContext } from './context.ts';
 import { FEEDBACK_ANSWER, FEEDBACK_REQUESTS } from './docs/examples-feedback.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { Feedback } from './schemas/feedback.ts';
-import { compileCheck } from './validation.ts';
 
 const check = compileCheck(FeedbackRequest);
 
@@ -29,6 +29,8 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackContext) =>
       transform: ({ body }) => check(body),
       body: FeedbackRequest,
       ...operation({
+        access: 'key',
+        counts: true,
         summary: 'Score an answer',
         description:
           'How good the answer of a decision was, or the model that was recommended. Later requests of its kind are routed by it, where the policy learns. For the key that made the decision, once, within `learning.feedback_window_days`; the same score again changes nothing.',

@@ -8,17 +8,23 @@ import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
 import { ERROR_CODES, type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
-import type { Payer } from '../gateway/x402/payer.ts';
-import { ofPayment } from '../gateway/x402/platform-payment.ts';
+import type { Funding } from '../gateway/funding.ts';
+import { beginChat, type ChatCall } from '../gateway/pipeline.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
+import { errorBody } from '../surface/openai-chat/error.ts';
+import type { EventForm, Surface } from '../surface/surface.ts';
 import { jsonBody, tellPrice } from './answer.ts';
-import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
 import { streamResponse } from './stream.ts';
-import { type Arrived, afterPayment, askByPayment, PAYMENT_HEADERS, tellPayment } from './x402/payer.ts';
+
+/** The form that an answer is given in: the surface, and its stream if the caller asks for one. */
+interface AnswerForm {
+  readonly surface: Surface;
+  readonly events: EventForm | null;
+}
 
 /** When to ask again for an answer that is being made. */
 const RETRY_MS = 1_000;
@@ -31,33 +37,43 @@ const SLICE = 65_536;
 interface OnceAsk extends KeyedRequest {
   /** Whether it is carried out to its end though its caller leaves: who sends an `Idempotency-Key` asks for that. */
   readonly toTheEnd: boolean;
-  /** Whether it was named by its payment. */
-  readonly isPaid: boolean;
+  /** The word for its name in a text, and the header that brings it. */
+  readonly label: string;
+  readonly param: string;
+  /** Whether a client may repeat it by itself while it runs. */
+  readonly canRetry: boolean;
 }
 
+/** A chat request with the headers of its response. */
+interface ReplayableCall extends ChatCall {
+  readonly headers: HTTPHeaders;
+}
+
+const BY_KEY = { label: 'Idempotency-Key', param: 'Idempotency-Key', toTheEnd: true, canRetry: true } as const;
+
 /**
- * The request as it is known by: its `Idempotency-Key`, or else its payment, for what was paid must be had. Null for
- * one with neither. What is kept for a payment can only be opened with the same signature and quote.
+ * The name by which a repeat of the request is recognized: its `Idempotency-Key`, or else its payment, so that a paid
+ * answer can be had again. Null for one with neither. Throws SignalboxError.
  */
-export function askOf({ asked: { named }, request }: Arrived, payer: Payer): OnceAsk | null {
+export function askOf(context: RequestContext, headers: Headers, { identity, caller }: Funding): OnceAsk | null {
+  const named = headers.get('idempotency-key');
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
       param: 'Idempotency-Key',
     });
   }
-  if (payer.kind === 'offer') {
-    const ask = askByPayment(payer.offer);
+  if (identity) {
+    // A client that repeats it by itself would sign another payment.
     return named === null
-      ? { ...ask, toTheEnd: false, isPaid: true }
-      : { ...ask, idempotencyKey: named, toTheEnd: true, isPaid: false };
+      ? { ...identity, toTheEnd: false, canRetry: false }
+      : { ...identity, idempotencyKey: named, ...BY_KEY };
   }
-  const body = hashOfBody(request);
-  // Nothing is carried out for nobody.
-  if (named === null || !body || payer.kind === 'nobody') return null;
-  const key = parseKey(bearerOf(request.headers.get('authorization') ?? '') ?? '');
+  const body = context.bodyHash;
+  // Without a caller nothing is carried out.
+  if (named === null || !body || !caller) return null;
+  const key = parseKey(bearerOf(headers.get('authorization') ?? '') ?? '');
   if (!key) throw new Error('a request was admitted without an API key');
-  const { keyId } = payer.caller;
-  return { keyId, secret: key.secret, idempotencyKey: named, body, toTheEnd: true, isPaid: false };
+  return { keyId: caller.keyId, secret: key.secret, idempotencyKey: named, body, ...BY_KEY };
 }
 
 /**
@@ -65,57 +81,52 @@ export function askOf({ asked: { named }, request }: Arrived, payer: Payer): Onc
  * comes of it.
  */
 export async function answerOnce(
-  context: RouteContext,
+  services: RouteContext,
   ask: OnceAsk,
-  payer: Payer,
-  arrived: Arrived,
+  funding: Funding,
+  call: ReplayableCall,
+  { surface, events }: AnswerForm,
 ): Promise<Response | string> {
-  const { gateway, visitOf } = context;
-  const { asked, request, headers } = arrived;
-  const visit = visitOf(request);
-  const claim = await claimed(context, ask);
+  const { context, headers } = call;
+  const claim = await claimed(services, ask);
   if (claim.kind === 'replay') {
-    if (asked.seen) {
-      asked.seen.isReplayed = true;
-      asked.seen.decisionId = idText('dec_', claim.decision);
-      asked.seen.code = codeOf(claim.answer);
-    }
+    context.isReplayed = true;
+    context.decisionId = idText('dec_', claim.decision);
+    context.code = codeOf(claim.answer);
     return replayOf(claim.answer);
   }
   if (claim.kind !== 'run') throw refusalError(claim, ask);
   const { run } = claim;
   let exchange: Exchange;
   try {
-    const company = { ticket: visit, notary: run, ...(!ask.toTheEnd && { signal: request.signal }) };
-    exchange = await beginChat(gateway, asked, payer, company);
+    exchange = await beginChat(services.gateway, call, funding, { claim: run, toTheEnd: ask.toTheEnd });
   } catch (cause) {
     await run.drop();
     throw cause;
   } finally {
     tellGivenBack(run, headers);
   }
-  visit.tell(headers);
-  headers['x-signalbox-decision-id'] = exchange.decisionId;
-  tellPayment(exchange.payment, headers);
+  context.addLimitHeaders(headers);
+  headers['x-signalbox-decision-id'] = idText('dec_', exchange.decision);
+  Object.assign(headers, exchange.funded.headers);
   if (!ask.toTheEnd) {
-    request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
-    if (request.signal.aborted) exchange.abandon('caller-gone');
+    const { signal } = context;
+    signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
+    if (signal.aborted) exchange.abandon('caller-gone');
   }
-  if (!asked.request.stream) return jsonOnce(exchange, run, headers);
-  return streamOnce(context, exchange, run, arrived);
+  if (!events) return jsonOnce(exchange, surface, run, headers);
+  return streamOnce(services, exchange, events, run, call);
 }
 
 const claimed = ({ idempotency }: RouteContext, ask: KeyedRequest): Promise<Claim> =>
   orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(ask));
 
-function refusalError(refusal: ClaimRefusal, { isPaid }: OnceAsk): SignalboxError {
-  const what = isPaid ? 'payment' : 'Idempotency-Key';
+function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: OnceAsk): SignalboxError {
   switch (refusal.kind) {
     case 'in-flight':
-      return new SignalboxError('in_flight', `The request with this ${what} is still running.`, {
+      return new SignalboxError('in_flight', `The request with this ${label} is still running.`, {
         retryAfterMs: RETRY_MS,
-        // A client that repeats it by itself would sign another payment.
-        ...(isPaid && { retry: false }),
+        ...(!canRetry && { retry: false }),
       });
     case 'reused':
       return new SignalboxError(
@@ -127,22 +138,27 @@ function refusalError(refusal: ClaimRefusal, { isPaid }: OnceAsk): SignalboxErro
       const decision = idText('dec_', refusal.decision);
       return new SignalboxError(
         'idempotency_answer_unavailable',
-        `This request was charged as ${decision}, and its answer cannot be given again; to pay for another, send a new ${what}.`,
-        { param: isPaid ? 'PAYMENT-SIGNATURE' : 'Idempotency-Key', details: { decision_id: decision } },
+        `This request was charged as ${decision}, and its answer cannot be given again; to pay for another, send a new ${label}.`,
+        { param, details: { decision_id: decision } },
       );
     }
   }
 }
 
-async function jsonOnce(exchange: Exchange, run: IdempotentRun, headers: HTTPHeaders): Promise<string> {
+async function jsonOnce(
+  exchange: Exchange,
+  surface: Surface,
+  run: IdempotentRun,
+  headers: HTTPHeaders,
+): Promise<string> {
   let body: string;
   try {
-    body = await jsonBody(exchange, headers);
+    body = await jsonBody(exchange, surface, headers);
   } catch (cause) {
     throw await failed(exchange, run, headers, cause);
   }
   // Durable before the caller has it: who was answered gets the same again.
-  await run.keep({ status: 200, headers: worthRepeating(headers), frame: '', body });
+  await run.keep({ status: 200, headers: worthRepeating(exchange, headers), frame: '', body });
   tellGivenBack(run, headers);
   return body;
 }
@@ -150,25 +166,26 @@ async function jsonOnce(exchange: Exchange, run: IdempotentRun, headers: HTTPHea
 async function streamOnce(
   { gateway }: RouteContext,
   exchange: Exchange,
+  form: EventForm,
   run: IdempotentRun,
-  { asked, request: { signal }, headers }: Arrived,
+  { context: { signal }, headers }: ReplayableCall,
 ): Promise<Response> {
   try {
-    return await streamResponse(exchange, {
-      includeUsage: asked.request.stream_options?.include_usage === true,
+    return await streamResponse(exchange, form, {
       commitAfterMs: exchange.policy.commitAfterMs,
       through(events, own) {
-        const kept = new KeptStream(events, {
+        const kept = new KeptStream(events, form.heartbeat, {
           async end(recorded) {
             const fate = fateOf(exchange);
             if (fate === 'drop') await run.drop();
             else if (fate === 'lose') await run.lose();
             else if (!recorded) await run.tooLarge();
-            else await run.keep({ status: 200, headers: { ...worthRepeating(headers), ...own }, ...recorded });
+            else
+              await run.keep({ status: 200, headers: { ...worthRepeating(exchange, headers), ...own }, ...recorded });
           },
           defect(error) {
             const stack = error instanceof Error ? error.stack : String(error);
-            gateway.log.error('a stream failed on a defect', { decision: exchange.decisionId, stack });
+            gateway.log.error('a stream failed on a defect', { decision: idText('dec_', exchange.decision), stack });
             return abandonLost(exchange, run);
           },
         });
@@ -208,13 +225,13 @@ async function failed(exchange: Exchange, run: IdempotentRun, headers: HTTPHeade
   if (fate === 'drop') await run.drop();
   if (fate === 'lose') await run.lose();
   tellGivenBack(run, headers);
-  if (fate !== 'keep') return afterPayment(cause, exchange.payment);
+  if (fate !== 'keep') return exchange.funded.errorOf(cause, false);
   // It was charged, and the same again is all that a repeat would get.
   const { retryAfterMs: _, ...info } = cause.info;
-  const told = ofPayment(new SignalboxError(cause.code, cause.message, { ...info, retry: false }), exchange.payment);
+  const told = exchange.funded.errorOf(new SignalboxError(cause.code, cause.message, { ...info, retry: false }), true);
   const own = { 'content-type': 'application/json', 'x-should-retry': 'false' };
-  const body = JSON.stringify(told.toBody());
-  await run.keep({ status: told.status, headers: { ...worthRepeating(headers), ...own }, frame: '', body });
+  const body = JSON.stringify(errorBody(told));
+  await run.keep({ status: told.status, headers: { ...worthRepeating(exchange, headers), ...own }, frame: '', body });
   tellGivenBack(run, headers);
   return told;
 }
@@ -225,16 +242,15 @@ async function abandonLost(exchange: Exchange, run: IdempotentRun): Promise<void
   await run.lose();
 }
 
-/** What else of an answer's headers is worth repeating. */
-const OF_PAYMENTS: ReadonlySet<string> = new Set(PAYMENT_HEADERS);
-/** What is about this request, not about its answer. */
+/** Headers about one request, not about its answer. */
 const NOT_REPEATED: ReadonlySet<string> = new Set(['x-signalbox-version', 'x-signalbox-given-back']);
 
 /** Of the headers of an answer, those that a replay has, too. */
-function worthRepeating(headers: HTTPHeaders): Record<string, string> {
+function worthRepeating({ funded }: Exchange, headers: HTTPHeaders): Record<string, string> {
+  const ofPayment = funded.headers;
   const repeated = Object.entries(headers).filter(
     ([name]) =>
-      name === 'content-type' || OF_PAYMENTS.has(name) || (name.startsWith('x-signalbox-') && !NOT_REPEATED.has(name)),
+      name === 'content-type' || name in ofPayment || (name.startsWith('x-signalbox-') && !NOT_REPEATED.has(name)),
   );
   return Object.fromEntries(repeated.map(([name, value]) => [name, String(value)]));
 }

@@ -2,7 +2,7 @@ import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import { type Dimensions, LABEL } from './rules/entry.ts';
+import { type Dimensions, LABEL, labelsOf } from './rules/entry.ts';
 
 /** Who spends: a key with its labels, or a wallet, by one selector. */
 export interface Account {
@@ -73,9 +73,5 @@ export function scopeOf(keyId: string, labels: Readonly<Record<string, string>>,
 /** What budgets see of entries. */
 export function scopeOfEntries(dimensions: Dimensions): BudgetScope {
   const { key = '', selector = '' } = dimensions;
-  const labels = new Map<string, string>();
-  for (const name of Object.keys(dimensions)) {
-    if (name.startsWith(LABEL)) labels.set(name.slice(LABEL.length), dimensions[name]!);
-  }
-  return { request: { model: selector }, key: { id: key, labels } };
+  return scopeOf(key, labelsOf(dimensions), selector);
 }

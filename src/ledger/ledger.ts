@@ -2,7 +2,7 @@ import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LedgerBooks, Usage } from '../store/books.ts';
+import type { LedgerBooks, Usage, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Earmark } from './earmark.ts';
 import type { Hold } from './hold.ts';
@@ -12,6 +12,8 @@ import type { Deposit } from './rules/entry.ts';
 import type { FundStanding } from './rules/fund.ts';
 import type { LedgerSample } from './sample.ts';
 import type { Shortage, Standing } from './standing.ts';
+
+export type { Order } from './order.ts';
 
 /** What of a policy concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
@@ -86,8 +88,8 @@ export interface Ledger {
   status(): Promise<LedgerStatus>;
   /** How it stands, from what is in memory: asks no store, and takes one pass over the funds. */
   sample(): LedgerSample;
-  /** What a key was charged from `from` to before `to`, ms since 1970, by quarters of an hour that may repeat. */
-  usage(keyId: string, from: number, to: number): Promise<readonly Usage[]>;
+  /** Reads the charges of a period; groups may repeat. */
+  usage(filter: UsageFilter): Promise<readonly Usage[]>;
   /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */
   fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[];
   /** How full each budget of a key's own is now. */

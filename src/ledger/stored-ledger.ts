@@ -3,7 +3,7 @@ import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { createIds, idText, timeOfId } from '../core/id.ts';
 import { isWallet } from '../core/wallet.ts';
-import type { AttachOp, HoldOp, LedgerBooks, LedgerOp, LimitOp, OpResult, Usage } from '../store/books.ts';
+import type { AttachOp, HoldOp, LedgerBooks, LedgerOp, LimitOp, OpResult, Usage, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { Contention } from './contention.ts';
@@ -237,8 +237,8 @@ export class StoredLedger implements Ledger {
     };
   }
 
-  usage(keyId: string, from: number, to: number): Promise<readonly Usage[]> {
-    return this.#books.usage(keyId, from, to);
+  usage(filter: UsageFilter): Promise<readonly Usage[]> {
+    return this.#books.usage(filter);
   }
 
   fundsOf({ keyId, labels }: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[] {

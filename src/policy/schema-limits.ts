@@ -88,7 +88,8 @@ export const ADMISSION_KEYS = {
     maximum: 20_000,
     default: 2000,
     examples: [2000],
-    description: 'Most chat and route requests that are worked on at once, streams to their end.',
+    description:
+      'Most chat and route requests at once, each until its answer or stream ends. The last tenth is for callers that hold less than a tenth.',
   }),
   bodies_bytes_max: Type.Integer({
     minimum: 1_048_576,

@@ -30,6 +30,7 @@ function factsOf(request: RoutingFields, read: Profile, caller: Caller, snapshot
   const weights = strategy ? weightsOf(strategy, snapshot) : null;
   // Spreading three objects would cost more than reading the prompt.
   return {
+    operation: 'chat',
     model: request.model,
     pinned,
     task: read.task,

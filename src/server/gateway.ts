@@ -5,17 +5,22 @@ import { createIds } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/affinity.ts';
-import type { Gateway } from '../gateway/gateway.ts';
 import { Retries } from '../gateway/signals/retry.ts';
+import { x402Funding } from '../gateway/x402/funding.ts';
+import type { X402Gateway } from '../gateway/x402/gateway.ts';
+import type { Operations } from '../http/operations.ts';
+import type { LearningPolicyInForce } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
+import type { ServerLearner } from '../learning/stored-learner.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { openLedger } from '../ledger/open.ts';
+import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
+import type { OpenStore } from '../store/open.ts';
 import { openSqliteBooks } from '../store/sqlite/books/books.ts';
-import type { WatchedStore } from '../store/sqlite/database.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
@@ -59,8 +64,20 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
     checkpointMs: CHECKPOINT_EVERY_MS,
   });
 
+/** The status of learning by the server's own memories, which may be ahead of those that are stored. */
+async function statusOfLearning(
+  store: Store,
+  learner: ServerLearner,
+  policy: LearningPolicyInForce,
+  now: number,
+): Promise<LearningStatus> {
+  const { brier, faults } = learner.activity;
+  const status = await learningStatus(store, { brier, known: (policy) => learner.known(policy) }, policy, now);
+  return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
+}
+
 export interface Means {
-  readonly store: WatchedStore;
+  readonly store: OpenStore;
   readonly keys: Keys;
   readonly log: Log;
   readonly host: Host;
@@ -113,12 +130,13 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
   await pruneNow();
   let draining = false;
-  const gateway: Gateway = {
+  const gateway: X402Gateway = {
     lease: reloader.lease,
     leaseOf: reloader.leaseOf,
     ledger,
     payments,
     keys,
+    funding: x402Funding(() => gateway),
     records,
     past,
     learner,
@@ -140,5 +158,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     stopReloading();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
-  return { gateway, idempotency, reloader, recount, stop };
+  const learning = () => statusOfLearning(store, learner, reloader.lease(), now());
+  const operations: Operations = { health: tools.health, learning };
+  return { gateway, idempotency, reloader, operations, recount, stop };
 }

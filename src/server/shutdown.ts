@@ -1,9 +1,8 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { drain } from '../gateway/drain.ts';
-import type { Gateway } from '../gateway/gateway.ts';
-import type { WatchedStore } from '../store/sqlite/database.ts';
-import type { FolderLock } from '../store/sqlite/folder-lock.ts';
+import type { X402Gateway } from '../gateway/x402/gateway.ts';
+import type { OpenStore, StoreLock } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { LedgerNote } from './ledger-note.ts';
 import { closeStore } from './store.ts';
@@ -15,12 +14,12 @@ const FAREWELL_MS = 1_000;
 export interface ServerParts {
   /** The data folder. */
   readonly data: string;
-  readonly gateway: Gateway;
+  readonly gateway: X402Gateway;
   readonly idempotency: Idempotency;
   readonly keys: Keys;
-  readonly store: WatchedStore;
+  readonly store: OpenStore;
   readonly note: LedgerNote;
-  readonly lock: FolderLock;
+  readonly lock: StoreLock;
   readonly tracer: Tracer | null;
   /** How long requests under way may take, ms. */
   readonly drainMs: number;

@@ -213,18 +213,29 @@ export interface ReservationRecord {
   readonly givenBack: Microcredits;
 }
 
-/** Charges of a key for one model in one quarter of an hour, by the time of the reservation. */
+/** Charges of one key at one endpoint in a period, by the times of the reservations. */
 export interface Usage {
-  /** Start of the quarter, ms since 1970. */
-  readonly time: number;
+  readonly dimensions: Dimensions;
   /** ID of the model; null for corrections and what a crash left behind, which name none. */
   readonly model: string | null;
+  /** The provider that served it; null likewise. */
+  readonly provider: string | null;
   /** Attempts that were charged; a correction counts as one. */
   readonly charges: number;
   /** Less what was given back. */
   readonly microcredits: Microcredits;
   readonly input: number;
   readonly output: number;
+}
+
+/** The charges to read. */
+export interface UsageFilter {
+  /** Null for all keys. */
+  readonly keyId: string | null;
+  /** Ms since 1970, in steps of a quarter of an hour. */
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
 }
 
 /** Who is told of changes. Called when an operation is decided and given to the disk; may call the books, and must not throw. */
@@ -282,8 +293,8 @@ export interface LedgerBooks {
   count(): Promise<Count>;
   /** Microcredits that callers were charged, over all entries, less what was given back. */
   charged(): Promise<Microcredits>;
-  /** What a key was charged from `fromMs` to before `toMs`, ms since 1970, by quarters of an hour that may repeat. */
-  usage(keyId: string, fromMs: number, toMs: number): Promise<readonly Usage[]>;
+  /** Reads the charges of a period; groups may repeat. */
+  usage(filter: UsageFilter): Promise<readonly Usage[]>;
   /** Microcredits that a key was charged for what it reserved in a window, less what was given back. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
   /** A reservation by its ID; null for none. */

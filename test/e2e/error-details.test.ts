@@ -7,14 +7,14 @@ import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
-import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
+import { x402Funding } from '../../src/gateway/x402/funding.ts';
+import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/open.ts';
 import { openPayments } from '../../src/payments/service.ts';
-import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
@@ -23,6 +23,7 @@ import { hashOf } from '../../src/runtime/source.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -285,12 +286,13 @@ describe('when this program itself fails', () => {
     const { deposit } = ledger;
     const payments = await openPayments({ store, now: Date.now, nextId, env: env.get, deposit, log });
     const walletKeys = { createForWallet: never, ofWallet: never };
-    const gateway: Gateway = {
+    const gateway: X402Gateway = {
       lease: () => runtime,
       leaseOf: () => runtime,
       ledger,
       payments,
       keys: walletKeys,
+      funding: x402Funding(() => gateway),
       records: openRecords({ store, now: Date.now }),
       learner: await openLearner({ store, now: Date.now, nextId }),
       retries: new Retries(() => performance.now()),
@@ -309,14 +311,18 @@ describe('when this program itself fails', () => {
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
     const policy = { lease: () => runtime, status: never, reload: never };
     const authenticate = () => ({ caller, reason: null });
-    const idempotency = openIdempotency({ store: broken, now: Date.now, giveBack: never });
+    const idempotency = openIdempotency({
+      store: { ...broken, idempotency: store.idempotency },
+      now: Date.now,
+      giveBack: never,
+    });
     const keys = { create: never, rotate: never, revoke: never, grant: never, get: never, list: never, trail: never };
     const app = createApp({
       gateway,
       policy,
       keys,
       idempotency,
-      store: { ...broken, activity: store.activity },
+      store: { ...broken, trail: store.trail, activity: store.activity },
       authenticate,
       version: 'test',
       ...unobserved(gateway),

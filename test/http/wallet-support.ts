@@ -4,14 +4,14 @@ import type { PaymentRequired } from '@x402/core/types';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { shipped } from '../../plugins/index.ts';
 import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
-import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
-import { accessMigrations } from '../../src/access/key-table.ts';
-import { type Keys, openKeys } from '../../src/access/keys.ts';
+import type { Keys } from '../../src/access/keys.ts';
+import { openKeys } from '../../src/access/stored-keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
-import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
+import { x402Funding } from '../../src/gateway/x402/funding.ts';
+import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
@@ -25,7 +25,6 @@ import {
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openPayments } from '../../src/payments/service.ts';
-import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
@@ -34,6 +33,9 @@ import { hashOf } from '../../src/runtime/source.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { idempotencyMigrations } from '../../src/store/sqlite/idempotency.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
+import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';
@@ -138,7 +140,7 @@ export function headerJson<T>(headers: Headers, name: string): T {
 type PolicyName = 'all' | 'no-topups' | 'two-networks' | 'behind-proxy' | 'nothing';
 
 export interface WalletApp {
-  readonly gateway: Gateway;
+  readonly gateway: X402Gateway;
   readonly keys: Keys;
   readonly chain: FakeChain;
   /** With the scope `admin`, and without. */
@@ -229,7 +231,7 @@ export async function startWalletApp(): Promise<WalletApp> {
   };
   const lease = () => runtimes[inForce];
   const faults = { noKeys: false, draining: false };
-  const gateway: Gateway = {
+  const gateway: X402Gateway = {
     lease,
     leaseOf: () => lease(),
     ledger,
@@ -241,6 +243,7 @@ export async function startWalletApp(): Promise<WalletApp> {
           : keys.createForWallet(wallet, name, isAlone),
       ofWallet: (wallet) => keys.ofWallet(wallet),
     },
+    funding: x402Funding(() => gateway),
     records: openRecords({ store, now }),
     learner: await openLearner({ store, now, nextId }),
     retries: new Retries(() => performance.now()),

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { ROUTES, type RouteRule } from '../../src/http/guard.ts';
+import type { RouteRule } from '../../src/http/routes.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { connect, type RawResponse } from '../support/raw-http.ts';
+import { ROUTES } from '../support/routes.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** Who may do what, asked of every route that there is: what is added to the table is tested here without a line. */
@@ -145,7 +146,14 @@ describe('a key of an application', () => {
       cookie: `authorization=Bearer ${box.key}`,
       'proxy-authorization': `Bearer ${box.key}`,
     };
-    for (const path of ['/admin/policy', '/admin/ledger', '/admin/keys']) {
+    for (const path of [
+      '/admin/policy',
+      '/admin/ledger',
+      '/admin/usage',
+      '/admin/endpoints',
+      '/admin/learning',
+      '/admin/keys',
+    ]) {
       const response = await box.get(path, { headers: { ...claims, ...as(plain).headers } });
       await expectError(response, 'insufficient_permissions');
     }
@@ -218,7 +226,7 @@ describe('a path that is written otherwise', () => {
   }
 
   /** What only an operator's answer has. */
-  const SIGNS = ['last_reload', 'charged_credits', 'rotated_at', 'kept_until', 'actor'];
+  const SIGNS = ['last_reload', 'charged_credits', 'rotated_at', 'kept_until', 'actor', 'groups'];
 
   test('opens nothing, neither without a key nor with an application’s', async () => {
     for (const { path, method } of admin.filter((route) => route.method === 'GET')) {
@@ -227,11 +235,9 @@ describe('a path that is written otherwise', () => {
         for (const key of [null, plain]) {
           const { status, body } = await raw(target, key);
           const opened = (status >= 200 && status < 300) || SIGNS.some((sign) => body.includes(`"${sign}"`));
-          expect([target, key === null, opened && !body.includes('"object":"model"')]).toEqual([
-            target,
-            key === null,
-            false,
-          ]);
+          // `/v1/models/../usage` is the key's own usage.
+          const isOwn = key !== null && ['"object":"model"', '"days":'].some((sign) => body.includes(sign));
+          expect([target, key === null, opened && !isOwn]).toEqual([target, key === null, false]);
         }
       }
     }

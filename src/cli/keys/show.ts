@@ -1,15 +1,15 @@
 import { type BalanceUse, keyStatusBody, trailBody, visibleBalance } from '../../access/key-body.ts';
-import { holderOf, type KeyInfo } from '../../access/key-table.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../access/trail.ts';
+import { holderOf } from '../../access/key-entry.ts';
 import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { keyBudgetUses } from '../../ledger/key-budgets.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
+import type { KeyInfo } from '../../store/keys.ts';
+import { readStore } from '../../store/open.ts';
 import { keyBalance, spentIn } from '../../store/sqlite/books/figures.ts';
-import { ledgerMigrations } from '../../store/sqlite/books/schema.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
-import { openReader } from '../../store/sqlite/database.ts';
+import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
 import { parseArguments, parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
 import { creditsText, minute } from '../text.ts';
@@ -31,7 +31,7 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
 /** Its money, all of one moment. A server that never ran has spent nothing. */
 async function fundsOf(file: string, info: KeyInfo, now: number) {
   const { id, budgets } = info;
-  const reader = openReader(file, [ledgerMigrations]);
+  const reader = readStore(file, ['ledger']);
   try {
     if (await hasJournal(reader)) {
       const balance = visibleBalance(info, await keyBalance(reader, holderOf(info)));

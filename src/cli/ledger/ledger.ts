@@ -2,18 +2,19 @@ import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { parseId } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
+import { storedUsage } from '../../operate/usage.ts';
 import { SETTLE } from '../../payments/table.ts';
+import { copyStore, openStore, readStore, type StoreReader } from '../../store/open.ts';
 import { type Booked, findReservation, refundWrite } from '../../store/sqlite/books/adjust.ts';
-import { ledgerMigrations } from '../../store/sqlite/books/schema.ts';
 import { unbooked } from '../../store/sqlite/books/spooled.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
-import { copyDatabase, openReader, openSqlite, type Reader } from '../../store/sqlite/database.ts';
 import { readSpool } from '../../store/sqlite/spool.ts';
 import { StoreError } from '../../store/store.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { creditsText, parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, type Writer, writeExport } from './export.ts';
+import { parseUsage, usageText } from './usage.ts';
 
 export interface LedgerCommand {
   /** The database, which exists. */
@@ -30,20 +31,21 @@ export interface LedgerCommand {
 /** What the process ends with: 0 fine, 2 something is wrong with the books. */
 export type LedgerCode = 0 | 2;
 
-/** `signalbox ledger audit|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
+/** `signalbox ledger audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
 export async function runLedger(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const [name, ...rest] = args;
   if (name === 'audit') return audit(rest, command);
   if (name === 'export') return exportEntries(rest, command);
+  if (name === 'usage') return usage(rest, command);
   if (name === 'backup') return backup(rest, command);
   if (name === 'refund') return refund(rest, command);
-  throw new UsageError('ledger takes audit, export, backup or refund. See signalbox help.');
+  throw new UsageError('ledger takes audit, usage, export, backup or refund. See signalbox help.');
 }
 
 /** Reads one moment of the database, beside whoever writes it. Warns where settlements are in the spool that it lacks. */
 async function reading<T>(
   { file, spool, warn }: LedgerCommand,
-  read: (reader: Reader, spool: SpoolNotice) => Promise<T>,
+  read: (reader: StoreReader, spool: SpoolNotice) => Promise<T>,
 ): Promise<T> {
   const noticeOf = spoolNotice(spool);
   const result = await readingKnown(file, async (reader) => {
@@ -56,8 +58,8 @@ async function reading<T>(
 }
 
 /** The same; null where there is no ledger, or one of an older version. */
-async function readingKnown<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<{ value: T } | null> {
-  const reader = openReader(file, [ledgerMigrations]);
+async function readingKnown<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<{ value: T } | null> {
+  const reader = readStore(file, ['ledger']);
   try {
     return (await hasJournal(reader)) ? { value: await read(reader) } : null;
   } finally {
@@ -76,7 +78,7 @@ interface SpoolNotice {
  * Reads the spool. The function that it returns makes a warning when a database lacks settlements of it, else an empty text. To be
  * called before the database is opened: settlements that a server books in between are then in the database.
  */
-function spoolNotice(spool: string): (reader: Reader) => Promise<SpoolNotice> {
+function spoolNotice(spool: string): (reader: StoreReader) => Promise<SpoolNotice> {
   const reading = Promise.try(() => readSpool(spool).units);
   // Looked at with the database.
   reading.catch(() => {});
@@ -111,6 +113,13 @@ async function exportEntries(args: readonly string[], command: LedgerCommand): P
   return 0;
 }
 
+async function usage(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+  const { query, json } = parseUsage(args, command.now());
+  const report = await reading(command, (reader) => storedUsage(reader, query));
+  await command.write(usageText(report, json));
+  return 0;
+}
+
 async function backup(args: readonly string[], { file, spool, now, write, warn }: LedgerCommand): Promise<LedgerCode> {
   const { positionals } = parseArguments(args, {});
   const [target] = positionals;
@@ -121,9 +130,9 @@ async function backup(args: readonly string[], { file, spool, now, write, warn }
     throw new UsageError(`${part} exists: another backup is being written, or one was interrupted; then remove it.`);
   }
   // A newer version's books are refused before anything is written.
-  openReader(file, [ledgerMigrations]).close();
+  readStore(file, ['ledger']).close();
   const notice = spoolNotice(spool);
-  copyDatabase(file, part);
+  copyStore(file, part);
   try {
     const audited = await readingKnown(part, async (reader) => {
       warn((await notice(reader)).text);
@@ -202,7 +211,7 @@ function refundable(decision: string, booked: Booked | null, credits: string | n
 }
 
 async function commitRefund({ file, now }: LedgerCommand, booked: Booked, amount: number, note: string): Promise<void> {
-  const store = await openSqlite(file, []);
+  const store = await openStore(file, { mode: 'beside' });
   try {
     await store.commit([refundWrite(booked, amount, note, now())]);
   } catch (cause) {

@@ -17,13 +17,16 @@ export interface ChatFamilies {
   readonly explored: LabelledCounter;
 }
 
-/** The families that chats are counted in; those by lane have at most `seriesMax` series each. */
+/**
+ * Makes the families that chats are counted in.
+ * @param seriesMax greatest number of series of a family by lane
+ */
 export function chatFamilies(seriesMax: number): ChatFamilies {
   const chats = counter(
     {
       name: 'signalbox_chats_total',
       help: 'Finished chat requests, by outcome.',
-      labels: [...LANE_LABELS, 'outcome'],
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
     },
     seriesMax,
   );
@@ -31,7 +34,7 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
     {
       name: 'signalbox_tokens_total',
       help: 'Tokens charged, over all attempts. Each token counts under one kind.',
-      labels: [...LANE_LABELS, 'kind'],
+      labels: ['operation', ...LANE_LABELS, 'kind'],
     },
     seriesMax,
   );
@@ -62,7 +65,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
     {
       name: 'signalbox_chat_duration_seconds',
       help: 'Time from admission to the end, of chat requests that were carried out.',
-      labels: [...LANE_LABELS, 'outcome'],
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
       bounds: [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60, 120, 300],
     },
     seriesMax,
@@ -71,7 +74,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
     {
       name: 'signalbox_chat_ttft_seconds',
       help: 'Time from admission to the first content part, of streams with content.',
-      labels: LANE_LABELS,
+      labels: ['operation', ...LANE_LABELS],
       bounds: [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60],
     },
     seriesMax,
@@ -85,9 +88,14 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   return { duration, ttft, dispatch };
 }
 
-/** Summed in microcredits, which are exact. */
+/** Sums microcredits, which are exact. */
 const credits = (verb: string, help: string, seriesMax: number): LabelledCounter =>
   counter(
-    { name: `signalbox_credits_${verb}_total`, help, labels: [...LANE_LABELS, 'outcome'], per: MICROCREDITS },
+    {
+      name: `signalbox_credits_${verb}_total`,
+      help,
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
+      per: MICROCREDITS,
+    },
     seriesMax,
   );

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../../core/capability.ts';
 import { DIFFICULTIES } from '../../core/facts.ts';
-import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
-import { Platform, Usage } from './completion.ts';
-import { ERROR_CODES } from './error.ts';
+import { OPERATION_NAMES } from '../../core/operation.ts';
+import { Usage } from '../../surface/openai-chat/completion-schema.ts';
+import { ERROR_CODES } from '../../surface/openai-chat/error-schema.ts';
 import {
   credits,
   decisionId,
@@ -19,10 +19,13 @@ import {
   unixTime,
   upstreamRequestId,
   word,
-} from './parts.ts';
+} from '../../surface/schemas/parts.ts';
+import { Platform } from '../../surface/schemas/platform.ts';
+import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 
 const Facts = Type.Object(
   {
+    operation: word(OPERATION_NAMES, 'The operation that was asked for.'),
     model: Type.String({ description: '`model` of the request: a selector, or a model’s ID.', examples: ['auto'] }),
     pinned: Type.Boolean({ description: 'True when the request named one model.' }),
     task: Type.String({ description: 'The task type it was taken for.', examples: ['coding'] }),

@@ -49,3 +49,12 @@ export type Dimensions = Readonly<Record<string, string>>;
 
 /** The prefix of the dimensions that are labels of a key. */
 export const LABEL = 'label:';
+
+/** The labels among dimensions, by their names. */
+export function labelsOf(dimensions: Dimensions): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (const name of Object.keys(dimensions)) {
+    if (name.startsWith(LABEL)) labels[name.slice(LABEL.length)] = dimensions[name]!;
+  }
+  return labels;
+}

@@ -1,15 +1,16 @@
 import { copyFileSync, existsSync } from 'node:fs';
+import type { Budget } from '../../../src/core/budget.ts';
 import type { PaymentPolicy } from '../../../src/core/payment-policy.ts';
-import type { Gateway } from '../../../src/gateway/gateway.ts';
+import type { X402Gateway } from '../../../src/gateway/x402/gateway.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../src/ledger/open.ts';
 import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
 import type { Payments } from '../../../src/payments/payments.ts';
 import { openPayments } from '../../../src/payments/service.ts';
-import { paymentMigrations } from '../../../src/payments/table.ts';
 import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
+import { paymentMigrations } from '../../../src/store/sqlite/payments.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { NO_TERMS } from '../../ledger/support.ts';
 import { waitFor } from '../../support/answers.ts';
@@ -63,6 +64,8 @@ export interface HouseOptions {
   readonly onCrash: 'charge' | 'release';
   readonly network: (pass: (step: string) => Promise<void>) => NetworkClients;
   readonly infection: Fault;
+  /** None if left out. */
+  readonly budgets?: readonly Budget[];
 }
 
 /** One run of the program, reduced to money: the real ledger and payments on a real file. It can die at any step. */
@@ -70,28 +73,36 @@ export class ServerRun {
   readonly file: string;
   readonly ledger: Ledger;
   readonly payments: Payments;
-  /** The gateway for `setAside`. */
-  readonly gateway: Gateway;
+  /** The gateway for `Funding.reserve`. */
+  readonly gateway: X402Gateway;
   readonly #life: Life;
   readonly #store: Store;
 
-  private constructor(file: string, life: Life, store: Store, parts: Pick<Gateway, 'ledger' | 'payments' | 'now'>) {
+  private constructor(file: string, life: Life, store: Store, parts: Pick<X402Gateway, 'ledger' | 'payments' | 'now'>) {
     this.file = file;
     this.#life = life;
     this.#store = store;
     this.ledger = parts.ledger;
     this.payments = parts.payments;
-    // Only the parts of a gateway that `setAside` uses.
-    this.gateway = { ...parts, log: SILENT } as unknown as Gateway;
+    // Only the parts of a gateway that `Funding.reserve` uses.
+    this.gateway = { ...parts, log: SILENT } as unknown as X402Gateway;
   }
 
-  static async open({ file, now, nextId, onCrash, network, infection }: HouseOptions): Promise<ServerRun> {
+  static async open({
+    file,
+    now,
+    nextId,
+    onCrash,
+    network,
+    infection,
+    budgets = [],
+  }: HouseOptions): Promise<ServerRun> {
     const life = new Life();
     const whole = (store: Store) => store;
     const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
     if (infection.sql) await inner.commit([{ statement: { sql: infection.sql }, params: [] }]);
     const store = (infection.store ?? whole)(mortal(inner, life));
-    const terms = { ...NO_TERMS, ledger: { contentionWaitMs: 0, onCrash } };
+    const terms = { ...NO_TERMS, budgets, ledger: { contentionWaitMs: 0, onCrash } };
     const ledger = await openLedger({ books: await openSqliteBooks({ store, now }), terms, now, onAlarm: () => {} });
     const payments = await openPayments({
       store,

@@ -19,6 +19,7 @@ import type {
   ReservationRecord,
   SettleOp,
   Usage,
+  UsageFilter,
 } from '../../books.ts';
 import { type Store, StoreError, type Write } from '../../store.ts';
 import { dimensionsOf } from './accounts.ts';
@@ -202,9 +203,8 @@ class SqliteBooks implements LedgerBooks {
     return charged;
   }
 
-  usage(keyId: string, fromMs: number, toMs: number): Promise<readonly Usage[]> {
-    const source = { store: this.#store, journal: this.#journal, checkpoints: this.#checkpoints };
-    return readUsage(source, keyId, fromMs, toMs);
+  usage(filter: UsageFilter): Promise<readonly Usage[]> {
+    return readUsage({ store: this.#store, journal: this.#journal, checkpoints: this.#checkpoints }, filter);
   }
 
   spentIn(keyId: string, window: Window): Promise<Microcredits> {

@@ -1,0 +1,263 @@
+import { type ByteHold, ByteRoom } from '../../core/byte-room.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { AdmissionPolicy } from '../../core/rate-limit.ts';
+
+type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
+
+/** The delay that a refused request is told, spread over a second, so that not all return at once. */
+const RETRY_MS = 1_000;
+const RETRY_SPREAD_MS = 1_000;
+/** A body below this rate, on average after its first second, is slow and gives way to others. */
+const SLOW_BYTES_PER_SECOND = 65_536;
+const SLOW_AFTER_MS = 1_000;
+/** The share of the places that is kept for callers who hold less than it. */
+const RESERVE = 0.1;
+
+/**
+ * Bounds the requests that are worked on at once, and the bytes of their bodies. Requests without a place wait in line,
+ * first in, first out, and not for long: an answer after its caller gave up is of no use. Where places or room are short,
+ * slow bodies are cut first.
+ */
+export class Gate {
+  #inside = 0;
+  /** Places by caller; callers without one are absent. */
+  readonly #insideOf = new Map<string, number>();
+  /** Of the bodies of all requests, waiting ones included. */
+  readonly #room = new ByteRoom();
+  /** In the order of their arrival. */
+  readonly #line = new Set<GatePlace>();
+  /** Places whose body is being read. */
+  readonly #reading = new Set<GatePlace>();
+  #bounds: Bounds | null = null;
+
+  /** Requests that are worked on. */
+  get inside(): number {
+    return this.#inside;
+  }
+
+  /** Requests that wait. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /** Bytes of all bodies. */
+  get bytes(): number {
+    return this.#room.bytes;
+  }
+
+  /**
+   * Checks whether `enter` would succeed. Changes nothing.
+   * @throws SignalboxError `overloaded` without a place, or without room for `bytes` of a body, where no slow body
+   * could be cut.
+   */
+  check(bounds: Bounds, caller: string, bytes: number): void {
+    const hasRoom = this.#room.fits(caller, bytes, bounds.bodiesBytesMax) || this.#slowest(caller) !== null;
+    const hasPlace = this.#isFree(bounds, caller) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
+    if (!hasRoom || !hasPlace) throw overloaded();
+  }
+
+  /**
+   * Takes a place, or one in the line, with room for `bytes` of a caller's body. Leave it in any case.
+   * @throws SignalboxError `overloaded`, as `check` does.
+   */
+  enter(bounds: Bounds, caller: string, bytes: number): GatePlace {
+    this.#bounds = bounds;
+    // Under a new policy there may be places for those who wait.
+    this.#serve();
+    while (!this.#isFree(bounds, caller) && this.#cut(this.#slowest()));
+    const isFree = this.#isFree(bounds, caller);
+    if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
+    const room = this.#room.hold(caller);
+    if (!this.#takeRoom(room, caller, bytes, bounds)) throw overloaded();
+    const place = new GatePlace(this, caller, room);
+    if (isFree) this.#admit(place);
+    else {
+      this.#line.add(place);
+      place.wait(bounds.queueMs);
+    }
+    return place;
+  }
+
+  /**
+   * For places: takes room for more bytes of a body.
+   * @throws SignalboxError `overloaded`
+   */
+  grow({ caller, room }: GatePlace, bytes: number): void {
+    if (!this.#takeRoom(room, caller, bytes, this.#bounds!)) throw overloaded(true);
+  }
+
+  /** For places. */
+  reads(place: GatePlace, isReading: boolean): void {
+    if (isReading) this.#reading.add(place);
+    else this.#reading.delete(place);
+  }
+
+  /** For places: frees one. */
+  left(place: GatePlace): void {
+    place.room.leave();
+    this.#reading.delete(place);
+    if (this.#line.delete(place)) return;
+    const left = this.#insideOf.get(place.caller)! - 1;
+    if (left > 0) this.#insideOf.set(place.caller, left);
+    else this.#insideOf.delete(place.caller);
+    this.#inside--;
+    this.#serve();
+  }
+
+  #admit(place: GatePlace): void {
+    this.#inside++;
+    this.#insideOf.set(place.caller, (this.#insideOf.get(place.caller) ?? 0) + 1);
+    place.take();
+  }
+
+  /** Returns whether a newcomer gets a place at once: of the reserve also before those who wait, who may not have it. */
+  #isFree(bounds: Bounds, caller: string): boolean {
+    const isReserve = bounds.concurrencyMax - this.#inside <= reserveOf(bounds);
+    return (this.#line.size === 0 || isReserve) && this.#mayEnter(bounds, caller);
+  }
+
+  /** Returns whether there is a place for a caller. Without this share, streams of one caller could keep all others out. */
+  #mayEnter(bounds: Bounds, caller: string): boolean {
+    const free = bounds.concurrencyMax - this.#inside;
+    const reserve = reserveOf(bounds);
+    return free > reserve || (free > 0 && (reserve === 0 || (this.#insideOf.get(caller) ?? 0) < reserve));
+  }
+
+  /** Takes room for more bytes of a body, after cutting slow ones; returns false where it is the slowest itself, or none is slow. */
+  #takeRoom(room: ByteHold, caller: string, bytes: number, { bodiesBytesMax }: Bounds): boolean {
+    while (!room.take(bytes, bodiesBytesMax)) {
+      const slowest = this.#slowest(caller);
+      if (slowest === null || slowest.room === room) return false;
+      slowest.cut();
+    }
+    return true;
+  }
+
+  /**
+   * Returns the slowest of the slow bodies; null where none is slow. With a caller, only bodies whose end gives it room, of
+   * callers who hold no less than it does.
+   */
+  #slowest(caller: string | null = null): GatePlace | null {
+    const now = performance.now();
+    const held = caller === null ? 0 : this.#room.of(caller);
+    let slowest: GatePlace | null = null;
+    let least = SLOW_BYTES_PER_SECOND;
+    for (const place of this.#reading) {
+      const rate = place.bytesPerSecond(now);
+      if (rate >= least) continue;
+      if (caller !== null && (place.room.bytes === 0 || this.#room.of(place.caller) < held)) continue;
+      slowest = place;
+      least = rate;
+    }
+    return slowest;
+  }
+
+  #cut(place: GatePlace | null): boolean {
+    place?.cut();
+    return place !== null;
+  }
+
+  #serve(): void {
+    const bounds = this.#bounds;
+    for (const place of this.#line) {
+      if (!bounds || this.#inside >= bounds.concurrencyMax) return;
+      if (!this.#mayEnter(bounds, place.caller)) continue;
+      this.#line.delete(place);
+      this.#admit(place);
+    }
+  }
+}
+
+const reserveOf = ({ concurrencyMax }: Bounds): number => Math.floor(concurrencyMax * RESERVE);
+
+/** A place among the requests that are worked on, or in the line, with the room of the request's body. */
+export class GatePlace {
+  readonly caller: string;
+  /** The bytes of its body. For the gate. */
+  readonly room: ByteHold;
+  readonly #gate: Gate;
+  #isLeft = false;
+  #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #readSince = 0;
+  #onCut: () => void = () => {};
+
+  constructor(gate: Gate, caller: string, room: ByteHold) {
+    this.#gate = gate;
+    this.caller = caller;
+    this.room = room;
+  }
+
+  /** Null once the request may go on; else resolves when it may, or rejects with SignalboxError `overloaded`. */
+  get turn(): Promise<void> | null {
+    return this.#turn?.promise ?? null;
+  }
+
+  /** Frees the place. Later calls do nothing. */
+  leave(): void {
+    if (this.#isLeft) return;
+    this.#isLeft = true;
+    this.#end()?.reject(overloaded());
+    this.#gate.left(this);
+  }
+
+  /** Begins to read the body. Calls `onCut` when the body is slow and others need its room. */
+  begin(onCut: () => void): void {
+    this.#readSince = performance.now();
+    this.#onCut = onCut;
+    if (!this.#isLeft) this.#gate.reads(this, true);
+  }
+
+  /**
+   * Takes room for bytes that have arrived.
+   * @throws SignalboxError `overloaded` where there is none.
+   */
+  grow(bytes: number): void {
+    if (this.#isLeft) return;
+    this.#gate.grow(this, bytes);
+  }
+
+  /** Ends the reading, complete or not. */
+  end(): void {
+    this.#gate.reads(this, false);
+  }
+
+  /** For the gate. The rate of its body, a small one taken to have arrived; infinite in its first second. */
+  bytesPerSecond(now: number): number {
+    const ms = now - this.#readSince;
+    return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.room.bytes * 1_000) / ms;
+  }
+
+  /** For the gate. Stops waiting for its body. */
+  cut(): void {
+    this.leave();
+    this.#onCut();
+  }
+
+  /** For the gate. */
+  take(): void {
+    this.#end()?.resolve();
+  }
+
+  /** For the gate. */
+  wait(ms: number): void {
+    this.#turn = Promise.withResolvers<void>();
+    // A rejection is for those who wait, and there may be none yet.
+    this.#turn.promise.catch(() => {});
+    this.#timer = setTimeout(() => this.leave(), ms);
+  }
+
+  #end() {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    return this.#turn;
+  }
+}
+
+/** `midway`: the rest of its body may still come, so the connection cannot be used again. */
+function overloaded(midway = false): SignalboxError {
+  return new SignalboxError('overloaded', 'This gateway has more requests than it can work on; try again.', {
+    retryAfterMs: RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS),
+    ...(midway && { headers: { connection: 'close' } }),
+  });
+}

@@ -1,0 +1,76 @@
+import type { Microcredits } from './credits.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Estimate, ExplorationDraw } from './estimate.ts';
+import type { Facts } from './facts.ts';
+import type { Usage } from './usage.ts';
+
+/** A decision with its outcome, without text of the request or answer. */
+export interface DecisionRecord {
+  /** Grows with time; see `core/id.ts`. */
+  readonly id: number;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly keyId: string;
+  readonly kind: 'chat' | 'route';
+  /** The policy it was made under; see `findRevision`. */
+  readonly revision: string;
+  readonly seed: string;
+  readonly facts: Facts;
+  /** The frame of readings it was made by; 0 for those of the policy, null if none was stored. */
+  readonly frame: number | null;
+  /** Q by index of the model in the revision; NaN if not computed. */
+  readonly quality: Float64Array;
+  /** The estimate behind the qualities; null if they are the declared ones. */
+  readonly estimate: Estimate | null;
+  /** How the choice was drawn; null if it was the best. */
+  readonly draw: ExplorationDraw | null;
+  readonly reason: string;
+  /** ID of the model. */
+  readonly choice: string;
+  readonly fallbacks: readonly string[];
+  /** Endpoints ejected by a breaker, to try when all others fail; by index in their model. */
+  readonly lastResorts: readonly { readonly model: string; readonly endpoints: readonly number[] }[];
+  /** Null for a route query, which executes nothing. */
+  readonly outcome: DecisionOutcome | null;
+}
+
+export interface DecisionOutcome {
+  /**
+   * `failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, the
+   * process stopped, or memory had no room for the answer.
+   */
+  readonly status: 'completed' | 'failed' | 'broken' | 'abandoned';
+  /** The error that the caller received. */
+  readonly error: ErrorCode | null;
+  /** In the order of time. */
+  readonly attempts: readonly AttemptRecord[];
+  /** Of the answer; null without one. */
+  readonly usage: Usage | null;
+  /** Whether the gateway counted the tokens. */
+  readonly estimated: boolean;
+  readonly charged: Microcredits;
+  /** Against the baseline; negative if the choice cost more. */
+  readonly saved: Microcredits;
+  /** From admission. Null without content. */
+  readonly firstPartMs: number | null;
+  /** From admission. */
+  readonly totalMs: number;
+}
+
+export interface AttemptRecord {
+  readonly model: string;
+  readonly provider: string;
+  readonly upstream: string;
+  /** From sending to the end. */
+  readonly ms: number;
+  /** From sending. Null without content. */
+  readonly firstPartMs: number | null;
+  /** The kind of failure; null for a success. */
+  readonly failure: string | null;
+  /** Index of the endpoint in its model; null in records of earlier versions. */
+  readonly endpoint: number | null;
+  /** The provider's ID of the request, for its support; null if it returned none. */
+  readonly requestId: string | null;
+  /** The provider's finish reason of each choice. */
+  readonly finishReasons: readonly string[];
+}

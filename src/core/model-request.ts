@@ -1,0 +1,104 @@
+import type { Conversation, ModelSettings, RoutingTerms } from './conversation.ts';
+import { type Edit, type Members, type Original, type OriginalPath, valueAt, withEdits } from './original.ts';
+
+/** The caller's names of fields, for messages that must speak the caller's dialect. */
+export type FieldNames = Readonly<
+  Record<keyof ModelSettings | 'turns' | 'tools' | 'toolChoice' | 'agentWallet' | 'budgetCredits', string>
+>;
+
+/** A request in neutral form. Its members are read from the original when first asked for, and then kept. */
+export interface ModelRequest {
+  readonly operation: 'chat';
+  /** A model ID or a selector. */
+  readonly model: string;
+  /** Whether the answer is streamed. */
+  readonly stream: boolean;
+  readonly conversation: Conversation;
+  readonly settings: ModelSettings;
+  readonly routing: RoutingTerms;
+  /** Fields of the body that its dialect does not define, by name. */
+  readonly extras: Members;
+  readonly original: Original;
+  readonly names: FieldNames;
+  /** Returns the value at a place of the original; undefined where there is none. */
+  originalAt(path: OriginalPath): unknown;
+  /**
+   * Returns the request with other values at some places of its original.
+   *
+   * @example
+   * ```ts
+   * const [turn] = request.conversation.turns;
+   * const edits = turn.parts.flatMap((part) => (part.type === 'text' ? [{ at: part.valueAt, value: '…' }] : []));
+   * const masked = request.edit(edits);
+   * ```
+   */
+  edit(edits: readonly Edit[]): ModelRequest;
+}
+
+/** Reads the bodies of one dialect. All methods are pure, and called at most once for a request. */
+export interface RequestReader<Body extends Members> {
+  readonly dialect: string;
+  readonly names: FieldNames;
+  model(body: Body): string;
+  isStream(body: Body): boolean;
+  conversation(body: Body): Conversation;
+  settings(body: Body): ModelSettings;
+  routing(body: Body): RoutingTerms;
+  extras(body: Body): Members;
+}
+
+/** Makes the neutral form of a checked body. Reads only the model's name and `stream` at once. */
+export const modelRequest = <Body extends Members>(body: Body, reader: RequestReader<Body>): ModelRequest =>
+  new LazyRequest(body, reader);
+
+class LazyRequest<Body extends Members> implements ModelRequest {
+  readonly operation = 'chat';
+  readonly model: string;
+  readonly stream: boolean;
+  readonly original: { readonly dialect: string; readonly body: Body };
+  readonly #reader: RequestReader<Body>;
+  #conversation: Conversation | null = null;
+  #settings: ModelSettings | null = null;
+  #routing: RoutingTerms | null = null;
+  #extras: Members | null = null;
+
+  constructor(body: Body, reader: RequestReader<Body>) {
+    this.model = reader.model(body);
+    this.stream = reader.isStream(body);
+    this.original = { dialect: reader.dialect, body };
+    this.#reader = reader;
+  }
+
+  get names(): FieldNames {
+    return this.#reader.names;
+  }
+
+  get conversation(): Conversation {
+    this.#conversation ??= this.#reader.conversation(this.original.body);
+    return this.#conversation;
+  }
+
+  get settings(): ModelSettings {
+    this.#settings ??= this.#reader.settings(this.original.body);
+    return this.#settings;
+  }
+
+  get routing(): RoutingTerms {
+    this.#routing ??= this.#reader.routing(this.original.body);
+    return this.#routing;
+  }
+
+  get extras(): Members {
+    this.#extras ??= this.#reader.extras(this.original.body);
+    return this.#extras;
+  }
+
+  originalAt(path: OriginalPath): unknown {
+    return valueAt(this.original.body, path);
+  }
+
+  edit(edits: readonly Edit[]): ModelRequest {
+    const body = withEdits(this.original.body, edits);
+    return body === this.original.body ? this : new LazyRequest(body, this.#reader);
+  }
+}

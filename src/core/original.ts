@@ -1,0 +1,74 @@
+/** The members of a JSON object. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A place in a JSON body: names of members and indexes of lists, from the outside in. Empty for the body itself. */
+export type OriginalPath = readonly (string | number)[];
+
+/** A request body as the caller sent it: checked, without optional fields that were null. Never changed. */
+export interface Original {
+  /** The dialect of the body, such as `openai-chat`. */
+  readonly dialect: string;
+  readonly body: Members;
+}
+
+/** A change of an original. */
+export interface Edit {
+  readonly at: OriginalPath;
+  /** Undefined removes the member; a list is shortened by replacing it. */
+  readonly value: unknown;
+}
+
+/**
+ * Writes a path as error texts show it.
+ * @returns such as `messages[3].content`
+ */
+export function pathText(path: OriginalPath): string {
+  let text = '';
+  for (const step of path) text += typeof step === 'number' ? `[${step}]` : text === '' ? step : `.${step}`;
+  return text;
+}
+
+/** Returns the value at a place; undefined where there is none. */
+export function valueAt(body: unknown, path: OriginalPath): unknown {
+  let value = body;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = Reflect.get(value, step);
+  }
+  return value;
+}
+
+/**
+ * Returns a copy of a body with other values at some places. Everything else is shared with the body and keeps its
+ * order, so that the JSON texts of the two differ at these places only. A place below another edited one counts for
+ * the new value. An edit that no object or list of the body has a place for is
+ * ignored.
+ */
+export function withEdits<Body extends object>(body: Body, edits: readonly Edit[]): Body {
+  /** The copies that this call has made, which it may change. */
+  const copies = new Set<object>();
+  let whole: unknown = body;
+  for (const { at, value } of edits) whole = replaced(whole, at, 0, value, copies);
+  // Only members below the body were replaced.
+  return typeof whole === 'object' && whole !== null ? (whole as Body) : body;
+}
+
+function replaced(owner: unknown, at: OriginalPath, depth: number, value: unknown, copies: Set<object>): unknown {
+  if (typeof owner !== 'object' || owner === null || depth >= at.length) return owner;
+  const step = at[depth]!;
+  if (Array.isArray(owner) && !isItem(owner, step, value)) return owner;
+  const isLast = depth === at.length - 1;
+  const before: unknown = Object.hasOwn(owner, step) ? Reflect.get(owner, step) : undefined;
+  const after = isLast ? value : replaced(before, at, depth + 1, value, copies);
+  if (after === before) return owner;
+  const copy = copies.has(owner) ? owner : Array.isArray(owner) ? [...owner] : { ...owner };
+  copies.add(copy);
+  if (after === undefined) Reflect.deleteProperty(copy, step);
+  // An assignment to `__proto__` would change the prototype.
+  else Object.defineProperty(copy, step, { value: after, writable: true, enumerable: true, configurable: true });
+  return copy;
+}
+
+/** Whether an item of a list may get the value: the length stays as it is. */
+const isItem = (list: readonly unknown[], step: string | number, value: unknown): boolean =>
+  typeof step === 'number' && Object.hasOwn(list, step) && value !== undefined;

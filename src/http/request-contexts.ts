@@ -1,0 +1,29 @@
+import type { Observer } from '../gateway/observe/observer.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
+import { needsKey, pathOf, type RouteTable } from './routes.ts';
+
+/** The context of each HTTP request. Elysia's hooks share only the `Request`: nothing else may be tied to one. */
+export class RequestContexts {
+  readonly #observer: Observer;
+  readonly #contexts = new WeakMap<Request, RequestContext>();
+
+  constructor(observer: Observer) {
+    this.#observer = observer;
+  }
+
+  /** Makes the context of a request that has just arrived. */
+  open(request: Request, routes: RouteTable): RequestContext {
+    const path = pathOf(request.url);
+    const route = routes.find(path);
+    const isGuarded = route ? !route.isOpen : needsKey(path);
+    const context = this.#observer.open(request, route?.path ?? 'other', isGuarded);
+    this.#contexts.set(request, context);
+    return context;
+  }
+
+  readonly of = (request: Request): RequestContext => {
+    const context = this.#contexts.get(request);
+    if (!context) throw new Error('a request without a context came to a handler');
+    return context;
+  };
+}

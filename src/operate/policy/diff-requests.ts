@@ -1,0 +1,250 @@
+import { statSync } from 'node:fs';
+import { type Static, Type } from '@sinclair/typebox';
+import { SignalboxError } from '../../core/errors.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
+import {
+  isRefused,
+  isSame,
+  NO_TOTALS,
+  type RequestOutcome,
+  requestOutcomeOf,
+  type Side,
+  settingFor,
+  type Totals,
+  withOutcomes,
+} from './compare.ts';
+import { exactFacts } from './exact-facts.ts';
+import type { HypotheticalRequest } from './hypothetical.ts';
+import { decideFor, USUAL_TIME } from './reasons.ts';
+import { bodyOf, momentOf, readerOf } from './request-reader.ts';
+import type { RequestForms } from './tools.ts';
+
+/** Most bytes of one line. */
+const LINE_BYTES_MAX = 10_000_000;
+/** Differences that are kept; those beyond are only counted. */
+const KEPT_MAX = 10_000;
+
+/** A request with who asks and when. */
+const Asked = Type.Object(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    request: Type.Object({}),
+    key: Type.Optional(
+      Type.Object(
+        {
+          id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+          labels: Type.Optional(Type.Record(Type.String(), Type.String())),
+          models: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    time: Type.Optional(Type.String()),
+    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+  },
+  { additionalProperties: false },
+);
+type Asked = Static<typeof Asked>;
+
+/** A request that the two policies decide differently. */
+export interface DifferentRequest {
+  readonly name: string;
+  readonly line: number;
+  readonly count: number;
+  readonly a: RequestOutcome;
+  readonly b: RequestOutcome;
+}
+
+/** Requests that went to one model and would go to another, or nowhere. */
+export interface Move {
+  /** Of one of them. */
+  readonly a: RequestOutcome;
+  readonly b: RequestOutcome;
+  readonly totals: Totals;
+}
+
+/** All requests of a file. */
+export interface ComparedRequests {
+  /** In the order of the file. */
+  readonly different: readonly DifferentRequest[];
+  /** How many lines more there would be. */
+  readonly leftOut: number;
+  /** The one of most requests first. */
+  readonly moves: readonly Move[];
+  readonly totals: Totals;
+}
+
+/** Decides every request of a file, or of the standard input, by both policies. Throws UsageError that names file and line. */
+export async function compareRequests(file: string, a: Side, b: Side, http: RequestForms): Promise<ComparedRequests> {
+  const tools: Tools = { forms: forLines(http), counter: createTokenCounter(() => {}) };
+  const different: DifferentRequest[] = [];
+  const moves = new Map<string, Move>();
+  let leftOut = 0;
+  let totals = NO_TOTALS;
+  for await (const { text, line } of linesOf(file)) {
+    const place = `${shownName(file)}:${line}`;
+    const found = await naming(place, () => decided(text, a, b, tools));
+    totals = withOutcomes(totals, found.a, found.b, found.count);
+    if (isSame(found.a, found.b)) continue;
+    if (different.length < KEPT_MAX) different.push({ ...found, name: found.name ?? place, line });
+    else leftOut++;
+    const move = [found.a, found.b].map(goalOf).join('\n');
+    const before = moves.get(move)?.totals ?? NO_TOTALS;
+    moves.set(move, { a: found.a, b: found.b, totals: withOutcomes(before, found.a, found.b, found.count) });
+  }
+  if (totals.requests === 0) throw new UsageError(`${shownName(file)} has no requests.`);
+  const most = [...moves.values()].sort((one, other) => other.totals.requests - one.totals.requests);
+  return { different, leftOut, moves: most, totals };
+}
+
+interface Tools {
+  readonly forms: LineForms;
+  readonly counter: TokenCounter;
+}
+
+async function decided(text: string, a: Side, b: Side, tools: Tools) {
+  const { name, count = 1, ...asked } = askedIn(text, tools.forms);
+  const [before, after] = settingFor(modelOf(asked.body), a, b);
+  return { name, count, a: await answer(asked, before, tools), b: await answer(asked, after, tools) };
+}
+
+const goalOf = (one: RequestOutcome): string => (isRefused(one) ? one.code : `${one.model} ${one.provider}`);
+
+const shownName = (file: string): string => (file === '-' ? 'the standard input' : file);
+
+/** A schema is compiled once for all lines; a body that breaks one could not be sent, whatever the policy. */
+function forLines({ compileCheck, readRoute, ...http }: RequestForms): LineForms {
+  return { ...http, compileCheck, readRoute: ofLine(readRoute), checkAsked: ofLine(compileCheck(Asked)) };
+}
+
+interface LineForms extends RequestForms {
+  checkAsked(value: unknown): void;
+}
+
+function ofLine<T>(read: (value: unknown) => T): (value: unknown) => T {
+  return (value) => {
+    try {
+      return read(value);
+    } catch (cause) {
+      throw cause instanceof SignalboxError ? new UsageError(cause.message) : cause;
+    }
+  };
+}
+
+async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    if (cause instanceof UsageError) throw new UsageError(`${place}: ${cause.message}`);
+    throw cause;
+  }
+}
+
+interface Question {
+  readonly body: ReturnType<typeof bodyOf>;
+  readonly key: HypotheticalRequest['key'];
+  readonly timeMs: number;
+}
+
+function askedIn(text: string, { checkAsked }: LineForms): Question & Pick<Asked, 'name' | 'count'> {
+  const value = parsed(text);
+  const isWrapped = typeof value === 'object' && value !== null && 'request' in value;
+  if (isWrapped) checkAsked(value);
+  // Checked by its schema.
+  const { request, key = {}, time, ...more } = isWrapped ? (value as Asked) : { request: value };
+  const { id = 'request', labels = {}, models = null } = key;
+  return {
+    body: bodyOf(request),
+    key: { id, labels, models },
+    timeMs: momentOf('`time`', time ?? USUAL_TIME),
+    ...more,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError('it is not JSON; a line is one request.');
+  }
+}
+
+/** `bodyOf` states it; what is no text is told by the schema. */
+const modelOf = ({ model }: Question['body']): string => (typeof model === 'string' ? model : '');
+
+async function answer(
+  { body, key, timeMs }: Question,
+  runtime: Runtime,
+  { forms, counter }: Tools,
+): Promise<RequestOutcome> {
+  const { snapshot } = runtime;
+  try {
+    const reader = readerOf(body, snapshot, forms);
+    const { user, metadata, stream } = reader;
+    const facts = await exactFacts(reader, { key, user, metadata, stream, timeMs }, runtime, () => {}, counter);
+    return requestOutcomeOf(decideFor(facts, runtime), snapshot);
+  } catch (error) {
+    if (error instanceof SignalboxError) return requestOutcomeOf(error, snapshot);
+    throw error;
+  }
+}
+
+interface Line {
+  readonly text: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+/** Lines that hold something, as they come in. Throws UsageError. */
+async function* linesOf(file: string): AsyncGenerator<Line> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let line = 0;
+  for await (const bytes of byteLines(streamOf(file), file)) {
+    line++;
+    let text: string;
+    try {
+      text = decoder.decode(bytes).trim();
+    } catch {
+      throw new UsageError(`${shownName(file)}:${line}: it is not UTF-8.`);
+    }
+    if (text !== '') yield { text, line };
+  }
+}
+
+async function* byteLines(stream: ReadableStream<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  let line = 1;
+  const take = (part: Uint8Array) => {
+    parts.push(part);
+    size += part.length;
+    if (size > LINE_BYTES_MAX) {
+      throw new UsageError(`${shownName(file)}:${line}: it is longer than ${LINE_BYTES_MAX / 1e6} MB.`);
+    }
+  };
+  for await (const chunk of stream) {
+    let at = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, at)) {
+      take(chunk.subarray(at, end));
+      yield Buffer.concat(parts);
+      parts = [];
+      size = 0;
+      line++;
+      at = end + 1;
+    }
+    take(chunk.subarray(at));
+  }
+  if (size > 0) yield Buffer.concat(parts);
+}
+
+function streamOf(file: string): ReadableStream<Uint8Array> {
+  if (file === '-') return Bun.stdin.stream();
+  try {
+    if (!statSync(file).isDirectory()) return Bun.file(file).stream();
+  } catch {
+    throw new UsageError(`--requests: ${file} cannot be read.`);
+  }
+  throw new UsageError(`--requests: ${file} is a folder; name a file with a request on each line.`);
+}

@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import type { Estimate } from '../../core/estimate.ts';
+import type { Facts } from '../../core/facts.ts';
+import { emptyMemories, openLearningReader } from '../../learning/open.ts';
+import type { StrongWords } from '../../routing/story-estimate.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { readStore } from '../../store/open.ts';
+
+/** Words that are told of a model. */
+const WORDS_MAX = 3;
+
+/** What was learnt, as far as it concerns one question. */
+export interface LearntOfQuestion {
+  readonly estimate: Estimate;
+  /** The words that count most, of these models by their IDs. */
+  words(models: readonly string[]): StrongWords;
+}
+
+/** Estimates a request by what the database has of outcomes; by nothing where there is none. Rejects with StoreError. */
+export async function learntOf(
+  facts: Facts,
+  question: string | null,
+  runtime: Runtime,
+  database: string,
+): Promise<LearntOfQuestion> {
+  const reader = existsSync(database) ? readStore(database, ['learning']) : null;
+  try {
+    const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
+    const features = memory.read(runtime, question);
+    return {
+      estimate: memory.estimate(runtime, facts, features),
+      words: (models) =>
+        new Map(
+          question === null || runtime.snapshot.learning.mode === 'off'
+            ? []
+            : models.map((model) => [
+                model,
+                memory.telling(runtime, { text: question, task: facts.task, model }, WORDS_MAX),
+              ]),
+        ),
+    };
+  } finally {
+    reader?.close();
+  }
+}

@@ -1,0 +1,170 @@
+import {
+  access,
+  constants,
+  type FileHandle,
+  lstat,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { UsageError } from '../../core/usage-error.ts';
+import type { FileProblem, PolicyFile } from '../../policy/parse.ts';
+import { FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
+
+/** A file of a policy. */
+export interface OpenedFile {
+  /** The file as diagnostics name it, with its text, a byte order mark included, if it can be read. */
+  readonly file: PolicyFile;
+  readonly bytes: Uint8Array;
+}
+
+/** Opens the policy files of folders and those named one by one, each once. Throws UsageError. */
+export async function openFiles(places: readonly string[]): Promise<OpenedFile[]> {
+  const found = await Promise.all(places.map(filesAt));
+  const paths = [...new Set(found.flat().map(shown))];
+  return Promise.all(paths.map(openFile));
+}
+
+async function filesAt(place: string): Promise<string[]> {
+  const found = await stat(place).catch((cause) => refuse(`${place} cannot be read`, cause));
+  if (found.isDirectory()) {
+    const names = await readdir(place).catch((cause) => refuse(`${place} cannot be read`, cause));
+    const files = names.filter(isPolicyFile).sort();
+    if (files.length === 0) throw new UsageError(`${place} holds no .yaml files.`);
+    return files.map((name) => join(place, name));
+  }
+  if (!found.isFile() || !/\.ya?ml$/.test(place))
+    throw new UsageError(`${place} is neither a folder nor a .yaml file.`);
+  return [place];
+}
+
+/** The path as diagnostics name it: relative in the working folder, else absolute. */
+function shown(path: string): string {
+  const near = relative('', path);
+  return near.startsWith('..') ? resolve(path) : near;
+}
+
+/** A file that cannot be read is reported, and does not keep others from being formatted. */
+async function openFile(path: string): Promise<OpenedFile> {
+  const left = (problem: FileProblem, detail: string) => ({
+    file: { path, problem, detail },
+    bytes: new Uint8Array(),
+  });
+  try {
+    const found = await stat(path);
+    // Reading a pipe could block for ever.
+    if (!found.isFile()) return left('unreadable', found.isDirectory() ? 'it is a folder' : 'it is not a file');
+    if (found.size > FILE_BYTES_MAX) return left('too-large', `it has ${found.size} bytes`);
+    const bytes = await readFile(path);
+    return { file: { path, ...decoded(bytes) }, bytes };
+  } catch (cause) {
+    return left('unreadable', reasonOf(cause));
+  }
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
+  try {
+    return { text: strict.decode(bytes) };
+  } catch {
+    return { problem: 'not-utf-8', detail: '' };
+  }
+}
+
+/**
+ * Replaces the text of a file atomically: a reader gets the old text or the new one. Keeps mode and owner; follows a
+ * symbolic link; creates a missing file. With `bytes`, refuses a file that no longer holds those.
+ * @throws UsageError; the file is then unchanged.
+ */
+export async function replaceFile(path: string, text: string, bytes: Uint8Array | null = null): Promise<void> {
+  try {
+    const isThere = await lstat(path).then(
+      () => true,
+      (cause) => codeOf(cause) !== 'ENOENT',
+    );
+    const real = isThere ? await realpath(path) : path;
+    // A file that may not be written could still be replaced: its folder decides about that.
+    if (isThere) await access(real, constants.W_OK);
+    const rights = isThere ? await stat(real) : null;
+    // Replacing it would leave the old text to its other names; writing into it would show half of the new one.
+    if (rights && rights.nlink > 1)
+      throw new Error('it has another name, by a hard link, that would keep the old text');
+    await removeLeftovers(dirname(real), basename(real));
+    // Its name is not that of a policy file, so that no watcher reads it.
+    const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
+    try {
+      await writeBeside(beside, text, rights);
+      if (bytes !== null && !(await readFile(real)).equals(bytes)) throw new Error('it was changed meanwhile');
+      await rename(beside, real);
+    } catch (cause) {
+      if (!isTaken(cause)) await rm(beside, { force: true });
+      throw cause;
+    }
+  } catch (cause) {
+    refuse(`${path} cannot be written`, cause);
+  }
+}
+
+/** Longer than any write takes. */
+const LEFTOVER_MS = 60_000;
+
+/** Removes the temporary files of processes that were killed. */
+async function removeLeftovers(folder: string, name: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const one of names.filter((each) => each.startsWith(`.${name}.`) && /\.\d+\.tmp$/.test(each))) {
+    const path = join(folder, one);
+    const found = await lstat(path).catch(() => null);
+    if (found?.isFile() && Date.now() - found.mtimeMs > LEFTOVER_MS) await rm(path, { force: true });
+  }
+}
+
+interface Rights {
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
+
+async function writeBeside(path: string, text: string, rights: Rights | null): Promise<void> {
+  const handle = await open(path, 'wx', rights ? 0o600 : 0o666);
+  try {
+    await handle.writeFile(text);
+    if (rights) await grant(handle, rights);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function grant(handle: FileHandle, { uid, gid, mode }: Rights): Promise<void> {
+  const mine = await handle.stat();
+  // A server may run as another user and must still be able to read the file.
+  if (mine.uid !== uid || mine.gid !== gid) await handle.chown(uid, gid);
+  await handle.chmod(mode & 0o7777);
+}
+
+const codeOf = (cause: unknown): string => (cause instanceof Error && 'code' in cause ? String(cause.code) : '');
+
+const isTaken = (cause: unknown): boolean => codeOf(cause) === 'EEXIST';
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'it belongs to another user'],
+  ['EROFS', 'its file system is read-only'],
+  ['ENOSPC', 'no space is left'],
+  ['ENOENT', 'it is not there'],
+  ['ELOOP', 'its symbolic links lead in a circle'],
+]);
+
+const reasonOf = (cause: unknown): string =>
+  REASONS.get(codeOf(cause)) ?? (cause instanceof Error ? cause.message : String(cause));
+
+/** Throws the file system's error as a sentence. */
+function refuse(what: string, cause: unknown): never {
+  throw new UsageError(`${what}: ${reasonOf(cause)}.`);
+}

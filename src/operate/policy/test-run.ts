@@ -1,0 +1,50 @@
+import type { PolicyCase } from '../../core/policy-case.ts';
+import { type CatalogPlaces, catalogPlacesOf } from '../../policy/catalog-places.ts';
+import { casesNamed } from './case-names.ts';
+import { type CaseRun, runCase } from './cases.ts';
+import { Coverage, type CoverageReport } from './coverage.ts';
+import type { Setting, SettingName, Settings } from './settings.ts';
+
+/** A case in every setting that it ran in, or was to run in. */
+export interface CaseResult {
+  readonly case: PolicyCase;
+  /** It holds when it holds in every setting that it can run in. */
+  readonly status: 'holds' | 'failed' | 'not_run';
+  readonly runs: readonly SettingRun[];
+}
+
+export interface SettingRun {
+  readonly settings: readonly SettingName[];
+  readonly run: CaseRun;
+}
+
+/** Runs the cases with this text in their names, or all, in the policy's order. Throws UsageError when none is named so. */
+export function runCases({ settings }: Settings, text: string | null): CaseResult[] {
+  const all = settings[0]?.runtime.snapshot.cases ?? [];
+  const chosen = new Set(text === null ? all : casesNamed(text, all));
+  // The cases of one policy are the same in each of its snapshots.
+  return all.flatMap((policyCase, at) => (chosen.has(policyCase) ? [resultOf(at, settings)] : []));
+}
+
+function resultOf(at: number, settings: readonly Setting[]): CaseResult {
+  const runs = settings.map(({ names, runtime }) => ({
+    settings: names,
+    run: runCase(runtime.snapshot.cases[at]!, runtime),
+  }));
+  const ran = runs.filter(({ run }) => run.outcome !== null);
+  const failed = ran.some(({ run }) => run.failures.length > 0);
+  const status = failed ? 'failed' : ran.length > 0 ? 'holds' : 'not_run';
+  return { case: runs[0]!.run.case, status, runs };
+}
+
+/** What the cases that hold touch of what the policy states. */
+export function coverageOf({ bundle, settings }: Settings, results: readonly CaseResult[]): CoverageReport {
+  const places: CatalogPlaces = catalogPlacesOf(bundle.files);
+  const coverage = new Coverage(places);
+  for (const { runtime } of settings) coverage.declare(runtime.snapshot);
+  for (const { status, runs } of results) {
+    if (status !== 'holds') continue;
+    for (const [at, { run }] of runs.entries()) coverage.add(run, settings[at]!.runtime);
+  }
+  return coverage.report();
+}

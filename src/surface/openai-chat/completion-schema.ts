@@ -1,0 +1,164 @@
+import { Type } from '@sinclair/typebox';
+import { modelId, named, orNull, tokens, unixTime, word } from '../schemas/parts.ts';
+import { Platform } from '../schemas/platform.ts';
+import { ErrorObject } from './error-schema.ts';
+
+export const Usage = named('Usage', 'Tokens of one completion.', {
+  prompt_tokens: tokens('Input tokens, cached ones included.', 12),
+  completion_tokens: tokens('Output tokens, hidden reasoning included.', 34),
+  total_tokens: tokens('The sum of the two.', 46),
+  prompt_tokens_details: Type.Optional(
+    Type.Object(
+      {
+        cached_tokens: tokens('Part of `prompt_tokens` that was read from the provider’s cache.', 0),
+        cache_write_tokens: Type.Optional(
+          tokens('Part of `prompt_tokens` that was written to the provider’s cache; absent for none.', 2_048),
+        ),
+      },
+      { description: 'Absent when the tokens were counted here.' },
+    ),
+  ),
+  completion_tokens_details: Type.Optional(
+    Type.Object(
+      { reasoning_tokens: tokens('Part of `completion_tokens` that went into hidden reasoning.', 0) },
+      { description: 'Absent when the tokens were counted here.' },
+    ),
+  ),
+});
+
+const finishReason = word(
+  ['stop', 'length', 'tool_calls', 'content_filter'],
+  'Why the output ended: at its natural end, at its token limit, for tool calls, or by the provider’s filter.',
+);
+
+const TokenProbability = {
+  token: Type.String({ description: 'The token as text.' }),
+  logprob: Type.Number({ description: 'Natural logarithm of the probability.' }),
+  bytes: orNull(Type.Array(Type.Integer()), 'UTF-8 bytes of the token.'),
+};
+const tokenProbabilities = orNull(
+  Type.Array(
+    Type.Object({
+      ...TokenProbability,
+      top_logprobs: Type.Array(Type.Object(TokenProbability), { description: 'The likeliest tokens at this place.' }),
+    }),
+  ),
+  'One for each token.',
+);
+const Logprobs = Type.Object(
+  { content: tokenProbabilities, refusal: tokenProbabilities },
+  { description: 'Token probabilities, as the provider reports them.' },
+);
+
+const index = Type.Integer({ minimum: 0, description: 'Position of the choice.' });
+
+/** What only the model that answered can read. */
+const opaque = (what: string) =>
+  Type.Object({}, { additionalProperties: true, description: `${what} Give it back with the message, as it is.` });
+const state = {
+  reasoning_details: Type.Optional(
+    Type.Array(opaque('Reasoning with its signature, or encrypted.'), {
+      description:
+        'What a provider wants back of the reasoning of its models. Give it back with the message, as it is.',
+    }),
+  ),
+  extra_content: Type.Optional(opaque('What a provider wants back with the message.')),
+};
+
+const ToolCall = Type.Object({
+  id: Type.String({ description: 'To be repeated as `tool_call_id` of the result.', examples: ['call_a1'] }),
+  type: Type.Literal('function', { description: 'Always `function`.' }),
+  function: Type.Object(
+    {
+      name: Type.String({ description: 'The tool.', examples: ['weather'] }),
+      arguments: Type.String({ description: 'JSON text, as the model wrote it.', examples: ['{"city":"Bern"}'] }),
+    },
+    { description: 'What to call.' },
+  ),
+  extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
+});
+
+const message = {
+  role: Type.Literal('assistant', { description: 'Always `assistant`.' }),
+  content: orNull(Type.String(), 'The text; null with tool calls or a refusal alone.'),
+  refusal: orNull(Type.String(), 'Why the model refuses, if it does.'),
+  reasoning_content: Type.Optional(Type.String({ description: 'Reasoning, where the provider shows it.' })),
+  ...state,
+  tool_calls: Type.Optional(Type.Array(ToolCall, { description: 'Tools that the model calls.' })),
+};
+
+const identity = {
+  id: Type.String({ description: 'Names the completion.', examples: ['chatcmpl-0a4x1wm3zk0'] }),
+  created: unixTime('When the request was admitted.'),
+  model: modelId('The model that answered; equals `platform.routed_model`.'),
+};
+
+export const ChatCompletion = named('ChatCompletion', 'A whole answer.', {
+  ...identity,
+  object: Type.Literal('chat.completion', { description: 'Always `chat.completion`.' }),
+  choices: Type.Array(
+    Type.Object({
+      index,
+      message: Type.Object(message, { description: 'What the model says.' }),
+      logprobs: orNull(Logprobs, 'Null unless asked for and reported.'),
+      finish_reason: finishReason,
+    }),
+    { description: 'As many as `n` asks for.' },
+  ),
+  usage: Usage,
+  platform: Platform,
+});
+
+const ToolCallDelta = Type.Object({
+  index: Type.Integer({ minimum: 0, description: 'Which call of the choice.' }),
+  id: Type.Optional(Type.String({ description: 'In the first delta of a call only.' })),
+  type: Type.Optional(Type.Literal('function', { description: 'In the first delta of a call only.' })),
+  function: Type.Object(
+    {
+      name: Type.Optional(Type.String({ description: 'In the first delta of a call only.' })),
+      arguments: Type.String({ description: 'The next piece of the arguments’ JSON text.' }),
+    },
+    { description: 'What is called.' },
+  ),
+  extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
+});
+
+const Delta = Type.Object(
+  {
+    role: Type.Optional(Type.Literal('assistant', { description: 'In the first delta of a choice only.' })),
+    content: Type.Optional(Type.String({ description: 'The next piece of text.' })),
+    reasoning_content: Type.Optional(Type.String({ description: 'The next piece of reasoning.' })),
+    ...state,
+    refusal: Type.Optional(Type.String({ description: 'The next piece of a refusal.' })),
+    tool_calls: Type.Optional(Type.Array(ToolCallDelta, { description: 'The next pieces of tool calls.' })),
+  },
+  { description: 'What is new. Empty in the chunk that carries the finish reason.' },
+);
+
+export const ChatCompletionChunk = named(
+  'ChatCompletionChunk',
+  'One event of a streamed answer. `id`, `created` and `model` are the same in all of a stream.',
+  {
+    ...identity,
+    object: Type.Literal('chat.completion.chunk', { description: 'Always `chat.completion.chunk`.' }),
+    choices: Type.Array(
+      Type.Object({
+        index,
+        delta: Delta,
+        logprobs: Type.Optional(Logprobs),
+        finish_reason: Type.Optional(finishReason),
+      }),
+      {
+        description: 'Empty in the chunk that carries `usage`. `finish_reason` is in the last chunk of a choice only.',
+      },
+    ),
+    usage: Type.Optional(Usage),
+    platform: Type.Optional(Platform),
+  },
+);
+
+export const StreamError = named(
+  'StreamError',
+  'The last event of a stream that failed after its headers were out. No `[DONE]` follows.',
+  { error: ErrorObject, platform: Type.Optional(Platform) },
+);

@@ -1,0 +1,140 @@
+import type { ChatMessage, ChatRequest, ContentPart as OpenAiPart, Tool } from '../../core/chat-request.ts';
+import type {
+  ContentPart,
+  Conversation,
+  ToolCallPart,
+  ToolChoice,
+  ToolDefinition,
+  Turn,
+  TurnRole,
+} from '../../core/conversation.ts';
+import { isObject } from '../../core/object.ts';
+import type { OriginalPath } from '../../core/original.ts';
+import { extrasOf, NO_EXTRAS } from './extras.ts';
+
+const NO_TOOLS: readonly never[] = Object.freeze([]);
+
+const OF_MESSAGE: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'name',
+  'refusal',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+]);
+/** A member of another kind of part is an extra: some servers read it. */
+const OF_PART: Readonly<Record<OpenAiPart['type'], ReadonlySet<string>>> = {
+  text: new Set(['type', 'text']),
+  refusal: new Set(['type', 'refusal']),
+  image_url: new Set(['type', 'image_url']),
+  input_audio: new Set(['type', 'input_audio']),
+  file: new Set(['type', 'file']),
+};
+const OF_CALL: ReadonlySet<string> = new Set(['id', 'type', 'function']);
+const OF_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments']);
+const OF_IMAGE: ReadonlySet<string> = new Set(['url', 'detail']);
+const OF_AUDIO: ReadonlySet<string> = new Set(['data', 'format']);
+
+/** Reads messages, tools and the choice of tools. */
+export function conversationOf({
+  messages = [],
+  tools,
+  tool_choice: choice,
+}: Partial<Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice'>>): Conversation {
+  const turns: Turn[] = [];
+  for (let index = 0; index < messages.length; index++) turns.push(turnOf(messages[index]!, index));
+  return { turns, tools: tools ? tools.map(toolOf) : NO_TOOLS, toolChoice: choiceOf(choice) };
+}
+
+function turnOf(message: ChatMessage, index: number): Turn {
+  const at = ['messages', index];
+  const { role } = message;
+  const extras = extrasOf(message, OF_MESSAGE);
+  const parts = partsOf(message, at);
+  if (role === 'function') return { role: 'tool', parts, toolCallId: olderId(message.name ?? ''), extras, at };
+  const turn: { -readonly [Key in keyof Turn]: Turn[Key] } = { role: role satisfies TurnRole, parts, extras, at };
+  if (message.name !== undefined) turn.name = message.name;
+  if (message.tool_call_id !== undefined) turn.toolCallId = message.tool_call_id;
+  return turn;
+}
+
+function partsOf(message: ChatMessage, at: OriginalPath): readonly ContentPart[] {
+  const { content, refusal, tool_calls: calls } = message;
+  const parts: ContentPart[] = [];
+  if (typeof content === 'string') {
+    const place = [...at, 'content'];
+    parts.push({ type: 'text', text: content, at: place, valueAt: place, extras: NO_EXTRAS });
+  } else if (content) for (const [i, part] of content.entries()) parts.push(partOf(part, [...at, 'content', i]));
+  if (refusal) {
+    const place = [...at, 'refusal'];
+    parts.push({ type: 'refusal', text: refusal, at: place, valueAt: place, extras: NO_EXTRAS });
+  }
+  if (calls) {
+    for (const [i, call] of calls.entries()) {
+      const { id, function: fn } = call;
+      const place = [...at, 'tool_calls', i];
+      const extras = extrasOf(fn, OF_FUNCTION, extrasOf(call, OF_CALL));
+      const { name, arguments: text } = fn;
+      const valueAt = [...place, 'function', 'arguments'];
+      parts.push({ type: 'tool-call', id, name, arguments: text, at: place, valueAt, extras });
+    }
+  }
+  const older = olderCall(Reflect.get(message, 'function_call'), at);
+  if (older) parts.push(older);
+  return parts;
+}
+
+/** The older form of a call, which has no ID. */
+function olderCall(call: unknown, at: OriginalPath): ToolCallPart | null {
+  if (!isObject(call)) return null;
+  const name = textOf(call.name);
+  const place = [...at, 'function_call'];
+  return {
+    type: 'tool-call',
+    id: olderId(name),
+    name,
+    arguments: textOf(call.arguments),
+    at: place,
+    valueAt: [...place, 'arguments'],
+    extras: extrasOf(call, OF_FUNCTION),
+  };
+}
+
+/** The function's name stands for the ID of an older call. */
+const olderId = (name: string): string => `function_${name}`;
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function partOf(part: OpenAiPart, at: OriginalPath): ContentPart {
+  const outer = extrasOf(part, OF_PART[part.type]);
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text, at, valueAt: [...at, 'text'], extras: outer };
+    case 'refusal':
+      return { type: 'refusal', text: part.refusal, at, valueAt: [...at, 'refusal'], extras: outer };
+    case 'image_url': {
+      const { url, detail } = part.image_url;
+      const extras = extrasOf(part.image_url, OF_IMAGE, outer);
+      return { type: 'image', url, detail, at, valueAt: [...at, 'image_url', 'url'], extras };
+    }
+    case 'input_audio': {
+      const { data, format } = part.input_audio;
+      const extras = extrasOf(part.input_audio, OF_AUDIO, outer);
+      return { type: 'audio', data, format, at, valueAt: [...at, 'input_audio', 'data'], extras };
+    }
+    case 'file': {
+      const { file_data: data, file_id: id, filename: name } = part.file;
+      return { type: 'file', data, id, name, at, valueAt: [...at, 'file', 'file_data'], extras: outer };
+    }
+  }
+}
+
+function toolOf({ function: fn }: Tool, index: number): ToolDefinition {
+  const { name, description, parameters, strict } = fn;
+  const at = ['tools', index];
+  return { name, description, parameters, strict, at, valueAt: [...at, 'function'] };
+}
+
+function choiceOf(choice: ChatRequest['tool_choice']): ToolChoice | undefined {
+  return typeof choice === 'object' ? { name: choice.function.name } : choice;
+}

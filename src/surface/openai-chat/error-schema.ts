@@ -1,0 +1,135 @@
+import { Type } from '@sinclair/typebox';
+import { ERRORS } from '../../core/errors.ts';
+import { PolicyDiagnostic } from '../schemas/diagnostic.ts';
+import { credits, named, orNull, tokens, word } from '../schemas/parts.ts';
+
+const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
+
+/** Every code that the wire can show. */
+export const ERROR_CODES = [...new Set(rows.map(([name, { code }]) => code ?? name))];
+const types = [...new Set(rows.map(([, { type }]) => type))];
+
+const WITH_SHORTAGE = 'With `insufficient_quota` and `budget_contended`.';
+
+/** The fund that is in the way, as it stood. */
+const shortage = {
+  budget: Type.Optional(Type.String({ description: `The budget that is in the way. ${WITH_SHORTAGE}` })),
+  subject: Type.Optional(Type.String({ description: `Whose share of the budget it is. ${WITH_SHORTAGE}` })),
+  balance: Type.Optional(Type.String({ description: `ID of the key whose balance is in the way. ${WITH_SHORTAGE}` })),
+  limit_credits: Type.Optional(credits(`The limit of the budget, or all that was granted. ${WITH_SHORTAGE}`, 50_000)),
+  spent_credits: Type.Optional(credits(`Spent of it. ${WITH_SHORTAGE}`, 49_998.5)),
+  reserved_credits: Type.Optional(credits(`Held by requests that are running. ${WITH_SHORTAGE}`, 0.5)),
+  needed_credits: Type.Optional(credits(`What this request could cost. ${WITH_SHORTAGE}`, 3.1)),
+  renews_at: Type.Optional(
+    orNull(
+      Type.String({ examples: ['2026-11-30T23:00:00.000Z'] }),
+      `When the budget’s next window begins, ISO 8601; null for never. ${WITH_SHORTAGE}`,
+    ),
+  ),
+};
+
+const WITH_QUOTE = 'With `payment_required`, `payment_invalid`, and `insufficient_quota` where payments are taken.';
+
+/** What a payment would have to be. */
+const quote = Type.Object(
+  {
+    price_credits: credits('What is to be paid, the settlement included; 0 for a mere signature.', 4.25),
+    expires_at: Type.Optional(Type.String({ description: 'ISO 8601.', examples: ['2026-11-30T23:00:00.000Z'] })),
+    amounts: Type.Array(
+      Type.Object({
+        network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
+        asset: Type.String({ description: 'Address of the token.' }),
+        amount_atomic: Type.String({ description: 'In its atomic units.', examples: ['4250'] }),
+      }),
+      { description: 'The same on each network.' },
+    ),
+  },
+  { description: `How much is to be paid. ${WITH_QUOTE}` },
+);
+
+const payment = {
+  quote: Type.Optional(quote),
+  bound_credits: Type.Optional(credits(`The most that the request will cost. ${WITH_QUOTE}`, 3.25)),
+  balance_credits: Type.Optional(
+    credits(`What of it the balance of the wallet pays; below 0, what the wallet owes beside it. ${WITH_QUOTE}`, 0),
+  ),
+  reason: Type.Optional(
+    Type.String({ description: 'Why a payment was refused. With `payment_invalid`.', examples: ['quote_expired'] }),
+  ),
+  payment_id: Type.Optional(
+    Type.String({
+      description: 'The payment that it is about. With `payment_unsettled`, and whatever went wrong after a payment.',
+      examples: ['pay_0a4x1wm3zk0'],
+    }),
+  ),
+};
+
+const details = Type.Object(
+  {
+    least_credits: Type.Optional(credits('The least `budget_limit` that would do. With `budget_limit_too_low`.', 0.31)),
+    estimated_input_tokens: Type.Optional(
+      tokens('About what the prompt has. With `context_length_exceeded`.', 140_000),
+    ),
+    context_window: Type.Optional(
+      tokens('The largest eligible context window, output included. With `context_length_exceeded`.', 128_000),
+    ),
+    ...shortage,
+    ...payment,
+    rejected: Type.Optional(
+      Type.Array(
+        Type.Object({
+          model: Type.String({ description: 'ID of the model.' }),
+          reasons: Type.Array(Type.String(), { description: 'Each reason against it.' }),
+        }),
+        { description: 'Every model with what excluded it. With `no_eligible_model`.' },
+      ),
+    ),
+    unavailable: Type.Optional(
+      Type.Array(
+        Type.Object({
+          model: Type.String({ description: 'ID of the model.' }),
+          state: word(['cooling', 'misconfigured'], 'Its provider asked for a pause, or refuses its key.'),
+        }),
+        { description: 'The models that could serve else. With `no_healthy_model`.' },
+      ),
+    ),
+    policy_revision: Type.Optional(
+      Type.String({ description: 'The revision in force. With `precondition_failed` and `policy_invalid`.' }),
+    ),
+    diagnostics: Type.Optional(
+      Type.Array(PolicyDiagnostic, { description: 'All that is wrong with the policy. With `policy_invalid`.' }),
+    ),
+    relaxation: Type.Optional(
+      Type.String({
+        description: 'The smallest change of one limit that would admit a model. With `no_eligible_model`.',
+        examples: ['max_latency_ms 800 → 950 admits `gpt-6-astra`'],
+      }),
+    ),
+  },
+  { description: 'Figures that a program can use; which ones there are depends on the code.' },
+);
+
+export const ErrorObject = Type.Object(
+  {
+    message: Type.String({ description: 'One or two sentences for people.' }),
+    type: word(types, 'The class of the error.'),
+    param: orNull(
+      Type.String({ examples: ['messages[0].content'] }),
+      'Path of the field at fault, where there is one.',
+    ),
+    code: word(ERROR_CODES, 'The error for programs. Codes are never renamed or reused.'),
+    details: Type.Optional(details),
+  },
+  { description: 'What went wrong.' },
+);
+
+export const ErrorBody = named('ErrorBody', 'Every error, whatever its status.', {
+  error: ErrorObject,
+  x402Version: Type.Optional(
+    Type.Literal(2, { description: `Of x402, as in the header PAYMENT-REQUIRED. ${WITH_QUOTE}` }),
+  ),
+  resource: Type.Optional(Type.Object({}, { description: `What is paid for. ${WITH_QUOTE}` })),
+  accepts: Type.Optional(
+    Type.Array(Type.Object({}), { description: `The ways to pay, as x402 has them. ${WITH_QUOTE}` }),
+  ),
+});

@@ -1,0 +1,15 @@
+import type { Members } from '../../core/original.ts';
+
+export const NO_EXTRAS: Members = Object.freeze({});
+
+/** Returns the members of an object that are not `known`, behind those of `before`. */
+export function extrasOf(owner: object, known: ReadonlySet<string>, before = NO_EXTRAS): Members {
+  let extras: Members | null = null;
+  for (const name in owner) {
+    if (known.has(name)) continue;
+    extras ??= { ...before };
+    // An assignment to `__proto__` would change the prototype.
+    Object.defineProperty(extras, name, { value: Reflect.get(owner, name), enumerable: true, configurable: true });
+  }
+  return extras ?? before;
+}

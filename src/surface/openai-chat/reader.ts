@@ -1,0 +1,110 @@
+import { type ChatRequest, KNOWN_FIELDS } from '../../core/chat-request.ts';
+import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
+import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import type { RouteRequest } from '../../core/route-query.ts';
+import { conversationOf } from './conversation.ts';
+import { extrasOf } from './extras.ts';
+
+/** The dialect of OpenAI's chat completions, in `original.dialect`. */
+const OPENAI_CHAT = 'openai-chat';
+
+/** A chat request, or a route query, which may leave out its model and messages. */
+type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatRequest, 'model' | 'messages'>>;
+
+/**
+ * Makes the neutral form of a chat request.
+ * @param body checked, without nulls
+ */
+export const readChatRequest = (body: ChatRequest): ModelRequest => modelRequest(body, CHAT);
+
+/**
+ * Makes the neutral form of a route query. Without messages its conversation has no turns.
+ * @param body checked, without nulls
+ */
+export const readRouteRequest = (body: RouteRequest): ModelRequest => modelRequest(body, ROUTE);
+
+const NAMES: FieldNames = {
+  turns: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  agentWallet: 'agent_wallet',
+  budgetCredits: 'budget_limit',
+  outputTokensMax: 'max_completion_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  choices: 'n',
+  stop: 'stop',
+  seed: 'seed',
+  logprobs: 'logprobs',
+  topLogprobs: 'top_logprobs',
+  logitBias: 'logit_bias',
+  answerFormat: 'response_format',
+  reasoningEffort: 'reasoning_effort',
+  parallelToolCalls: 'parallel_tool_calls',
+  user: 'user',
+};
+
+const CHAT: RequestReader<ChatBody> = {
+  dialect: OPENAI_CHAT,
+  names: NAMES,
+  model: ({ model }) => model ?? 'auto',
+  isStream: ({ stream }) => stream === true,
+  conversation: conversationOf,
+  settings: settingsOf,
+  routing: routingOf,
+  extras: (body) => extrasOf(body, KNOWN_FIELDS),
+};
+
+const ROUTE: RequestReader<RouteRequest> = { ...CHAT, routing: routeTermsOf };
+
+function settingsOf(body: ChatBody): ModelSettings {
+  return {
+    outputTokensMax: body.max_completion_tokens ?? body.max_tokens,
+    temperature: body.temperature,
+    topP: body.top_p,
+    frequencyPenalty: body.frequency_penalty,
+    presencePenalty: body.presence_penalty,
+    choices: body.n,
+    stop: body.stop,
+    seed: body.seed,
+    logprobs: body.logprobs,
+    topLogprobs: body.top_logprobs,
+    logitBias: body.logit_bias,
+    answerFormat: formatOf(body.response_format),
+    reasoningEffort: body.reasoning_effort,
+    parallelToolCalls: body.parallel_tool_calls,
+    user: body.user,
+  };
+}
+
+const AT = ['response_format'] as const;
+const SCHEMA_AT = ['response_format', 'json_schema'] as const;
+
+function formatOf(format: ChatRequest['response_format']): AnswerFormat | undefined {
+  if (format === undefined) return undefined;
+  if (format.type !== 'json_schema') {
+    return { type: format.type === 'text' ? 'text' : 'json', at: AT, valueAt: AT };
+  }
+  const { name, description, schema, strict } = format.json_schema;
+  return { type: 'json-schema', name, description, schema, strict, at: AT, valueAt: SCHEMA_AT };
+}
+
+function routingOf(body: ChatBody): RoutingTerms {
+  const { route_strategy: weights, constraints } = body;
+  return {
+    weights: weights && { cost: weights.cost_weight, quality: weights.quality_weight },
+    costCreditsMax: constraints?.max_cost_credits,
+    latencyMsMax: constraints?.max_latency_ms,
+    languages: constraints?.required_languages,
+    budgetCredits: body.budget_limit,
+    agentWallet: body.agent_wallet,
+    metadata: body.metadata,
+  };
+}
+
+function routeTermsOf(body: RouteRequest): RoutingTerms {
+  const { task_type: task, estimated_input_tokens: inputTokens, estimated_output_tokens: outputTokens } = body;
+  return { ...routingOf(body), task, inputTokens, outputTokens };
+}
