@@ -3,7 +3,7 @@ import { BODY_ERRORS, operation } from '../docs/operation.ts';
 import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
 
-/** What the documentation says of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
+/** The documentation of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
 const tag = 'payments';
 /** Errors of whatever is paid for, or proved, by a signature. */
 const SIGNED = [
