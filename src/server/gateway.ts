@@ -91,11 +91,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
     return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
   };
-  const books = await openSqliteBooks({
-    store,
-    now,
-    makeRoom: (reservations) => store.makeRoom(reservations),
-  });
+  const books = await openSqliteBooks({ store, now, makeRoom: (count) => store.makeRoom(count) });
   const ledger = await openLedger({
     books,
     terms: terms(first.runtime.snapshot),
