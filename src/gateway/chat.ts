@@ -1,13 +1,13 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { Order } from '../ledger/ledger.ts';
 import { recordContent } from '../records/contents.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { scrub } from '../telemetry/secrets.ts';
-import type { Conversation } from './affinity.ts';
+import type { PromptHistory } from './affinity.ts';
 import { decideChat } from './decide-chat.ts';
 import { decisionWrites } from './decision-record.ts';
 import { attachExchange, drainingError, enter } from './drain.ts';
@@ -70,14 +70,14 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
   const { ticket = null, notary = null, signal } = company;
   const startedAt = gateway.clock();
   const { runtime, caller } = way;
-  const { conversation, decision, features } = await decideChat(gateway, request, way, true, seen);
+  const { history, decision, features } = await decideChat(gateway, request, way, true, seen);
   if (seen) {
     seen.begunAt = startedAt;
     seen.step('reserve');
   }
   // It may have taken a while.
   if (gateway.draining()) throw drainingError();
-  ticket?.begin(request.stream === true, expectedTokens(decision, runtime.snapshot));
+  ticket?.begin(request.stream, expectedTokens(decision, runtime.snapshot));
   // Before money is waited for, so that a shutdown waits, too.
   const { request: inFlight, leave } = enter(gateway);
   let aside: Aside;
@@ -98,7 +98,7 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
     // A chain takes seconds, which are not the gateway's own.
     if (aside.payment?.payment) seen.begunAt += gateway.clock() - asideAt;
   }
-  const paid = { runtime, request, conversation, caller, decision, features, aside, startedAt, ticket, leave, seen };
+  const paid = { runtime, request, history, caller, decision, features, aside, startedAt, ticket, leave, seen };
   noteAsked(gateway, paid);
   blameForRetry(gateway, paid);
   const exchange = exchangeOf(gateway, paid);
@@ -112,7 +112,7 @@ const EXPIRY_SLACK_MS = 60_000;
 /** What is to be set aside: the worst case, so that it suffices or is raised, whoever answers. */
 function orderOf(
   { clock, now }: Gateway,
-  { agent_wallet: agentWallet }: ChatRequest,
+  { routing: { agentWallet } }: ModelRequest,
   { id, facts, ranked }: Decision,
   { caller, payer, runtime }: Way,
   startedAt: number,
@@ -126,7 +126,7 @@ function orderOf(
     caller,
     selector: facts.model,
     // The books keep it for good.
-    agentWallet: agentWallet == null ? null : scrub(agentWallet),
+    agentWallet: agentWallet === undefined ? null : scrub(agentWallet),
     payer,
     amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
     limit: facts.budget,
@@ -140,8 +140,8 @@ function orderOf(
 /** A request that is paid for. */
 interface Paid {
   readonly runtime: Runtime;
-  readonly request: ChatRequest;
-  readonly conversation: Conversation;
+  readonly request: ModelRequest;
+  readonly history: PromptHistory;
   readonly caller: Caller;
   readonly decision: Decision;
   readonly features: Uint8Array | null;
@@ -154,7 +154,7 @@ interface Paid {
 
 /** The exchange of a request, with what is to be told and written down of it. */
 function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
-  const { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave, seen } = paid;
+  const { runtime, request, history, caller, decision, aside, startedAt, ticket, leave, seen } = paid;
   const lesson = lessonOf(gateway, paid);
   const { hold, payment } = aside;
   const { snapshot } = runtime;
@@ -164,7 +164,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
   return new Exchange({
     runtime,
     request,
-    conversation,
+    history,
     decision,
     hold,
     answerBytes,
@@ -206,7 +206,7 @@ function hearers(one: Hear | undefined, other: Hear | undefined): Hear | undefin
 }
 
 /** An operator needs the status and the words of the upstream. What it means for the endpoint is told by its health. */
-function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ChatRequest): void {
+function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ModelRequest): void {
   const { model, provider, failure, requestId } = attempt;
   log.warn('an attempt failed', {
     decision: idText('dec_', decision.id),

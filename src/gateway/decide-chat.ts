@@ -1,9 +1,9 @@
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { chatFacts } from '../routing/facts.ts';
 import { questionOf } from '../routing/texts.ts';
-import type { Conversation } from './affinity.ts';
+import type { PromptHistory } from './affinity.ts';
 import { decide } from './decide.ts';
 import type { Gateway } from './gateway.ts';
 import type { Observation } from './observe/observation.ts';
@@ -12,7 +12,7 @@ import type { Way } from './x402/payer.ts';
 
 /** A chat request with its decision, and what it takes to learn from its answer. */
 export interface Decided {
-  readonly conversation: Conversation;
+  readonly history: PromptHistory;
   readonly decision: Decision;
   readonly features: Uint8Array | null;
 }
@@ -23,7 +23,7 @@ export interface Decided {
  */
 export async function decideChat(
   gateway: Gateway,
-  request: ChatRequest,
+  request: ModelRequest,
   { runtime, caller, cap, windowsOnly }: Pick<Way, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>,
   isMade: boolean,
   seen: Observation | null,
@@ -31,20 +31,20 @@ export async function decideChat(
   const { snapshot } = runtime;
   seen?.step('profile');
   screen(request, snapshot.gateway);
-  const conversation = gateway.affinity.conversation(caller.keyId, request);
-  const facts = conversation.recall(chatFacts(request, caller, snapshot), snapshot);
-  const { stream, user, metadata } = request;
-  const features = gateway.learner.read(runtime, questionOf(request.messages));
+  const history = gateway.affinity.history(caller.keyId, request);
+  const facts = history.recall(chatFacts(request, caller, snapshot), snapshot);
+  const { turns } = request.conversation;
+  const features = gateway.learner.read(runtime, questionOf(turns));
   const question = {
     features,
     isMade,
     facts: cap === null ? facts : capped(facts, cap),
-    forRules: { stream: stream === true, user, metadata },
-    messages: request.messages,
+    forRules: { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata },
+    turns,
     windowsOnly,
     seen,
   };
-  return { conversation, features, decision: await decide(gateway, question, caller, runtime) };
+  return { history, features, decision: await decide(gateway, question, caller, runtime) };
 }
 
 const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.min(facts.budget ?? cap, cap) });

@@ -1,5 +1,5 @@
 import type { Caller } from '../core/caller.ts';
-import type { ChatMessage } from '../core/chat-request.ts';
+import type { Turn } from '../core/conversation.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
@@ -29,7 +29,7 @@ export interface Question {
   readonly facts: Facts;
   readonly forRules: ForRules;
   /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
-  readonly messages: readonly ChatMessage[];
+  readonly turns: readonly Turn[];
   /** What its words were read as; null where no text was at hand. */
   readonly features: Uint8Array | null;
   /** An answer will be made: another model than the best may be tried on it. */
@@ -53,11 +53,11 @@ export async function decide(
   runtime: Runtime,
 ): Promise<Decision> {
   const { snapshot } = runtime;
-  const { facts, messages, promptField } = question;
+  const { facts, turns, promptField } = question;
   let verdict = judge(gateway, question, caller, runtime);
   const names = decisiveTokenizers(verdict.outcome, verdict.shortage !== null, snapshot);
   if (names.length > 0) {
-    const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(messages));
+    const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(turns));
     if (inputTokensCounted) {
       verdict = judge(gateway, { ...question, facts: { ...facts, inputTokensCounted } }, caller, runtime);
     }

@@ -1,5 +1,4 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import { KNOWN_FIELDS } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
 
 /** What an attempt that failed leaves behind for the record, the log and the final answer. */

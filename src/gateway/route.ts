@@ -2,8 +2,8 @@ import type { Caller } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { atomicOf, type PaymentPolicy } from '../core/payment-policy.ts';
-import { chatOf, type RouteRequest } from '../core/route-query.ts';
 import { isWallet } from '../core/wallet.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { routeFacts } from '../routing/facts.ts';
@@ -26,33 +26,32 @@ export type PricedAdvice = Advice & { readonly payment_quote?: ReturnType<typeof
  */
 export async function recommend(
   gateway: Gateway,
-  route: RouteRequest,
+  request: ModelRequest,
   caller: Caller,
   seen: Observation | null,
 ): Promise<PricedAdvice> {
-  const chat = chatOf(route);
+  const { routing, settings, conversation } = request;
+  const { turns } = conversation;
   // A chat that names a wallet which is none, or not the caller's, would be refused before all else.
-  if (chat) namedWallet(chat, caller);
+  if (turns.length > 0) namedWallet(request, caller);
   if (gateway.draining()) throw drainingError();
   seen?.step('pin');
   const runtime = gateway.lease();
   const { snapshot } = runtime;
   seen?.step('profile');
-  if (chat) screen(chat, snapshot.gateway);
-  const messages = chat?.messages ?? [];
-  const conversation = gateway.affinity.conversation(caller.keyId, chat ?? { messages });
-  const facts = conversation.recall(routeFacts(route, caller, snapshot), snapshot);
-  const features = gateway.learner.read(runtime, questionOf(messages));
-  const { user, metadata } = route;
+  screen(request, snapshot.gateway);
+  const history = gateway.affinity.history(caller.keyId, request);
+  const facts = history.recall(routeFacts(request, caller, snapshot), snapshot);
+  const features = gateway.learner.read(runtime, questionOf(turns));
   const question = {
     facts,
     features,
     isMade: false,
-    forRules: { stream: chat?.stream === true, user, metadata },
-    messages: route.estimated_input_tokens === undefined ? messages : [],
+    forRules: { stream: request.stream, user: settings.user, metadata: routing.metadata },
+    turns: routing.inputTokens === undefined ? turns : [],
     // A wallet without a balance would be asked to pay.
     windowsOnly: snapshot.payments !== null && isWallet(caller.keyId),
-    promptField: chat ? 'messages' : 'estimated_input_tokens',
+    promptField: turns.length > 0 ? request.names.turns : 'estimated_input_tokens',
     seen,
   };
   const decision = await decide(gateway, question, caller, runtime);
@@ -64,7 +63,7 @@ export async function recommend(
     ...writes,
     ...gateway.learner.exampleWrites(runtime, exampleOf({ runtime, caller, decision, features })),
   ]);
-  const advice = advise(decision, snapshot, taskNote(route.task_type, facts.task));
+  const advice = advise(decision, snapshot, taskNote(routing.task, facts.task));
   const { payments } = snapshot;
   return payments ? { ...advice, payment_quote: paymentQuote(payments, decision) } : advice;
 }

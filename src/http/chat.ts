@@ -72,7 +72,7 @@ export const chatRoutes = (context: RouteContext) =>
       visit.whenOver(() => server?.timeout(request, UNREAD_S));
       const seen = context.seenOf(request);
       seen.isStream = body.stream === true;
-      const arrived = arrivedAs(body, request, set.headers, seen);
+      const arrived = arrivedAs(readChatRequest(body), request, set.headers, seen);
       const payer = await payerFor(context, arrived);
       const ask = askOf(arrived, payer);
       if (ask) return answerOnce(context, ask, payer, arrived);

@@ -155,7 +155,7 @@ async function streamOnce(
 ): Promise<Response> {
   try {
     return await streamResponse(exchange, {
-      includeUsage: asked.request.stream_options?.include_usage === true,
+      includeUsage: asked.request.originalAt(['stream_options', 'include_usage']) === true,
       commitAfterMs: exchange.policy.commitAfterMs,
       through(events, own) {
         const kept = new KeptStream(events, {

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
-import type { ChatMessage } from '../core/chat-request.ts';
 import type { ContentPolicy, Redaction } from '../core/content.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { Statement, Store, Write } from '../store/store.ts';
 import { redact } from './redact.ts';
 
@@ -67,11 +67,11 @@ interface ContentRecorder {
 /** Returns null if the policy stores nothing of the request, as by default. */
 export function recordContent(
   policy: ContentPolicy | null,
-  request: { readonly model: string; readonly messages: readonly ChatMessage[] },
+  request: ModelRequest,
   caller: Pick<Caller, 'keyId' | 'labels'>,
 ): ContentRecorder | null {
   if (policy === null || !isMatch(policy, request.model, caller)) return null;
-  return new RedactedRecorder(policy, request.messages);
+  return new RedactedRecorder(policy, request);
 }
 
 /** A condition that fails to evaluate does not match. */
@@ -98,13 +98,13 @@ interface ChoiceContent {
 
 class RedactedRecorder implements ContentRecorder {
   readonly #policy: ContentPolicy;
-  readonly #messages: readonly ChatMessage[];
+  readonly #request: ModelRequest;
   readonly #choices = new Map<number, ChoiceContent>();
   #chars = 0;
 
-  constructor(policy: ContentPolicy, messages: readonly ChatMessage[]) {
+  constructor(policy: ContentPolicy, request: ModelRequest) {
     this.#policy = policy;
-    this.#messages = messages;
+    this.#request = request;
   }
 
   add(parts: readonly StreamPart[]): void {
@@ -131,10 +131,15 @@ class RedactedRecorder implements ContentRecorder {
     const { keepsPrompt, keepsAnswer, redact: kinds, days } = this.#policy;
     const prompt = new ContentRedactor(kinds);
     const answer = new ContentRedactor(kinds);
-    const promptText = keepsPrompt ? JSON.stringify(prompt.cut(this.#messages)) : null;
+    const promptText = keepsPrompt ? JSON.stringify(prompt.cut(this.#messages())) : null;
     const answerText = keepsAnswer ? JSON.stringify(answer.cut(this.#answer())) : null;
     const isCut = prompt.isTruncated || answer.isTruncated ? 1 : 0;
     return { statement: INSERT, params: [decision, now + days * DAY_MS, promptText, answerText, isCut] };
+  }
+
+  /** The turns as the caller sent them. */
+  #messages(): unknown[] {
+    return this.#request.conversation.turns.map(({ at }) => this.#request.originalAt(at));
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {

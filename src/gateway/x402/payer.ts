@@ -1,7 +1,7 @@
 import { type Caller, walletCaller } from '../../core/caller.ts';
-import type { ChatRequest } from '../../core/chat-request.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import { isWallet, WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import type { SignedPayment } from '../../payments/payment.ts';
@@ -13,7 +13,7 @@ import type { Observation } from '../observe/observation.ts';
 
 /** A chat request, and the URL that it was sent to. */
 export interface Asked {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   /** Its `Idempotency-Key`; null for none. A payment is for the request of that name, and for no other. */
   readonly named: string | null;
   readonly url: string;
@@ -67,7 +67,7 @@ export async function payerOf(
     throw new SignalboxError('unsupported_parameter', message, { param: 'PAYMENT-SIGNATURE' });
   }
   if (!wallet && !key && payments.policy.walletRequired) throw namelessError();
-  const requestHash = requestHashOf(request, named);
+  const requestHash = requestHashOf(request.original.body, named);
   const offer = await payments.read({ header, purpose: 'chat', requestHash, wallet });
   if (key) checkMayName(key, offer.payer);
   if (payments.isBlocked(offer.payer)) throw blockedError();
@@ -101,11 +101,9 @@ export function wayOf(gateway: Gateway, payer: Exclude<Payer, { kind: 'nobody' }
 }
 
 /** `agent_wallet` in lower case, with a key or without. Throws SignalboxError for what is no address. */
-export function namedWallet(
-  { agent_wallet: named }: Pick<ChatRequest, 'agent_wallet'>,
-  key: Caller | null,
-): string | null {
-  if (named == null) return null;
+export function namedWallet({ routing }: ModelRequest, key: Caller | null): string | null {
+  const { agentWallet: named } = routing;
+  if (named === undefined) return null;
   const wallet = walletOf(named);
   if (!wallet) {
     const message = `\`agent_wallet\` must be the address of a wallet: ${WALLET_FORM}.`;

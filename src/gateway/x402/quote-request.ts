@@ -21,7 +21,7 @@ export async function identify(
   try {
     return await payerOf(gateway, asked, header, key);
   } catch (cause) {
-    const named = asked.request.agent_wallet;
+    const { agentWallet: named } = asked.request.routing;
     throw await mendable(
       gateway,
       asked,
@@ -75,8 +75,8 @@ export async function demandFor(
   const { policy } = payments;
   if (!policy) throw new Error('a payment was demanded where none is taken');
   const { request, named, url } = asked;
-  const { wallet, isProved } = walletFor(payer, request.agent_wallet);
-  const requestHash = requestHashOf(request, named);
+  const { wallet, isProved } = walletFor(payer, request.routing.agentWallet);
+  const requestHash = requestHashOf(request.original.body, named);
   const open = wallet && payments.unsettled(wallet, requestHash);
   if (open) throw unsettledError(open.id);
   const isShown = wallet !== null && (isProved || policy.quotesBalance);
@@ -126,7 +126,8 @@ async function affordable(
       const message = `The budget \`${budget}\` cannot pay for this request.`;
       throw new SignalboxError('insufficient_quota', message, { details: { budget, renews_at } });
     }
-    const isByCap = request.budget_limit == null || limitFromCredits(request.budget_limit) > cap;
+    const { budgetCredits } = request.routing;
+    const isByCap = budgetCredits === undefined || limitFromCredits(budgetCredits) > cap;
     if (!(cause instanceof SignalboxError && cause.code === 'budget_limit_too_low' && isByCap)) throw cause;
     const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top the wallet up, or ask for less.`;
     throw new SignalboxError('budget_limit_too_low', message, { ...cause.info, param: 'max_tokens' });

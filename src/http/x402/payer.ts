@@ -1,9 +1,9 @@
 import type { HTTPHeaders } from 'elysia';
 import type { KeyedRequest } from '../../access/idempotency/idempotency.ts';
 import { walletCaller } from '../../core/caller.ts';
-import type { ChatRequest } from '../../core/chat-request.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import type { Observation } from '../../gateway/observe/observation.ts';
 import type { Asked, Payer } from '../../gateway/x402/payer.ts';
 import { base64Json } from '../../gateway/x402/payment-required.ts';
@@ -21,8 +21,8 @@ export interface Arrived {
 }
 
 /** A chat request as it has come. */
-export const arrivedAs = (body: ChatRequest, request: Request, headers: HTTPHeaders, seen: Observation): Arrived => ({
-  asked: { request: body, named: request.headers.get('idempotency-key'), url: request.url, seen },
+export const arrivedAs = (read: ModelRequest, request: Request, headers: HTTPHeaders, seen: Observation): Arrived => ({
+  asked: { request: read, named: request.headers.get('idempotency-key'), url: request.url, seen },
   request,
   headers,
 });
