@@ -23,13 +23,14 @@ import { isShortage } from '../src/ledger/standing.ts';
 import type { DecisionOutcome } from '../src/records/record.ts';
 import { recordsMigrations, recordWrite } from '../src/records/records.ts';
 import { isRefusal } from '../src/routing/decide.ts';
-import { chatFacts } from '../src/routing/facts.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
 import { Completion } from '../src/surface/openai-chat/completion.ts';
+import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { openCall } from '../src/upstream/call.ts';
+import { chatFacts } from '../test/support/chat-body.ts';
 import type { Bench } from './gateways.ts';
 import { requestBody, requestBytes, run, type Shape } from './load.ts';
 import { benchRuntime } from './policy.ts';
@@ -241,7 +242,7 @@ async function upstreamStages(runtime: Runtime, port: number, count: number): Pr
   const target = runtime.targets[0]![0]!;
   const call: ProviderCall = {
     upstream: 'up',
-    request,
+    request: readChatRequest(request),
     extras: {},
     stream: false,
     outputCap: 400,

@@ -27,12 +27,12 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import type { DecisionOutcome } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
-import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
-import { questionOf } from '../../src/routing/texts.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { Store } from '../../src/store/store.ts';
+import { chatFacts, questionOf, routeFacts } from '../../test/support/chat-body.ts';
+import { chatRequest } from '../../test/support/model-request.ts';
 import { WEIGHTS } from './policy.ts';
 
 const CALLER: Caller = {
@@ -149,7 +149,8 @@ export class RealPath {
     const facts = this.#factsOf(input, model);
     const features = learner.read(this.#runtime, questionOf(messages));
     const forRules = { stream: false, user: null, metadata: null };
-    const question = { facts, forRules, messages, features, isMade };
+    const { turns } = chatRequest({ messages }).conversation;
+    const question = { facts, forRules, turns, features, isMade };
     const decision = await decide(gateway, question, CALLER, this.#runtime);
     // As a chat does after its reservation.
     if (isMade) noteAsked(gateway, { runtime: this.#runtime, decision, features });

@@ -2,6 +2,7 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { calls, describeCall, plainCalls, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
 import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
@@ -219,7 +220,8 @@ const capped = wireLaw<ProviderCall>({
   tell: describeCall,
 });
 
-type Members = Partial<ProviderCall['request']>;
+/** Fields of a chat request. */
+type Members = Readonly<Record<string, unknown>>;
 
 const TOOLS: Members = { tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }] };
 const SCHEMA = { name: 'answer', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } };
@@ -250,8 +252,10 @@ interface FieldCase {
 const fieldCases: fc.Arbitrary<FieldCase> = fc
   .tuple(plainCalls, fc.constantFrom(...REQUESTED_FIELDS))
   .map(([plain, [needs, beside, field]]) => {
-    const without = { ...plain, request: { ...plain.request, ...beside } };
-    return { needs, without, call: { ...without, request: { ...without.request, ...field } } };
+    const withFields = (request: ModelRequest, fields: Members): ModelRequest =>
+      request.edit(Object.entries(fields).map(([name, value]) => ({ at: [name], value })));
+    const without = { ...plain, request: withFields(plain.request, beside) };
+    return { needs, without, call: { ...without, request: withFields(without.request, field) } };
   });
 
 const heard = wireLaw<FieldCase>({
@@ -263,7 +267,7 @@ const heard = wireLaw<FieldCase>({
     if (needs.some((one) => lacking.includes(one))) return null;
     const [made, plain] = [adapter.request(call), adapter.request(without)];
     if ('kind' in made || 'kind' in plain || !isEqual(made, plain)) return null;
-    const field = Object.keys(call.request).find((key) => !(key in without.request));
+    const field = Object.keys(call.request.original.body).find((key) => !(key in without.request.original.body));
     const capability = needs.at(-1);
     return `\`${field}\` changes nothing of the request: name it in \`dropped\`${capability ? `, or \`${capability}\` in \`lacks\`` : ''}`;
   },

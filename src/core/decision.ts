@@ -5,6 +5,7 @@ import type { Readings } from './readings.ts';
 
 /** Why a candidate was left out, as bits. Several may hold at once. */
 export const REJECTIONS = {
+  operation: { bit: 1 << 13, group: 'constraints' },
   key_models: { bit: 1 << 0, group: 'constraints' },
   capability: { bit: 1 << 1, group: 'constraints' },
   language: { bit: 1 << 2, group: 'constraints' },

@@ -1,8 +1,10 @@
 import type { Microcredits } from './credits.ts';
+import type { Operation } from './operation.ts';
 import type { ActiveRules } from './rules.ts';
 
 /** All that a decision knows about a request. Holds no text of it. */
 export interface Facts {
+  readonly operation: Operation;
   /** The `model` of the request: a selector's name or, when `pinned`, a model's ID. */
   readonly model: string;
   readonly pinned: boolean;

@@ -1,3 +1,4 @@
+import type { Operation } from './operation.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
@@ -7,6 +8,7 @@ import type { SourcePlace } from './source-place.ts';
  */
 export interface RuleScope {
   readonly request: {
+    readonly operation: Operation;
     /** The `model` of the request: a selector's name or a model's ID. */
     readonly model: string;
     readonly task: string;

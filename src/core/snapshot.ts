@@ -129,6 +129,8 @@ export interface Model {
   readonly contextWindow: number;
   readonly maxOutput: number;
   readonly defaultMaxOutput: number;
+  /** Bits of `OPERATIONS` that it serves. */
+  readonly operations: number;
   /** Bits of `CAPABILITIES`: what it can do at one of its endpoints at least. */
   readonly capabilities: number;
   /** Programming languages that it is known to handle, in their canonical names. */

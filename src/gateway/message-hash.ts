@@ -6,16 +6,17 @@ import { isObject } from '../core/object.ts';
 export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): bigint {
   const { role, parts, at } = turn;
   const [only] = parts;
+  const isBare = parts.length === 1 && only?.type === 'text' && only.at === only.valueAt;
   // Half a surrogate pair would be read like every other half; JSON has its digits.
-  if (parts.length !== 1 || only?.type !== 'text' || !only.text.isWellFormed()) {
+  if (!isBare || !only.text.isWellFormed()) {
     const original = request.originalAt(at);
     // A message without content says the same whether it has null there or nothing.
     const said = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
     return Bun.hash.rapidhash(JSON.stringify(said), seed);
   }
   const { name, toolCallId, extras } = turn;
-  const isPlain = name === undefined && toolCallId === undefined && isEmpty(extras) && isEmpty(only.extras);
-  const head = isPlain ? role : JSON.stringify([role, name, toolCallId, extras, only.extras]);
+  const isPlain = name === undefined && toolCallId === undefined && isEmpty(extras);
+  const head = isPlain ? role : JSON.stringify([role, name, toolCallId, extras]);
   return Bun.hash.rapidhash(only.text, Bun.hash.rapidhash(head, seed));
 }
 

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { ChatRequest } from '../core/chat-request.ts';
 import { beginChat } from '../gateway/chat.ts';
+import { readChatRequest } from '../surface/openai-chat/reader.ts';
 import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './docs/examples.ts';

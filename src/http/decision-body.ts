@@ -36,6 +36,7 @@ export function decisionBody(explanation: Explanation): object {
 
 export function factsBody(facts: Facts): object {
   return {
+    operation: facts.operation,
     model: facts.model,
     pinned: facts.pinned,
     task: facts.task,

@@ -18,6 +18,7 @@ export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
  */
 export const FIELDS = {
   Request: {
+    operation: ['string', 'The operation that it asks for: `chat`.'],
     model: ['string', 'The `model` of the request: a selector or the ID of a model.'],
     task: ['string', 'Its task, such as `coding`.'],
     difficulty: ['string', '`easy` or `hard` where it is plainly so, else `usual`.'],
@@ -125,6 +126,7 @@ type FieldsOf<Name extends TypeName> = {
  * request assign field by field, because a loop makes conditions twice as slow.
  */
 class Request implements FieldsOf<'Request'> {
+  readonly operation: string;
   readonly model: string;
   readonly task: string;
   readonly difficulty: string;
@@ -141,6 +143,7 @@ class Request implements FieldsOf<'Request'> {
   readonly user: string;
   readonly metadata: ReadonlyMap<string, string>;
   constructor(from: RuleScope['request']) {
+    this.operation = from.operation;
     this.model = from.model;
     this.task = from.task;
     this.difficulty = from.difficulty;

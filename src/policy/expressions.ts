@@ -75,6 +75,7 @@ export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionC
 /** A request without optional fields. Conditions must not fail on it. */
 const EMPTY_REQUEST: RuleScope = {
   request: {
+    operation: 'chat',
     model: 'auto',
     task: 'general',
     difficulty: 'usual',

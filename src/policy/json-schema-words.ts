@@ -47,6 +47,7 @@ const BUILT_IN: readonly EditorWord[] = [
 ];
 
 const REASONS: Readonly<Record<Rejection, string>> = {
+  operation: 'It does not serve the operation, such as `chat`.',
   key_models: 'The API key may not use the model.',
   capability: 'It lacks what the request needs, such as tools.',
   language: 'It does not declare a programming language that is asked for.',

@@ -1,6 +1,7 @@
 import { capabilityBits, lackingBits, OF_EVERY_DIALECT } from '../core/capability.ts';
 import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
+import { operationBits } from '../core/operation.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
@@ -86,6 +87,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
     contextWindow: data.context_window,
     maxOutput: data.max_output,
     defaultMaxOutput: data.default_max_output ?? Math.min(DEFAULT_MAX_OUTPUT, data.max_output),
+    operations: operationBits(data.operations),
     capabilities: (capabilityBits(data.capabilities) | OF_EVERY_DIALECT) & ~lackingBits(data.lacks),
     languages: new Set(data.languages.map(canonicalLanguage)),
     lacksLanguages: new Set(data.lacks_languages.map(canonicalLanguage)),

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
+import { OPERATION_NAMES } from '../core/operation.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
 import { closed, day, oneOf } from './schema-parts.ts';
 
@@ -203,6 +204,16 @@ export const ModelText = closed(
     context_window: count('Tokens of input and output together.', 400_000),
     max_output: count('Most output tokens.', 128_000),
     default_max_output: Type.Optional(count('Output cap of a request without one; default: at most 4096.', 4096)),
+    operations: Type.Array(
+      oneOf(asWords(OPERATION_NAMES), { examples: ['chat'], description: 'An operation that callers ask for.' }),
+      {
+        minItems: 1,
+        uniqueItems: true,
+        default: ['chat'],
+        examples: [['chat']],
+        description: 'The operations that the model serves. A request of another one is not for it.',
+      },
+    ),
     capabilities: Type.Array(
       oneOf(asWords(MODEL_CAPABILITIES), { examples: ['tools'], description: 'Something the model can do.' }),
       { default: [], examples: [['tools', 'vision']], description: 'What the model can do.' },

@@ -40,6 +40,7 @@ const FACTS = fieldsOf<Facts>()([
   'outputTokensAsked',
   'cached',
   'difficulty',
+  'operation',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -108,6 +109,7 @@ const packFacts = (facts: Facts): FieldValues<Facts, typeof FACTS> => [
   facts.outputTokensAsked,
   facts.cached,
   facts.difficulty,
+  facts.operation,
 ];
 
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
@@ -174,6 +176,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   outputTokensAsked: null,
   cached: [],
   difficulty: 'usual',
+  operation: 'chat',
 };
 
 /** Names values by position. Only `encodeBody` writes them, so the type is certain. */

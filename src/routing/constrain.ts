@@ -1,6 +1,7 @@
 import { isAbove } from '../core/ceiling.ts';
 import { REJECTIONS } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import { OPERATIONS } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
 import { type ExpectedWriting, expectedInput, inputBound, usefulOutput } from './estimate.ts';
@@ -43,6 +44,7 @@ export function rejectionsOf(
   affordable: number,
 ): number {
   let bits = 0;
+  if ((model.operations & OPERATIONS[facts.operation].bit) === 0) bits |= REJECTIONS.operation.bit;
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
   if (facts.needs !== 0 && !canServe(model, facts.needs)) bits |= REJECTIONS.capability.bit;
   if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;

@@ -19,7 +19,7 @@ export function chatFacts(request: ModelRequest, caller: Caller, snapshot: Polic
 }
 
 function factsOf(
-  { model, settings, routing }: ModelRequest,
+  { operation, model, settings, routing }: ModelRequest,
   read: Profile,
   caller: Caller,
   snapshot: PolicySnapshot,
@@ -28,6 +28,7 @@ function factsOf(
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   // Spreading three objects would cost more than reading the prompt.
   return {
+    operation,
     model,
     pinned,
     task: read.task,

@@ -49,6 +49,7 @@ function textsFor(
   return {
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
+    operation: () => `it does not serve the operation \`${facts.operation}\``,
     key_models: () => 'the API key may not use it',
     capability: () => capabilityText(model, facts.needs),
     language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),

@@ -24,6 +24,7 @@ function ruleScope(
 ): RuleScope {
   return {
     request: {
+      operation: facts.operation,
       model: facts.model,
       task: facts.task,
       difficulty: facts.difficulty,

@@ -5,7 +5,7 @@ import * as prettier from 'prettier/standalone';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import { YAMLFormatter } from 'yaml-language-server/out/src/languageservice/services/yamlFormatter.js';
-import { formatYaml, type Layout } from '../../src/cli/policy/fmt-yaml.ts';
+import { formatYaml, type Layout } from '../../src/operate/policy/format-yaml.ts';
 import { effort } from '../deep/effort.ts';
 import { anyWritten } from './yaml-texts.ts';
 

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openFiles, replaceFile } from '../../src/cli/policy/fmt-files.ts';
+import { openFiles, replaceFile } from '../../src/operate/policy/policy-files.ts';
 import { policyHere } from '../support/policy-command.ts';
 import { MAIN, runCommand, runToEnd, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatYaml } from '../../src/cli/policy/fmt-yaml.ts';
+import { formatYaml } from '../../src/operate/policy/format-yaml.ts';
 import { MAIN, runToEnd, writePolicy } from '../support/signalbox.ts';
 import { LanguageServer, type Offer, type Position } from './language-server.ts';
 

@@ -142,6 +142,7 @@ const anyText = fc.oneof(tokens, nested, chained, fc.string({ unit: 'binary', ma
 /** The largest request that conditions read. */
 const LARGEST: RuleScope = {
   request: {
+    operation: 'chat',
     ...{ model: 'auto', task: 'general', difficulty: 'usual', natural_language: 'en', stream: false, tools: false },
     ...{ input_tokens: 1, max_tokens: 1, images: 0, output_tokens: 1, budget_limit: 0 },
     needs: Array.from({ length: 20 }, (_, i) => `need-${i}`),

@@ -39,6 +39,7 @@ models:
 
 const scope = (request: Partial<RuleScope['request']> = {}, more: Partial<RuleScope> = {}): RuleScope => ({
   request: {
+    operation: 'chat',
     model: 'auto',
     task: 'general',
     difficulty: 'usual',

@@ -21,6 +21,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     frame: 7,
     seed: '00000000deadbeef',
     facts: {
+      operation: 'chat',
       model: 'auto',
       pinned: false,
       task: 'coding',

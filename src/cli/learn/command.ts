@@ -3,12 +3,12 @@ import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
 import { learningMigrations } from '../../learning/tables.ts';
+import { generous } from '../../operate/policy/environment.ts';
+import { runtimeOf } from '../../operate/policy/tools.ts';
 import type { PolicyTools } from '../../runtime/candidate.ts';
 import { openReader, type Reader } from '../../store/sqlite/database.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
-import { runtimeOf } from '../policy/command.ts';
-import { generous } from '../policy/environment.ts';
 
 /** What commands on what was learnt work with. */
 export interface LearnCommand {

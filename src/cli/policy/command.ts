@@ -1,14 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
-import type { TSchema } from '@sinclair/typebox';
 import type { Facts } from '../../core/facts.ts';
-import type { RouteRequest } from '../../core/route-query.ts';
-import { UsageError } from '../../core/usage-error.ts';
 import type { Explanation } from '../../gateway/explain.ts';
-import type { Diagnostic } from '../../policy/diagnostics.ts';
+import type { PolicyWorkspace, RequestForms } from '../../operate/policy/tools.ts';
 import type { Certificate } from '../../routing/certificate.ts';
-import { buildCandidate, isRejected, type PolicyTools } from '../../runtime/candidate.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
-import { type PolicyBundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
 
 /** The operator's wish that a command end. */
 interface Ending {
@@ -18,19 +11,13 @@ interface Ending {
   forget(): void;
 }
 
-/** What commands on a policy are given. */
-export interface PolicyCommand {
-  /** All that judging takes but the folder; `env` is the real environment. */
-  readonly judge: Omit<PolicyTools, 'folder'>;
-  /** The folder to judge unless the arguments name one. */
-  readonly folder: string;
-  /** The folder that it is where nobody says another. */
+/** The inputs of every command on a policy. */
+export interface PolicyCommand extends PolicyWorkspace {
+  /** The default of `folder`. */
   readonly shippedFolder: string;
-  /** The database, which need not exist. */
-  readonly database: string;
-  /** For a terminal: colours, and lines that fit. */
+  /** Whether to write for a terminal: with colours, and lines that fit. */
   readonly terminal: boolean;
-  /** All that comes in by the standard input. */
+  /** Reads the standard input to its end. */
   readonly input: () => Promise<string>;
   /** Writes at once, for a command that goes on. */
   readonly write: (text: string) => Promise<void>;
@@ -39,41 +26,10 @@ export interface PolicyCommand {
   readonly http: HttpForms;
 }
 
-/** The API's own checks and forms: what is asked and told on the command line is the same. */
-export interface HttpForms {
-  /** Compiles a schema to a check that throws SignalboxError for the field at fault. */
-  compileCheck(schema: TSchema): (value: unknown) => void;
-  /** The body of `POST /v1/route`. Throws SignalboxError for the field at fault. */
-  readRoute(body: unknown): RouteRequest;
+/** The API's own checks and bodies, so that the command line takes and prints the same. */
+export interface HttpForms extends RequestForms {
   factsBody(facts: Facts): object;
   certificateBody(certificate: Certificate, facts: Facts): object;
-  /** As `GET /v1/decisions/{id}` answers. */
+  /** Returns the body of `GET /v1/decisions/{id}`. */
   decisionBody(explanation: Explanation): object;
-}
-
-export const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
-
-/** Reads the files of a policy. Throws UsageError. */
-export async function readPolicy(folder: string): Promise<PolicyBundle> {
-  try {
-    return await readBundle(folder);
-  } catch (cause) {
-    if (cause instanceof PolicySourceError)
-      throw new UsageError(cause.message.replace('; name another with --policies', ''));
-    throw cause;
-  }
-}
-
-/** `serve` would not start: what every provider lacks is the hint. */
-export const nothingServes = (folder: string, { hint, message }: Diagnostic): UsageError =>
-  new UsageError(`No provider of ${folder} can serve with the variables that are set here: ${hint ?? message}.`);
-
-/** The policy as `serve` would have it in this environment. Throws UsageError. */
-export async function runtimeOf(folder: string, tools: PolicyCommand['judge']): Promise<Runtime> {
-  const judged = await buildCandidate(await readPolicy(folder), { ...tools, folder });
-  if (!isRejected(judged)) return judged.runtime;
-  const idle = judged.problems.find(({ code }) => code === 'nothing-to-serve');
-  if (idle) throw nothingServes(folder, idle);
-  const why = judged.message ?? '`serve` would refuse this policy; signalbox policy check tells why';
-  throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
 }

@@ -7,58 +7,39 @@ import {
   type SideTotals,
   type Totals,
 } from '../../operate/policy/compare.ts';
+import type { PolicyDifference } from '../../operate/policy/diff.ts';
+import type { Built } from '../../operate/policy/diff-side.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
-import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText } from '../text.ts';
-import type { ComparedRequests } from './diff-requests.ts';
-import type { Built } from './diff-side.ts';
 
-/** Two policies, side by side. */
-export interface Difference {
-  readonly a: Built;
-  readonly b: Built;
-  readonly changes: readonly PolicyChange[];
-  /** Those of the changes that are one thing by two names: removed by the one, added by the other. */
-  readonly renamed: readonly PolicyRename[];
-  /** What they decide; null where one of them cannot be loaded. */
-  readonly decided: {
-    readonly cases: readonly ComparedCase[];
-    readonly caseTotals: Totals;
-    /** Null where none were given. */
-    readonly requests: ComparedRequests | null;
-    /** What a Credit is worth, USD. */
-    readonly worth: { readonly a: string; readonly b: string };
-  } | null;
-}
-
-/** The cases to tell of: those that are decided differently, and those that no longer hold. */
-export const toldCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
+/** The cases that are decided differently, or no longer hold. */
+export const changedCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
   cases.filter(({ a, b, broken }) => !isSame(a, b) || broken.length > 0);
 
-export function differenceJson({ a, b, changes, renamed, decided }: Difference): string {
+export function differenceJson({ a, b, changes, renamed, decisions }: PolicyDifference): string {
   const body = {
     a: sideJson(a),
     b: sideJson(b),
     changes,
     renamed,
-    usd_per_credit: decided && { a: Number(decided.worth.a), b: Number(decided.worth.b) },
-    cases: decided && toldCases(decided.cases).map(caseJson),
+    usd_per_credit: decisions && { a: Number(decisions.worth.a), b: Number(decisions.worth.b) },
+    cases: decisions && changedCases(decisions.cases).map(caseJson),
     requests:
-      decided?.requests?.different.map(({ a, b, ...request }) => ({ ...request, ...answersJson(a, b) })) ?? null,
-    requests_left_out: decided?.requests?.leftOut ?? 0,
+      decisions?.requests?.different.map(({ a, b, ...request }) => ({ ...request, ...answersJson(a, b) })) ?? null,
+    requests_left_out: decisions?.requests?.leftOut ?? 0,
     moves:
-      decided?.requests?.moves.map((move) => ({
+      decisions?.requests?.moves.map((move) => ({
         from: goalJson(move.a),
         to: goalJson(move.b),
         ...totalsJson(move.totals),
       })) ?? null,
-    totals: decided && {
+    totals: decisions && {
       cases: {
-        ...totalsJson(decided.caseTotals),
-        broken: decided.cases.filter(({ broken }) => broken.length > 0).length,
+        ...totalsJson(decisions.caseTotals),
+        broken: decisions.cases.filter(({ broken }) => broken.length > 0).length,
       },
-      requests: decided.requests && totalsJson(decided.requests.totals),
+      requests: decisions.requests && totalsJson(decisions.requests.totals),
     },
   };
   // Names of cases and requests, and what plugins word, are anybody's.

@@ -7,40 +7,41 @@ import {
   type RequestOutcome,
   type Totals,
 } from '../../operate/policy/compare.ts';
+import type { PolicyDifference } from '../../operate/policy/diff.ts';
+import type { ComparedRequests, DifferentRequest } from '../../operate/policy/diff-requests.ts';
+import type { Built } from '../../operate/policy/diff-side.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
 import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';
-import { type Difference, toldCases } from './diff-json.ts';
-import type { ComparedRequests, DifferentRequest } from './diff-requests.ts';
-import type { Built } from './diff-side.ts';
+import { changedCases } from './diff-json.ts';
 import { fromTo, growth, pair, short } from './diff-values.ts';
 import { problemsText } from './problems.ts';
 
-/** Requests that are told one by one; all of them are in the sums. */
+/** Requests that are listed one by one; the sums hold all. */
 const REQUESTS_MAX = 30;
 
 const NOTE =
   'By the figures that the policies state, as if every variable were set: nothing measured or learnt counts, and budgets and balances are not looked at.';
 
-/** The difference as a person reads it. Names of cases and requests, and what plugins word, are anybody’s: no secret in them is told. */
-export const differenceText = (difference: Difference, terminal: boolean): string =>
+/** The difference as text. Names of cases and requests and texts of plugins can hold anything, so secrets are masked. */
+export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>
   scrub(textOf(difference, terminal));
 
-function textOf({ a, b, changes, renamed, decided }: Difference, terminal: boolean): string {
+function textOf({ a, b, changes, renamed, decisions }: PolicyDifference, terminal: boolean): string {
   const paint = painter(terminal);
   const parts = [
     `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,
     `${paint.strong('What is declared differently')}\n${changesText(changes, renamed, paint)}`,
     ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
   ];
-  if (decided === null) return parts.join('\n');
-  const { cases, caseTotals, requests, worth } = decided;
-  const told = toldCases(cases);
+  if (decisions === null) return parts.join('\n');
+  const { cases, caseTotals, requests, worth } = decisions;
+  const changed = changedCases(cases);
   const inUsd = worth.a !== worth.b;
   const words: Words = { paint, inUsd, from: a.place.label, to: b.place.label };
   const items = [
-    ...told.map((one) => caseText(one, words)),
+    ...changed.map((one) => caseText(one, words)),
     ...(requests?.different ?? []).slice(0, REQUESTS_MAX).map((one) => requestText(one, words)),
   ];
   const hidden = requests ? requests.different.length + requests.leftOut - REQUESTS_MAX : 0;

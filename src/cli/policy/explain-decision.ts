@@ -28,7 +28,7 @@ const OPERATOR: Caller = {
 };
 
 /** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
-export async function explainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+export async function runExplainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const options = { decision: { type: 'string' }, json: { type: 'boolean' } } as const;
   const { values, positionals } = parseArguments(args, options);
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');

@@ -1,19 +1,19 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../../core/usage-error.ts';
-import { taskNote } from '../../routing/advise.ts';
+import { explainRequest } from '../../operate/policy/explain.ts';
+import { bodyOf, momentOf } from '../../operate/policy/request-reader.ts';
+import { isFolder, runtimeOf } from '../../operate/policy/tools.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { labelOf, pairsOf } from '../keys/terms.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
-import { isFolder, type PolicyCommand, runtimeOf } from './command.ts';
-import { exactFacts } from './exact-facts.ts';
-import { bodyOf, momentOf, readerOf } from './explain-body.ts';
-import { explainCase } from './explain-case.ts';
-import { told } from './explain-told.ts';
-import { learntOf } from './learnt.ts';
-import { taskBody, taskReasons, taskText } from './task-words.ts';
+import type { PolicyCommand } from './command.ts';
+import { runExplainCase } from './explain-case.ts';
+import { withFlags } from './explain-flags.ts';
+import { explanationResult } from './explain-result.ts';
+import { taskBody, taskText } from './task-text.ts';
 
 const FLAGS = {
   model: { type: 'string' },
@@ -33,49 +33,45 @@ const FLAGS = {
   json: { type: 'boolean' },
 } as const;
 
-/** What is not known here of what a server would go by. */
 const NOTE =
   'The figures are the policy’s own, corrected by what outcomes have taught a server with this data folder: what it has measured of endpoints is not known here, and budgets and balances are not looked at.';
 
-/** `signalbox policy explain` of a request that nobody has sent. Throws UsageError, or SignalboxError as the API would. */
-export async function explainRequest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+/** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
+export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values: flags, positionals } = parseArguments(args, FLAGS);
-  const { folder, file } = placesIn(positionals);
+  const { folder = command.folder, file } = placesIn(positionals);
   if (flags.case !== undefined) {
     const { case: name, here = false, json = false, ...more } = flags;
     const [extra] = Object.keys(more);
     if (extra || file)
       throw new UsageError(`--case names the whole request: leave ${extra ? `--${extra}` : file} out.`);
-    return explainCase(name, folder ?? command.folder, here, json, command);
+    return runExplainCase(name, folder, { here, json }, command);
   }
   if (flags.here) throw new UsageError('--here goes with --case: any other request is explained as it is here.');
-  const body = bodyOf(flags, file === null ? {} : await jsonOf(file, command));
-  const runtime = await runtimeOf(folder ?? command.folder, command.judge);
-  const reader = readerOf(body, runtime.snapshot, command.http);
-  const { user, metadata, stream, task } = reader;
+  const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
+  const runtime = await runtimeOf(folder, command.judge);
   const key = {
     id: flags.key ?? 'explain',
     labels: pairsOf(flags.label ?? [], labelOf),
     models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
   };
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
-  const failed = new Map<string, string>();
-  const facts = await exactFacts(reader, { key, user, metadata, stream, timeMs }, runtime, (rule, error) =>
-    failed.set(rule.name, `The condition of ${rule.name} failed and counts as true: ${reasonOf(error)}.`),
-  );
-  const note = taskNote(task, facts.task);
-  const reasons = reader.profiled && taskReasons(reader.profiled, facts);
+  const explanation = await explainRequest({ body, key, timeMs }, runtime, command.database, command.http);
+  const { taskNote, taskReasons: reasons, failedRules } = explanation;
   const form = {
     json: flags.json ?? false,
-    before: [...(note ? [note.trim()] : []), ...(reasons ? [taskText(reasons)] : [])],
-    after: [...failed.values()],
+    before: [...(taskNote ? [taskNote] : []), ...(reasons ? [taskText(reasons)] : [])],
+    after: [...failedRules].map(
+      ([rule, error]) => `The condition of ${rule} failed and counts as true: ${reasonOf(error)}.`,
+    ),
+    note: NOTE,
+    missing: leftOutProviders(runtime.snapshot),
     head: { task_reasons: reasons && taskBody(reasons) },
   };
-  const learnt = await learntOf(facts, reader.question, runtime, command.database);
-  return told(facts, learnt, runtime, { ...form, note: NOTE, missing: leftOutProviders(runtime.snapshot) }, command);
+  return explanationResult(explanation, form, command);
 }
 
-/** IDs of models, of which the policy has at least to know each. Throws UsageError. */
+/** Reads IDs of models. Throws UsageError for one that the policy does not declare. */
 function knownModels(text: string, { snapshot }: Runtime): string[] {
   const isLeftOut = (id: string) => snapshot.leftOut.some(({ kind, name }) => kind === 'model' && name === id);
   return text.split(',').map((part) => {
@@ -85,18 +81,18 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
   });
 }
 
-/** The first line of what an expression complains of: the others draw the place. */
+/** The first line of an expression's error: the others draw the place. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
 
 /** At most a folder with a policy and a file with a request, in whatever order. */
-function placesIn(positionals: readonly string[]): { folder: string | null; file: string | null } {
+function placesIn(positionals: readonly string[]): { folder?: string; file?: string } {
   const isFile = (path: string) => path === '-' || path.endsWith('.json') || (existsSync(path) && !isFolder(path));
-  const [folder = null, ...folders] = positionals.filter((path) => !isFile(path));
-  const [file = null, ...files] = positionals.filter(isFile);
+  const [folder, ...folders] = positionals.filter((path) => !isFile(path));
+  const [file, ...files] = positionals.filter(isFile);
   if (folders.length + files.length > 0) {
     throw new UsageError('policy explain takes one folder and one file with a request, or - for the standard input.');
   }
-  return { folder, file };
+  return { ...(folder !== undefined && { folder }), ...(file !== undefined && { file }) };
 }
 
 async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> {

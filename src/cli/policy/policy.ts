@@ -6,15 +6,15 @@ type Run = (args: readonly string[], command: PolicyCommand) => Promise<CommandR
 
 /** Each is loaded when it is asked for. */
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<Run>>> = {
-  check: async () => (await import('./check.ts')).checkPolicy,
-  test: async () => (await import('./test.ts')).testPolicy,
+  check: async () => (await import('./check.ts')).runCheck,
+  test: async () => (await import('./test.ts')).runTest,
   explain: async (args) =>
     isRecorded(args)
-      ? (await import('./explain-decision.ts')).explainDecision
-      : (await import('./explain-request.ts')).explainRequest,
-  diff: async () => (await import('./diff.ts')).diffPolicy,
-  fmt: async () => (await import('./fmt.ts')).formatPolicy,
-  schema: async () => (await import('./schema.ts')).policySchema,
+      ? (await import('./explain-decision.ts')).runExplainDecision
+      : (await import('./explain-request.ts')).runExplain,
+  diff: async () => (await import('./diff.ts')).runDiff,
+  fmt: async () => (await import('./fmt.ts')).runFormat,
+  schema: async () => (await import('./schema.ts')).runSchema,
 };
 
 const isRecorded = (args: readonly string[]): boolean =>

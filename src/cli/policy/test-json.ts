@@ -1,8 +1,8 @@
 import { COVERAGE_CLASSES, type CoverageEntry } from '../../operate/policy/coverage.ts';
+import type { CoverageSummary, Share } from '../../operate/policy/coverage-summary.ts';
 import { isDecision } from '../../operate/policy/reasons.ts';
-import type { Settings } from './settings.ts';
-import type { CoverageSummary, Share } from './test-coverage.ts';
-import type { CaseResult } from './test-run.ts';
+import type { Settings } from '../../operate/policy/settings.ts';
+import type { CaseResult } from '../../operate/policy/test-run.ts';
 
 /** What `policy test --json` prints. */
 export function testBody(

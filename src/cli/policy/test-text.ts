@@ -4,12 +4,13 @@ import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import type { UnservedPart } from '../../operate/policy/cases.ts';
 import { COVERAGE_CLASSES } from '../../operate/policy/coverage.ts';
+import { type CoverageSummary, percentText } from '../../operate/policy/coverage-summary.ts';
 import type { Mismatch } from '../../operate/policy/mismatches.ts';
+import type { SettingName, Settings } from '../../operate/policy/settings.ts';
+import type { CaseResult, SettingRun } from '../../operate/policy/test-run.ts';
 import { painter } from '../../policy/paint.ts';
 import { clipped } from '../terminal.ts';
-import { leftOutBriefly, SETTING_WORDS, type SettingName, type Settings } from './settings.ts';
-import { type CoverageSummary, percentText } from './test-coverage.ts';
-import type { CaseResult, SettingRun } from './test-run.ts';
+import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
 
 /** How the results of cases are shown. */
 export interface TextForm {

@@ -1,15 +1,15 @@
 import { plural } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { summaryOf } from '../../operate/policy/coverage-summary.ts';
+import { type Settings, settingsOf } from '../../operate/policy/settings.ts';
+import { coverageOf, runCases } from '../../operate/policy/test-run.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
-import { type Settings, settingsOf } from './settings.ts';
-import { summaryOf } from './test-coverage.ts';
 import { testBody } from './test-json.ts';
-import { coverageOf, runCases } from './test-run.ts';
 import { folderText, testText } from './test-text.ts';
 import { testOnEdits } from './test-watch.ts';
 
@@ -36,7 +36,7 @@ interface TestOptions {
 }
 
 /** `signalbox policy test`. Throws UsageError when there is nothing to run. */
-export async function testPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+export async function runTest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   if (positionals.length > 1) throw new UsageError('policy test takes one folder.');
   const min = values.min === undefined ? null : percentOf(values.min);

@@ -23,7 +23,7 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
     {
       name: 'signalbox_chats_total',
       help: 'Finished chat requests, by outcome.',
-      labels: [...LANE_LABELS, 'outcome'],
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
     },
     seriesMax,
   );
@@ -31,7 +31,7 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
     {
       name: 'signalbox_tokens_total',
       help: 'Tokens charged, over all attempts. Each token counts under one kind.',
-      labels: [...LANE_LABELS, 'kind'],
+      labels: ['operation', ...LANE_LABELS, 'kind'],
     },
     seriesMax,
   );
@@ -62,7 +62,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
     {
       name: 'signalbox_chat_duration_seconds',
       help: 'Time from admission to the end, of chat requests that were carried out.',
-      labels: [...LANE_LABELS, 'outcome'],
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
       bounds: [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60, 120, 300],
     },
     seriesMax,
@@ -71,7 +71,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
     {
       name: 'signalbox_chat_ttft_seconds',
       help: 'Time from admission to the first content part, of streams with content.',
-      labels: LANE_LABELS,
+      labels: ['operation', ...LANE_LABELS],
       bounds: [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60],
     },
     seriesMax,
@@ -88,6 +88,11 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
 /** Summed in microcredits, which are exact. */
 const credits = (verb: string, help: string, seriesMax: number): LabelledCounter =>
   counter(
-    { name: `signalbox_credits_${verb}_total`, help, labels: [...LANE_LABELS, 'outcome'], per: MICROCREDITS },
+    {
+      name: `signalbox_credits_${verb}_total`,
+      help,
+      labels: ['operation', ...LANE_LABELS, 'outcome'],
+      per: MICROCREDITS,
+    },
     seriesMax,
   );

@@ -1,4 +1,5 @@
 import { ERRORS } from '../../core/errors.ts';
+import { OPERATION_NAMES, type Operation } from '../../core/operation.ts';
 import type { Spread } from '../../core/spread.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../records/record.ts';
@@ -8,7 +9,7 @@ import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts
 import { type Observation, type Settled, selectorOf } from './observation.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
 
-/** So many are told apart. What comes later is one, and what fixed words tell of it stays known. */
+/** The bound of lanes of an operation. Later ones share one, whose fixed words stay exact. */
 const LANES_MAX = 400;
 /** Ways in which a request may end, and more than there are kinds of tokens. */
 const SERIES_A_LANE = 8;
@@ -23,15 +24,17 @@ export interface ChatMetrics {
 
 /** What became of chat requests, what they cost, and what was rejected on the way; bounded, whatever policies name. */
 export function createChatMetrics(): ChatMetrics {
-  const told = chatFamilies((LANES_MAX + 1) * SERIES_A_LANE);
+  const told = chatFamilies(OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE);
   const rejections = createRejectionMetrics();
   const dispatch = told.dispatch.at();
-  const lanes = new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(told, names));
+  const lanesOf = (operation: Operation) =>
+    new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(told, [operation, ...names]));
+  const lanes = new Map(OPERATION_NAMES.map((operation) => [operation, lanesOf(operation)]));
   const count = (seen: Observation): void => {
     const { judged, settled, begunAt, dispatchedAt } = seen;
     if (judged) rejections.count(judged);
     if (!seen.isChat) return;
-    const lane = laneOf(lanes, seen);
+    const lane = laneOf(lanes.get(judged?.facts.operation ?? 'chat')!, seen);
     lane.ended(outcomeOf(seen)).value++;
     dispatch.observe((dispatchedAt - begunAt) / 1000);
     if (!settled) return;

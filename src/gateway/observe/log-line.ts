@@ -34,6 +34,7 @@ function fieldsOf(seen: Observation, now: number, suppressed: number | undefined
     status: status === 0 ? undefined : status,
     error: seen.code ?? outcome?.error ?? undefined,
     decision: seen.decisionId ?? undefined,
+    operation: facts?.operation,
     selector: judged ? selectorOf(judged) : undefined,
     stream: seen.isStream || undefined,
     task: facts?.task,

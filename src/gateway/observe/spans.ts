@@ -77,6 +77,7 @@ function judgedAttributes(judged: Judged): SpanAttributes {
   const { facts, snapshot } = judged;
   const { constraints } = facts.rules;
   return {
+    'signalbox.operation': facts.operation,
     'signalbox.selector': selectorOf(judged),
     'signalbox.task': facts.task,
     'signalbox.policy_revision': snapshot.revision,

@@ -165,6 +165,7 @@ export const DECISION_ANSWER = {
   fallbacks: ['mistral-small-4'],
   last_resorts: [],
   facts: {
+    operation: 'chat',
     model: 'auto',
     pinned: false,
     task: 'general',

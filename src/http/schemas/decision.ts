@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../../core/capability.ts';
 import { DIFFICULTIES } from '../../core/facts.ts';
+import { OPERATION_NAMES } from '../../core/operation.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 import { Platform, Usage } from './completion.ts';
 import { ERROR_CODES } from './error.ts';
@@ -23,6 +24,7 @@ import {
 
 const Facts = Type.Object(
   {
+    operation: word(OPERATION_NAMES, 'The operation that was asked for.'),
     model: Type.String({ description: '`model` of the request: a selector, or a model’s ID.', examples: ['auto'] }),
     pinned: Type.Boolean({ description: 'True when the request named one model.' }),
     task: Type.String({ description: 'The task type it was taken for.', examples: ['coding'] }),

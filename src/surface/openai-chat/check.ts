@@ -85,8 +85,7 @@ function checkMessage(message: ChatMessage, at: string): void {
   }
 }
 
-const missing = (param: string, why: string) =>
-  new SignalboxError('missing_field', `\`${param}\` ${why}`, { param });
+const missing = (param: string, why: string) => new SignalboxError('missing_field', `\`${param}\` ${why}`, { param });
 
 const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
 /** Members of a part that hold media: each belongs to parts of its own type. */

@@ -138,14 +138,14 @@ describe('A chat request', () => {
     ]);
     const series = page.get(CHATS)!.samples.map(({ labels, value }) => [Object.values(labels).join(' '), value]);
     expect(series).toEqual([
-      ['auto a p a-up completed', 1],
-      ['auto b q b-up completed', 1],
-      ['pinned a p a-up completed', 1],
-      ['auto    failed', 1],
-      ['auto    abandoned', 2],
-      ['auto a p a-up broken', 1],
-      ['    refused', 1],
-      ['auto    refused', 1],
+      ['chat auto a p a-up completed', 1],
+      ['chat auto b q b-up completed', 1],
+      ['chat pinned a p a-up completed', 1],
+      ['chat auto    failed', 1],
+      ['chat auto    abandoned', 2],
+      ['chat auto a p a-up broken', 1],
+      ['chat     refused', 1],
+      ['chat auto    refused', 1],
     ]);
   });
 

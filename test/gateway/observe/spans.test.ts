@@ -6,6 +6,7 @@ import { Observation } from '../../../src/gateway/observe/observation.ts';
 import { type CallSeen, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
 import type { AttemptRecord } from '../../../src/records/record.ts';
 import type { SpanAttributes } from '../../../src/telemetry/trace.ts';
+import { chatRequest } from '../../support/model-request.ts';
 
 const PRICE = { lines: [] } as unknown as CallSeen['endpoint']['price'];
 
@@ -38,7 +39,7 @@ const USAGE = { inputTokens: 100, cachedInputTokens: 60, cacheWriteTokens: 10, o
 const seen = (more: Partial<CallSeen> = {}): CallSeen => ({
   provider: provider(),
   endpoint: { provider: 'mine', upstream: 'best-2', regions: [], price: PRICE, capabilities: 0 },
-  request: { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] },
+  request: chatRequest(),
   outputCap: 512,
   attempt: ATTEMPT,
   usage: USAGE,
@@ -95,7 +96,7 @@ describe('The span of a call', () => {
   });
 
   test('has the figures that the caller set, and none of his words', () => {
-    const { attributes } = callSpan(seen({ request: FULL }));
+    const { attributes } = callSpan(seen({ request: chatRequest(FULL) }));
     expect(stated(attributes)).toMatchObject({
       'gen_ai.request.stream': true,
       'gen_ai.request.max_tokens': 512,
@@ -113,7 +114,9 @@ describe('The span of a call', () => {
 
   test('of a failure says its kind, and of no usage nothing', () => {
     const attempt = { ...ATTEMPT, failure: 'timeout', firstPartMs: null, finishReasons: [], requestId: null };
-    const { attributes, error } = callSpan(seen({ attempt, usage: null, request: { ...FULL, seed: 1e300 } }));
+    const { attributes, error } = callSpan(
+      seen({ attempt, usage: null, request: chatRequest({ ...FULL, seed: 1e300 }) }),
+    );
     expect(error).toBe('timeout');
     expect(attributes['error.type']).toBe('timeout');
     const names = Object.keys(stated(attributes));
@@ -172,7 +175,13 @@ const settled = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error:
   }) as unknown as NonNullable<Observation['settled']>;
 
 const judged = {
-  facts: { model: 'auto', pinned: false, task: 'coding', rules: { constraints: [1], preferences: [] } },
+  facts: {
+    operation: 'chat',
+    model: 'auto',
+    pinned: false,
+    task: 'coding',
+    rules: { constraints: [1], preferences: [] },
+  },
   snapshot: { revision: 'abc', constraints: [{ name: 'first' }, { name: 'second' }] },
   rejections: [],
 } as unknown as NonNullable<Observation['judged']>;
@@ -191,6 +200,7 @@ describe('The span of a request', () => {
       'signalbox.request_id': 'req_000000000ya',
       'signalbox.key_id': 'key_1',
       'signalbox.decision_id': 'dec_1',
+      'signalbox.operation': 'chat',
       'signalbox.selector': 'auto',
       'signalbox.task': 'coding',
       'signalbox.policy_revision': 'abc',
@@ -234,7 +244,7 @@ describe('Names of attributes', () => {
   test('are OpenTelemetry’s own, or begin with ours', () => {
     const known = new Set<unknown>(Object.values(conventions).filter((value) => typeof value === 'string'));
     const used = [
-      ...Object.keys(callSpan(seen({ request: FULL })).attributes),
+      ...Object.keys(callSpan(seen({ request: chatRequest(FULL) })).attributes),
       ...Object.keys(requestSpan(observation({ judged, settled: settled('completed', null) })).attributes),
     ];
     expect(used.length).toBeGreaterThan(40);

@@ -3,35 +3,16 @@ import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { compileCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
-import { nothingServes, type PolicyCommand, readPolicy } from './command.ts';
 import { generous } from './environment.ts';
+import { type JudgeTools, nothingServes, readPolicy } from './tools.ts';
 
-/** As if every variable were set, and with the variables that are set here. */
+/** The environments that a policy is judged in: with every variable set, and with those that are set here. */
 const SETTINGS = ['all_set', 'here'] as const;
 export type SettingName = (typeof SETTINGS)[number];
 
-export const SETTING_WORDS: Readonly<Record<SettingName, string>> = {
-  all_set: 'as if every variable were set',
-  here: 'with the variables that are set here',
-};
-
-/** More providers than these are told by their names alone. */
-const REASONS_MAX = 4;
-
-/** What the variables that are set here leave out, with the reasons; without a full stop. */
-export const leftOutText = (missing: readonly string[]): string =>
-  `Left out with the variables that are set here: ${missing.join(', ')}`;
-
-/** The same where it is told by the way: many that lack a variable are told by their names alone. */
-export function leftOutBriefly(missing: readonly string[]): string {
-  if (missing.length <= REASONS_MAX) return leftOutText(missing);
-  const names = missing.map((one) => one.replace(/ \([^()]+ (?:is|are) not set\)$/, ''));
-  return `${leftOutText(names)}; signalbox policy check --all tells the variables`;
-}
-
-/** A policy as it is somewhere: what can be served depends on variables. */
+/** A policy in one environment: its variables decide which models can be served. */
 export interface Setting {
-  /** Both where every variable is set here. */
+  /** Both, where they come to the same snapshot. */
   readonly names: readonly SettingName[];
   readonly runtime: Runtime;
 }
@@ -41,25 +22,21 @@ export interface Settings {
   readonly bundle: PolicyBundle;
   /** Empty where the policy is wrong. */
   readonly settings: readonly Setting[];
-  /** What is wrong with it; its cases have not run. */
+  /** Its errors; the cases have not run. */
   readonly problems: readonly Diagnostic[];
-  /** What the variables that are set here leave out, with the reason. */
+  /** Providers that the variables set here leave out, with the reason. */
   readonly missing: readonly string[];
 }
 
 /**
- * Prepares a policy twice: so that what is told does not depend on who looks, and as `serve` would have it here; with
- * `onlyHere`, in the second way alone. Throws UsageError when there is nothing to judge.
+ * Prepares a policy with every variable set, so that results do not depend on who looks, and with the variables that are
+ * set here; with `onlyHere`, in the second way alone. Throws UsageError when there is nothing to judge.
  */
-export async function settingsOf(
-  folder: string,
-  command: PolicyCommand['judge'],
-  onlyHere: boolean,
-): Promise<Settings> {
+export async function settingsOf(folder: string, judge: JudgeTools, onlyHere: boolean): Promise<Settings> {
   const bundle = await readPolicy(folder);
-  const parsed = command.parse(bundle.files, null);
+  const parsed = judge.parse(bundle.files, null);
   // Its text is the same in both settings.
-  const tools = { ...command, folder, parse: () => parsed };
+  const tools = { ...judge, folder, parse: () => parsed };
   const anywhere = onlyHere ? null : await preparedBy(bundle, { ...tools, env: generous(tools.env) });
   if (anywhere && !anywhere.runtime) return { bundle, settings: [], problems: anywhere.problems, missing: [] };
   const here = await preparedBy(bundle, tools);
@@ -71,7 +48,7 @@ export async function settingsOf(
   return { bundle, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
 }
 
-/** Where both come to the same snapshot, they are one. */
+/** Returns one setting where both come to the same snapshot. */
 function joined(anywhere: Runtime | null, here: Runtime | null): Setting[] {
   if (anywhere && here && anywhere.snapshot.revision === here.snapshot.revision) {
     return [{ names: SETTINGS, runtime: here }];

@@ -1,9 +1,4 @@
-import {
-  COVERAGE_CLASSES,
-  type CoverageClass,
-  type CoverageEntry,
-  type CoverageReport,
-} from '../../operate/policy/coverage.ts';
+import { COVERAGE_CLASSES, type CoverageClass, type CoverageEntry, type CoverageReport } from './coverage.ts';
 
 /** How much of a class, or of all, the cases touch. */
 export interface Share {

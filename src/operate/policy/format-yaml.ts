@@ -1,6 +1,6 @@
 import { isObject } from '../../core/object.ts';
 import { LineIndex } from '../../policy/line-index.ts';
-import { lostIn } from './fmt-kept.ts';
+import { lostIn } from './format-loss.ts';
 
 /** Columns that a line is broken at where it can be. Editors are told by `yaml.format.printWidth`. */
 const WIDTH = 120;

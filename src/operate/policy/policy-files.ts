@@ -16,15 +16,15 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { FileProblem, PolicyFile } from '../../policy/parse.ts';
 import { FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
 
-/** A file to be formatted. */
-export interface Opened {
-  /** As diagnostics name it, with its text, where it has one. A mark of its encoding is part of it. */
+/** A file of a policy. */
+export interface OpenedFile {
+  /** The file as diagnostics name it, with its text, a byte order mark included, if it can be read. */
   readonly file: PolicyFile;
   readonly bytes: Uint8Array;
 }
 
-/** The policy files of folders and those named one by one, each once. Throws UsageError. */
-export async function openFiles(places: readonly string[]): Promise<Opened[]> {
+/** Opens the policy files of folders and those named one by one, each once. Throws UsageError. */
+export async function openFiles(places: readonly string[]): Promise<OpenedFile[]> {
   const found = await Promise.all(places.map(filesAt));
   const paths = [...new Set(found.flat().map(shown))];
   return Promise.all(paths.map(openFile));
@@ -43,21 +43,21 @@ async function filesAt(place: string): Promise<string[]> {
   return [place];
 }
 
-/** As diagnostics name it: from the working folder, or from the root where it lies elsewhere. */
+/** The path as diagnostics name it: relative in the working folder, else absolute. */
 function shown(path: string): string {
   const near = relative('', path);
   return near.startsWith('..') ? resolve(path) : near;
 }
 
-/** What cannot be read is told of it, and keeps no other file from being formatted. */
-async function openFile(path: string): Promise<Opened> {
+/** A file that cannot be read is reported, and does not keep others from being formatted. */
+async function openFile(path: string): Promise<OpenedFile> {
   const left = (problem: FileProblem, detail: string) => ({
     file: { path, problem, detail },
     bytes: new Uint8Array(),
   });
   try {
     const found = await stat(path);
-    // A pipe would be waited for without end.
+    // Reading a pipe could block for ever.
     if (!found.isFile()) return left('unreadable', found.isDirectory() ? 'it is a folder' : 'it is not a file');
     if (found.size > FILE_BYTES_MAX) return left('too-large', `it has ${found.size} bytes`);
     const bytes = await readFile(path);
@@ -78,9 +78,9 @@ function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; 
 }
 
 /**
- * Has a file hold another text, at once: whoever reads meanwhile gets the old text or the new one. Mode and owner stay,
- * and of a symbolic link it is the file that it leads to. A file that is not there is made. With `bytes`, it must still hold
- * those. Throws UsageError, and then the file is as it was.
+ * Replaces the text of a file atomically: a reader gets the old text or the new one. Keeps mode and owner; follows a
+ * symbolic link; creates a missing file. With `bytes`, refuses a file that no longer holds those.
+ * @throws UsageError; the file is then unchanged.
  */
 export async function replaceFile(path: string, text: string, bytes: Uint8Array | null = null): Promise<void> {
   try {
@@ -96,7 +96,7 @@ export async function replaceFile(path: string, text: string, bytes: Uint8Array 
     if (rights && rights.nlink > 1)
       throw new Error('it has another name, by a hard link, that would keep the old text');
     await removeLeftovers(dirname(real), basename(real));
-    // No policy file by its name: who watches the folder does not look at it.
+    // Its name is not that of a policy file, so that no watcher reads it.
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
       await writeBeside(beside, text, rights);
@@ -111,10 +111,10 @@ export async function replaceFile(path: string, text: string, bytes: Uint8Array 
   }
 }
 
-/** A minute: no write takes so long. */
+/** Longer than any write takes. */
 const LEFTOVER_MS = 60_000;
 
-/** What a process wrote beside a file and was killed before it took the file's place. */
+/** Removes the temporary files of processes that were killed. */
 async function removeLeftovers(folder: string, name: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const one of names.filter((each) => each.startsWith(`.${name}.`) && /\.\d+\.tmp$/.test(each))) {
@@ -143,7 +143,7 @@ async function writeBeside(path: string, text: string, rights: Rights | null): P
 
 async function grant(handle: FileHandle, { uid, gid, mode }: Rights): Promise<void> {
   const mine = await handle.stat();
-  // A server may run as another user than whoever writes: it must still be able to read the file.
+  // A server may run as another user and must still be able to read the file.
   if (mine.uid !== uid || mine.gid !== gid) await handle.chown(uid, gid);
   await handle.chmod(mode & 0o7777);
 }
@@ -164,7 +164,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 const reasonOf = (cause: unknown): string =>
   REASONS.get(codeOf(cause)) ?? (cause instanceof Error ? cause.message : String(cause));
 
-/** Says in a sentence what a file system refuses. */
+/** Throws the file system's error as a sentence. */
 function refuse(what: string, cause: unknown): never {
   throw new UsageError(`${what}: ${reasonOf(cause)}.`);
 }

@@ -1,8 +1,8 @@
 import type { PolicyCase } from '../../core/policy-case.ts';
-import { type CaseRun, runCase } from '../../operate/policy/cases.ts';
-import { Coverage, type CoverageReport } from '../../operate/policy/coverage.ts';
 import { type CatalogPlaces, catalogPlacesOf } from '../../policy/catalog-places.ts';
 import { casesNamed } from './case-names.ts';
+import { type CaseRun, runCase } from './cases.ts';
+import { Coverage, type CoverageReport } from './coverage.ts';
 import type { Setting, SettingName, Settings } from './settings.ts';
 
 /** A case in every setting that it ran in, or was to run in. */

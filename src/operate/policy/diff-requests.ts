@@ -2,6 +2,8 @@ import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import {
   isRefused,
   isSame,
@@ -12,14 +14,12 @@ import {
   settingFor,
   type Totals,
   withOutcomes,
-} from '../../operate/policy/compare.ts';
-import type { HypotheticalRequest } from '../../operate/policy/hypothetical.ts';
-import { decideFor, USUAL_TIME } from '../../operate/policy/reasons.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
-import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
-import type { HttpForms } from './command.ts';
+} from './compare.ts';
 import { exactFacts } from './exact-facts.ts';
-import { bodyOf, momentOf, readerOf } from './explain-body.ts';
+import type { HypotheticalRequest } from './hypothetical.ts';
+import { decideFor, USUAL_TIME } from './reasons.ts';
+import { bodyOf, momentOf, readerOf } from './request-reader.ts';
+import type { RequestForms } from './tools.ts';
 
 /** Most bytes of one line. */
 const LINE_BYTES_MAX = 10_000_000;
@@ -77,7 +77,7 @@ export interface ComparedRequests {
 }
 
 /** Decides every request of a file, or of the standard input, by both policies. Throws UsageError that names file and line. */
-export async function compareRequests(file: string, a: Side, b: Side, http: HttpForms): Promise<ComparedRequests> {
+export async function compareRequests(file: string, a: Side, b: Side, http: RequestForms): Promise<ComparedRequests> {
   const tools: Tools = { forms: forLines(http), counter: createTokenCounter(() => {}) };
   const different: DifferentRequest[] = [];
   const moves = new Map<string, Move>();
@@ -115,11 +115,11 @@ const goalOf = (one: RequestOutcome): string => (isRefused(one) ? one.code : `${
 const shownName = (file: string): string => (file === '-' ? 'the standard input' : file);
 
 /** A schema is compiled once for all lines; a body that breaks one could not be sent, whatever the policy. */
-function forLines({ compileCheck, readRoute, ...http }: HttpForms): LineForms {
+function forLines({ compileCheck, readRoute, ...http }: RequestForms): LineForms {
   return { ...http, compileCheck, readRoute: ofLine(readRoute), checkAsked: ofLine(compileCheck(Asked)) };
 }
 
-interface LineForms extends HttpForms {
+interface LineForms extends RequestForms {
   checkAsked(value: unknown): void;
 }
 
@@ -156,7 +156,7 @@ function askedIn(text: string, { checkAsked }: LineForms): Question & Pick<Asked
   const { request, key = {}, time, ...more } = isWrapped ? (value as Asked) : { request: value };
   const { id = 'request', labels = {}, models = null } = key;
   return {
-    body: bodyOf({}, request),
+    body: bodyOf(request),
     key: { id, labels, models },
     timeMs: momentOf('`time`', time ?? USUAL_TIME),
     ...more,

@@ -7,16 +7,16 @@ import { findRevisions, hasRecords, openRecordReader } from '../../records/reade
 import type { Revision } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
 import { openReader } from '../../store/sqlite/database.ts';
-import { isFolder, type PolicyCommand, readPolicy } from './command.ts';
 import { gitPlace } from './place-git.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { Scratch } from './scratch.ts';
+import { isFolder, type PolicyWorkspace, readPolicy } from './tools.ts';
 
 /**
  * A policy by what an operator calls it: a folder that exists, else a revision that the database keeps, else a commit.
  * Throws UsageError, of one sentence that tells what was tried.
  */
-export async function findPlace(said: string, command: PolicyCommand, scratch: Scratch): Promise<PolicySource> {
+export async function findPlace(said: string, command: PolicyWorkspace, scratch: Scratch): Promise<PolicySource> {
   if (/^(?:\.{0,2}\/|\.{1,2}$)/.test(said) || isFolder(said)) return folderPlace(said, command);
   const kept = await revisionPlace(said, command);
   if (typeof kept !== 'string') return kept;
@@ -28,12 +28,15 @@ export async function findPlace(said: string, command: PolicyCommand, scratch: S
   throw new UsageError(`Nothing goes by the name ${said}: there is no such folder, ${kept}, and ${past}.`);
 }
 
-export async function folderPlace(folder: string, { judge }: PolicyCommand): Promise<PolicySource> {
+export async function folderPlace(folder: string, { judge }: PolicyWorkspace): Promise<PolicySource> {
   return { label: folder, kind: 'folder', bundle: await readPolicy(folder), folder, loader: judge.loader };
 }
 
 /** A policy that was in force; a text says why there is none. */
-async function revisionPlace(said: string, { database, folder, judge }: PolicyCommand): Promise<PolicySource | string> {
+async function revisionPlace(
+  said: string,
+  { database, folder, judge }: PolicyWorkspace,
+): Promise<PolicySource | string> {
   if (!/^[0-9a-f]{6,16}$/.test(said)) return 'it is not a revision (6 to 16 of its hexadecimal digits)';
   if (!existsSync(database)) return `no database in ${resolve(database, '..')} keeps a revision`;
   const revision = await kept(said, database);

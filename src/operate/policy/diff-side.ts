@@ -1,4 +1,3 @@
-import type { Side } from '../../operate/policy/compare.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import {
   type Candidate,
@@ -9,9 +8,10 @@ import {
 } from '../../runtime/candidate.ts';
 import { diffPolicies, findRenames, type Outline, type PolicyChange, type PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import type { PolicyCommand } from './command.ts';
+import type { Side } from './compare.ts';
 import { generous } from './environment.ts';
 import type { PolicySource } from './policy-source.ts';
+import type { JudgeTools } from './tools.ts';
 
 /** One of two policies, as far as it can be built. */
 export interface Built {
@@ -32,7 +32,7 @@ export interface Built {
  * Builds a policy without running its cases. Whether it fits to a ledger is not looked at: an earlier one need not, and
  * `policy check` tells it of the one to come.
  */
-export async function buildSide(place: PolicySource, { judge }: PolicyCommand): Promise<Built> {
+export async function buildSide(place: PolicySource, judge: JudgeTools): Promise<Built> {
   const { ledger: _, ...tools } = { ...judge, folder: place.folder, loader: place.loader };
   const parsed = await tools.parse(place.bundle.files, null);
   const parse = () => parsed;

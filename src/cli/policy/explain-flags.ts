@@ -1,0 +1,58 @@
+import { isObject } from '../../core/object.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import type { Body } from '../../operate/policy/request-reader.ts';
+import { pairsOf } from '../keys/terms.ts';
+
+/** Flags that stand for fields of a request's body. */
+export interface BodyFlags {
+  readonly model?: string | undefined;
+  readonly task?: string | undefined;
+  readonly 'input-tokens'?: string | undefined;
+  readonly 'output-tokens'?: string | undefined;
+  readonly message?: string | undefined;
+  readonly metadata?: readonly string[] | undefined;
+  readonly 'cost-weight'?: string | undefined;
+  readonly 'quality-weight'?: string | undefined;
+}
+
+/** Returns a body with the fields that flags state in place of its own. Throws UsageError. */
+export function withFlags(body: Body, flags: BodyFlags): Body {
+  const fields = {
+    model: flags.model,
+    task_type: flags.task,
+    estimated_input_tokens: numberOf('--input-tokens', flags['input-tokens']),
+    estimated_output_tokens: numberOf('--output-tokens', flags['output-tokens']),
+    messages: flags.message === undefined ? undefined : [{ role: 'user', content: flags.message }],
+    metadata: merged(body.metadata, pairsOf(flags.metadata ?? [], pairOf)),
+    route_strategy: merged(
+      body.route_strategy,
+      stated({
+        cost_weight: numberOf('--cost-weight', flags['cost-weight']),
+        quality_weight: numberOf('--quality-weight', flags['quality-weight']),
+      }),
+    ),
+  };
+  return { ...body, ...stated(fields) };
+}
+
+const stated = (fields: Body): Body =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/** Returns a field with more keys; undefined where flags add none. */
+function merged(field: unknown, more: Body): Body | undefined {
+  if (Object.keys(more).length === 0) return undefined;
+  return { ...(isObject(field) && field), ...more };
+}
+
+function numberOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw new UsageError(`${flag} takes a number, not "${text}".`);
+  return value;
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError(`--metadata is written name=value, not "${text}".`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,42 @@
+import type { HypotheticalExplanation } from '../../operate/policy/explain.ts';
+import { story } from '../../routing/story.ts';
+import type { CommandResult } from '../result.ts';
+import { paragraphs } from '../terminal.ts';
+import { jsonText } from '../text.ts';
+import type { PolicyCommand } from './command.ts';
+import { certificateText } from './explain-text.ts';
+import { leftOutBriefly } from './setting-text.ts';
+
+/** The form of an explanation. */
+export interface ExplainForm {
+  readonly json: boolean;
+  /** Sentences around the story: of an unknown task type, of conditions that failed. */
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  /** The last sentence: the limits of the explanation. */
+  readonly note: string;
+  /** Providers that the variables set here leave out, with the reason; empty where they do not count. */
+  readonly missing: readonly string[];
+  /** More keys of the JSON, before all others. */
+  readonly head?: object;
+}
+
+/** The result of a command that explains: text or JSON, and code 2 for a refusal. */
+export function explanationResult(
+  { facts, certificate, words, runtime: { snapshot } }: HypotheticalExplanation,
+  { json, before, after, note, missing, head }: ExplainForm,
+  { terminal, http }: PolicyCommand,
+): CommandResult {
+  const { choice, reason, refusal, candidates } = certificate;
+  const code = choice === null ? 2 : 0;
+  if (json) {
+    const decision = { policy_revision: snapshot.revision, route_reason: reason, choice, refusal };
+    const reasons = { facts: http.factsBody(facts), ...http.certificateBody(certificate, facts) };
+    return { text: jsonText({ ...head, ...decision, ...reasons, left_out_here: missing }), code };
+  }
+  const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];
+  const ranked = candidates.filter(({ rank }) => rank !== null && rank <= 2);
+  const strongest = words(ranked.map(({ model }) => model));
+  const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, note];
+  return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
+}

@@ -1,0 +1,15 @@
+/**
+ * The operations that callers ask of models, as bits: a model is eligible for a request if it has the bit of its
+ * operation. This table is the only place to add one.
+ */
+export const OPERATIONS = {
+  chat: { bit: 1 << 0, means: 'answers a conversation' },
+} as const;
+
+export type Operation = keyof typeof OPERATIONS;
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as Operation[];
+
+/** @returns the bits of a list of operations */
+export const operationBits = (names: readonly Operation[]): number =>
+  names.reduce((bits, name) => bits | OPERATIONS[name].bit, 0);

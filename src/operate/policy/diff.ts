@@ -1,0 +1,75 @@
+import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
+import { inSlices } from '../../runtime/slices.ts';
+import { type ComparedCase, compareCases, NO_TOTALS, type Side, type Totals, withOutcomes } from './compare.ts';
+import { type ComparedRequests, compareRequests } from './diff-requests.ts';
+import { type Built, buildSide, changesOf, renamesOf } from './diff-side.ts';
+import { findPlace, folderPlace } from './place.ts';
+import { createScratch, type Scratch } from './scratch.ts';
+import type { PolicyWorkspace, RequestForms } from './tools.ts';
+
+/** Two policies, side by side. */
+export interface PolicyDifference {
+  readonly a: Built;
+  readonly b: Built;
+  readonly changes: readonly PolicyChange[];
+  /** The changes that only rename: removed under one name, added under another. */
+  readonly renamed: readonly PolicyRename[];
+  /** Null where one of the policies cannot be loaded. */
+  readonly decisions: ComparedDecisions | null;
+}
+
+/** The decisions of both policies. */
+export interface ComparedDecisions {
+  readonly cases: readonly ComparedCase[];
+  readonly caseTotals: Totals;
+  /** Null without a file of requests. */
+  readonly requests: ComparedRequests | null;
+  /** The worth of a Credit, USD. */
+  readonly worth: { readonly a: string; readonly b: string };
+}
+
+/** The policies and requests to compare. */
+export interface DiffQuery {
+  /** A folder, a revision or a commit. */
+  readonly a: string;
+  /** The same; the workspace's folder if undefined. */
+  readonly b: string | undefined;
+  /** A file with a request on each line; `-` for the standard input. */
+  readonly requests: string | undefined;
+}
+
+/** Compares the declarations of two policies, and their decisions where both can be loaded. Throws UsageError. */
+export async function diffPolicy(
+  query: DiffQuery,
+  workspace: PolicyWorkspace,
+  forms: RequestForms,
+): Promise<PolicyDifference> {
+  const scratch = createScratch();
+  return scratch.use(compare(query, workspace, forms, scratch));
+}
+
+async function compare(
+  { a, b, requests }: DiffQuery,
+  workspace: PolicyWorkspace,
+  forms: RequestForms,
+  scratch: Scratch,
+): Promise<PolicyDifference> {
+  const { folder, judge } = workspace;
+  const earlier = await buildSide(await findPlace(a, workspace, scratch), judge);
+  const place = b === undefined ? folderPlace(folder, workspace) : findPlace(b, workspace, scratch);
+  const later = await buildSide(await place, judge);
+  const changes = changesOf(earlier, later);
+  const sides = earlier.side && later.side && { a: earlier.side, b: later.side };
+  const decisions = sides && (await decideBoth(sides.a, sides.b, requests, forms));
+  return { a: earlier, b: later, changes, renamed: renamesOf(earlier, later), decisions };
+}
+
+async function decideBoth(a: Side, b: Side, file: string | undefined, forms: RequestForms): Promise<ComparedDecisions> {
+  const cases = await inSlices(compareCases(a, b), () => false);
+  return {
+    cases,
+    caseTotals: cases.reduce((totals, one) => withOutcomes(totals, one.a, one.b), NO_TOTALS),
+    requests: file === undefined ? null : await compareRequests(file, a, b, forms),
+    worth: { a: a.anywhere.snapshot.usdPerCredit, b: b.anywhere.snapshot.usdPerCredit },
+  };
+}

@@ -1,0 +1,119 @@
+import type { Estimate } from '../../core/estimate.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { taskNote } from '../../routing/advise.ts';
+import type { Certificate } from '../../routing/certificate.ts';
+import { certify } from '../../routing/certify.ts';
+import type { StrongWords } from '../../routing/story-estimate.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { caseNamed } from './case-names.ts';
+import { type CaseRun, runCase, type UnservedPart } from './cases.ts';
+import { exactFacts } from './exact-facts.ts';
+import type { HypotheticalRequest } from './hypothetical.ts';
+import { learntOf } from './learnt.ts';
+import { factsOf, UNNAMED } from './reasons.ts';
+import { type Body, readerOf } from './request-reader.ts';
+import { type SettingName, settingsOf } from './settings.ts';
+import { type TaskReasons, taskReasons } from './task-reasons.ts';
+import type { JudgeTools, RequestForms } from './tools.ts';
+
+/** The decision for a hypothetical request, with its reasons. */
+export interface HypotheticalExplanation {
+  readonly runtime: Runtime;
+  readonly facts: Facts;
+  readonly certificate: Certificate;
+  /** Returns the words of the question that count most for these models, by their IDs. */
+  words(models: readonly string[]): StrongWords;
+}
+
+/** The explanation of a request's body. */
+export interface RequestExplanation extends HypotheticalExplanation {
+  /** A sentence about a stated task type that the policy does not know; null for none. */
+  readonly taskNote: string | null;
+  /** The evidence for its task; null where the caller states the task, or without messages. */
+  readonly taskReasons: TaskReasons | null;
+  /** Rules whose condition failed and counts as true, with the error. */
+  readonly failedRules: ReadonlyMap<string, unknown>;
+}
+
+/** A request to explain. */
+export interface ExplainQuery extends Pick<HypotheticalRequest, 'key' | 'timeMs'> {
+  readonly body: Body;
+}
+
+/**
+ * Explains the decision for a request by the policy's figures and the stored outcomes.
+ * @param database the path of the database with the outcomes, which need not exist.
+ * @throws SignalboxError as the API would.
+ */
+export async function explainRequest(
+  { body, key, timeMs }: ExplainQuery,
+  runtime: Runtime,
+  database: string,
+  forms: RequestForms,
+): Promise<RequestExplanation> {
+  const reader = readerOf(body, runtime.snapshot, forms);
+  const { user, metadata, stream, task } = reader;
+  const failedRules = new Map<string, unknown>();
+  const request = { key, user, metadata, stream, timeMs };
+  const facts = await exactFacts(reader, request, runtime, (rule, error) => failedRules.set(rule.name, error));
+  const { estimate, words } = await learntOf(facts, reader.question, runtime, database);
+  return {
+    ...explained(facts, estimate, runtime),
+    words,
+    taskNote: taskNote(task, facts.task)?.trim() || null,
+    taskReasons: reader.profiled && taskReasons(reader.profiled, facts),
+    failedRules,
+  };
+}
+
+function explained(facts: Facts, estimate: Estimate | null, runtime: Runtime) {
+  const context = { ...UNNAMED, ...strategyOf(facts, runtime), estimate };
+  return { runtime, facts, certificate: certify(runtime.snapshot, facts, context) };
+}
+
+/** The explanation of a case's request. */
+export interface CaseExplanation extends HypotheticalExplanation {
+  readonly case: PolicyCase;
+  readonly failures: CaseRun['failures'];
+  /** The environments in which it was decided. */
+  readonly settings: readonly SettingName[];
+  /** Providers that the variables set here leave out, with the reason; empty where they do not matter. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * Explains the request of a case as it is decided when the case runs: with every variable set, unless only the variables
+ * that are set here let it run, or with `onlyHere`.
+ * @param name the case's name, or a part of it that no other case has.
+ * @returns the explanation, or the parts for whose lack the case cannot run.
+ * @throws UsageError, or SignalboxError as the API would.
+ */
+export async function explainCase(
+  name: string,
+  folder: string,
+  onlyHere: boolean,
+  judge: JudgeTools,
+): Promise<CaseExplanation | { readonly case: PolicyCase; readonly unserved: readonly UnservedPart[] }> {
+  const { settings, problems, missing } = await settingsOf(folder, judge, onlyHere);
+  if (problems.length > 0) throw new UsageError(`${folder}: the policy is wrong; signalbox policy check tells where.`);
+  const cases = settings[0]?.runtime.snapshot.cases ?? [];
+  const found = caseNamed(name, cases);
+  const at = cases.indexOf(found);
+  const runs = settings.map((setting) => ({
+    setting,
+    run: runCase(setting.runtime.snapshot.cases[at]!, setting.runtime),
+  }));
+  const ran = runs.find(({ run }) => run.outcome !== null);
+  if (!ran) return { case: found, unserved: runs[0]!.run.missing };
+  const { runtime, names } = ran.setting;
+  return {
+    ...explained(factsOf(found, runtime), null, runtime),
+    words: () => new Map(),
+    case: found,
+    failures: ran.run.failures,
+    settings: names,
+    missing: names.includes('here') ? missing : [],
+  };
+}

@@ -1,0 +1,26 @@
+import { resolve } from 'node:path';
+import { UsageError } from '../../core/usage-error.ts';
+import type { Plugin } from '../../plugin-host/registry.ts';
+import { policySchema } from '../../policy/json-schema.ts';
+import { type JudgeTools, readPolicy } from './tools.ts';
+
+/** Returns the JSON schema of a policy with its own plugins and names; the policy may have errors. Throws UsageError. */
+export async function schemaFor(folder: string, judge: JudgeTools) {
+  const { files } = await readPolicy(folder);
+  const { policy } = await judge.parse(files, null);
+  const specifiers = policy.plugins.map(({ specifier }) => specifier);
+  const own: Plugin[] = [];
+  for (const [specifier, found] of await judge.loader.load(specifiers, resolve(folder))) {
+    if (found instanceof Error)
+      throw new UsageError(`${folder}: plugin \`${specifier}\` cannot be used: ${found.message}`);
+    own.push(...found.plugins);
+  }
+  const names = (named: readonly { readonly name: string }[]) => named.map(({ name }) => name);
+  return policySchema([...judge.shipped, ...own], {
+    models: [...policy.modelIds.keys()],
+    providers: names(policy.providers),
+    selectors: names(policy.selectors),
+    tasks: names(policy.tasks),
+    constraints: names(policy.constraints),
+  });
+}
