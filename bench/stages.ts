@@ -3,30 +3,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accessMigrations } from '../src/access/key-table.ts';
 import { openKeys } from '../src/access/keys.ts';
+import { Gate } from '../src/access/limits/gate.ts';
 import { Limiter } from '../src/access/limits/limiter.ts';
 import type { StreamPart } from '../src/contract/parts.ts';
 import type { ProviderCall } from '../src/contract/provider.ts';
 import { SCOPES } from '../src/core/caller.ts';
 import { ChatRequest } from '../src/core/chat-request.ts';
 import type { Decision } from '../src/core/decision.ts';
+import type { DecisionOutcome } from '../src/core/decision-record.ts';
 import { createIds } from '../src/core/id.ts';
 import { plainUsage } from '../src/core/usage.ts';
+import { compileCheck } from '../src/core/validation.ts';
 import { entryLine } from '../src/gateway/charge.ts';
 import { decisionRecord } from '../src/gateway/decision-record.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
-import { Gate } from '../src/http/gate.ts';
+import { RequestContext } from '../src/gateway/request-context.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
-import { compileCheck } from '../src/http/validation.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
-import type { DecisionOutcome } from '../src/records/record.ts';
 import { recordsMigrations, recordWrite } from '../src/records/records.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
-import { Completion } from '../src/surface/openai-chat/completion.ts';
+import { CompletionWriter } from '../src/surface/openai-chat/completion.ts';
 import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { openCall } from '../src/upstream/call.ts';
@@ -132,7 +133,11 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     gate: new Gate(),
     isBlocked: () => false,
   };
-  const micros = await pure(count, () => admit(request, rules, null)?.handled());
+  const micros = await pure(count, () => {
+    const context = new RequestContext(request, 1, 0);
+    admit(request, rules, null, context);
+    context.handled(200, null);
+  });
   keys.close();
   await store.close();
   return micros;
@@ -286,10 +291,9 @@ async function answerStages(runtime: Runtime, count: number): Promise<[string, n
     { type: 'usage', usage: USAGE },
   ];
   const answer = () => {
-    const completion = new Completion();
-    completion.add(parts);
-    const identity = { id: 'chatcmpl-00000000000', created: 1_790_000_000, model: MODEL };
-    return JSON.stringify(completion.body(identity, { usage: USAGE, platform, saved: 0 }));
+    const writer = new CompletionWriter({ decision: 0, created: 1_790_000_000, model: MODEL });
+    writer.write(parts);
+    return writer.end({ usage: USAGE, platform, saved: 0 });
   };
   const line = () =>
     log.info('chat', { ...platform, dropped: 0, attempts: 1, status: outcome.status, total_ms: outcome.totalMs });

@@ -128,7 +128,7 @@ async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
   const [{ runPolicy }, { compileCheck }, { readRoute }, { certificateBody }, { decisionBody, factsBody }] =
     await Promise.all([
       import('./cli/policy/policy.ts'),
-      import('./http/validation.ts'),
+      import('./core/validation.ts'),
       import('./http/read-body.ts'),
       import('./http/certificate.ts'),
       import('./http/decision-body.ts'),
@@ -181,26 +181,16 @@ async function ledger({ args, data }: DataArguments): Promise<void> {
 
 async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {
   const file = existing(data);
-  const [
-    { openReader, openSqlite },
-    { accessMigrations },
-    { ledgerMigrations },
-    { paymentMigrations },
-    { openKeys },
-    run,
-  ] = await Promise.all([
-    import('./store/sqlite/database.ts'),
-    import('./access/key-table.ts'),
-    import('./store/sqlite/books/schema.ts'),
-    import('./payments/table.ts'),
+  const [{ openStore, readStore }, { openKeys }, run] = await Promise.all([
+    import('./store/open.ts'),
     import('./access/keys.ts'),
     name === 'keys'
       ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
       : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
   ]);
   // They read the ledger, too. Of a newer version is told before anything is written.
-  openReader(file, [ledgerMigrations]).close();
-  const store = await openSqlite(file, [accessMigrations, paymentMigrations], { asItIs: true });
+  readStore(file, ['ledger']).close();
+  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments'] });
   const keys = await openKeys({ store, now });
   try {
     out.write(await run(args, { keys, store, file, now }));

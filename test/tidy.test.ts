@@ -88,11 +88,7 @@ function codeOf(text: string): string {
 const KNOW_SQLITE: readonly string[] = [
   'src/cli/keys/keys.ts',
   'src/cli/keys/show.ts',
-  'src/cli/learn/command.ts',
-  'src/cli/learn/learn.ts',
-  'src/cli/learn/replay.ts',
   'src/cli/ledger/ledger.ts',
-  'src/cli/policy/explain-decision.ts',
   'src/cli/wallets.ts',
   'src/http/admin-keys.ts',
   'src/http/x402/admin.ts',
@@ -110,14 +106,8 @@ const KNOW_SQLITE: readonly string[] = [
   'src/ledger/open.ts',
   'src/ledger/stored-ledger.ts',
   'src/ledger/usage.ts',
-  'src/main.ts',
-  'src/operate/policy/learnt.ts',
-  'src/operate/policy/place.ts',
   'src/server/data.ts',
-  'src/server/gateway.ts',
   'src/server/ledger-note.ts',
-  'src/server/serve.ts',
-  'src/server/shutdown.ts',
   'src/server/store.ts',
 ];
 

@@ -10,11 +10,10 @@ import { balancesOf, keyBalance } from '../ledger/key-funds.ts';
 import { Blocklist } from '../payments/blocklist.ts';
 import type { Payment } from '../payments/payment.ts';
 import { PaymentRegister } from '../payments/register.ts';
+import { readStore, type StoreReader } from '../store/open.ts';
 import { grantedTo, grantWrite } from '../store/sqlite/books/adjust.ts';
 import type { Balance } from '../store/sqlite/books/recover.ts';
-import { ledgerMigrations } from '../store/sqlite/books/schema.ts';
 import { hasJournal } from '../store/sqlite/books/state.ts';
-import { openReader, type Reader } from '../store/sqlite/database.ts';
 import type { Store } from '../store/store.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';
 import { table } from './terminal.ts';
@@ -69,14 +68,14 @@ async function list(args: readonly string[], { store, file, now }: WalletsComman
 }
 
 /** Every wallet that has a balance, by its address. */
-async function walletBalances(reader: Reader): Promise<[string, Balance][]> {
+async function walletBalances(reader: StoreReader): Promise<[string, Balance][]> {
   const balances = (await balancesOf(reader)) ?? [];
   return [...balances].filter(([holder]) => isWallet(holder)).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** All that is read is of one moment. */
-async function reading<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<T> {
-  const reader = openReader(file, [ledgerMigrations]);
+async function reading<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<T> {
+  const reader = readStore(file, ['ledger']);
   try {
     return await read(reader);
   } finally {

@@ -1,7 +1,7 @@
 /**
- * Every error that a caller can see: code → status and OpenAI error type. Codes are never
- * renamed or reused. `code` is the one on the wire where it differs from the name; `retry`
- * tells a client whether the same request can succeed later. `docs/errors.md` is made from it.
+ * Every error that a caller can see: code → status and class. Codes are never renamed or reused.
+ * `code` is the one on the wire where it differs from the name; `retry` tells a client whether the
+ * same request can succeed later. `docs/errors.md` is made from it.
  */
 export const ERRORS = {
   invalid_api_key: {
@@ -303,29 +303,5 @@ export class SignalboxError extends Error {
 
   get status(): number {
     return ERRORS[this.code].status;
-  }
-
-  /** The body that goes out, in OpenAI's shape. */
-  toBody(): {
-    error: {
-      message: string;
-      type: string;
-      param: string | null;
-      code: string;
-      details?: Readonly<Record<string, unknown>>;
-    };
-  } {
-    const { param, details, beside } = this.info;
-    const row: { type: string; code?: string } = ERRORS[this.code];
-    return {
-      ...beside,
-      error: {
-        message: this.message,
-        type: row.type,
-        param: param ?? null,
-        code: row.code ?? this.code,
-        ...(details && { details }),
-      },
-    };
   }
 }

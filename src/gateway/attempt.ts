@@ -1,13 +1,13 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
+import type { AttemptRecord } from '../core/decision-record.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import { isPlausible, type Usage } from '../core/usage.ts';
-import type { AttemptRecord } from '../records/record.ts';
 import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
@@ -17,10 +17,10 @@ import type { ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
-import type { Observation } from './observe/observation.ts';
 import { callSpan } from './observe/spans.ts';
 import type { Way } from './plan.ts';
 import { withReadableState } from './reasoning-state.ts';
+import type { RequestContext } from './request-context.ts';
 import { shown, sortExtras } from './screen.ts';
 
 export interface AttemptContext {
@@ -32,7 +32,7 @@ export interface AttemptContext {
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   /** Told what is done; null where nobody looks. */
-  readonly seen: Observation | null;
+  readonly seen: RequestContext | null;
   readonly makeRoom: ReserveBytes;
 }
 

@@ -1,5 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
+import type { DecisionRecord } from '../core/decision-record.ts';
 import type { ExplorationDraw } from '../core/estimate.ts';
 import { explorationOf } from '../core/learning-policy.ts';
 import { costOf } from '../core/price.ts';
@@ -7,7 +8,6 @@ import type { Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import type { RecordReader } from '../records/reader.ts';
-import type { DecisionRecord } from '../records/record.ts';
 import type { Certificate } from '../routing/certificate.ts';
 import { certify } from '../routing/certify.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';

@@ -10,31 +10,33 @@ import { scrub } from '../telemetry/secrets.ts';
 import type { PromptHistory } from './affinity.ts';
 import { decideChat } from './decide-chat.ts';
 import { decisionWrites } from './decision-record.ts';
-import { attachExchange, drainingError, enter } from './drain.ts';
+import { drainingError } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
 import { blameForRetry, lessonOf, noteAsked } from './lesson.ts';
-import type { Observation } from './observe/observation.ts';
-import { expectedTokens, type Ticket, usedTokens } from './ticket.ts';
+import type { RequestContext } from './request-context.ts';
+import { expectedTokens, usedTokens } from './ticket.ts';
 import { wordsForLog } from './words.ts';
 import { type Aside, setAside } from './x402/funded-hold.ts';
 import { type Asked, type Payer, type Way, wayOf } from './x402/payer.ts';
 import { demandFor, mendable } from './x402/quote-request.ts';
 
-/** Who must write something down before anything is sent upstream. */
-export interface Notary {
-  /** Called with the decision's ID before money is set aside, so that one commit can carry both. Rejects with StoreError. */
+/** The claim of a request on its name, which is stored before a provider is called. */
+export interface RequestClaim {
+  /**
+   * Stores the claim. Called before money is set aside, so that one commit carries both.
+   * @param decision the decision's ID
+   * @throws StoreError
+   */
   begin(decision: number): Promise<void>;
 }
 
-/** Who goes along with a request. */
-export interface Company {
-  /** Its place among those who are worked on, and its rate limits. */
-  readonly ticket?: Ticket | null;
-  readonly notary?: Notary | null;
-  /** Ends the wait for money when the caller is gone; left out, the request is carried out for nobody, too. */
-  readonly signal?: AbortSignal;
+/** How a request is carried out. */
+export interface ExecutionOptions {
+  readonly claim?: RequestClaim | null;
+  /** Whether it goes on after its caller has left. */
+  readonly toTheEnd?: boolean;
 }
 
 /**
@@ -46,7 +48,7 @@ export async function beginChat(
   gateway: Gateway,
   asked: Asked,
   payer: Payer,
-  company: Company = {},
+  options: ExecutionOptions = {},
 ): Promise<Exchange> {
   if (gateway.draining()) throw drainingError();
   if (payer.kind === 'nobody') {
@@ -59,50 +61,50 @@ export async function beginChat(
     );
   }
   try {
-    asked.seen?.step('pin');
-    return await begin(gateway, asked, wayOf(gateway, payer), company);
+    asked.context.step('pin');
+    return await begin(gateway, asked, wayOf(gateway, payer), options);
   } catch (cause) {
     throw await mendable(gateway, asked, payer, cause);
   }
 }
 
-async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, company: Company): Promise<Exchange> {
-  const { ticket = null, notary = null, signal } = company;
+async function begin(
+  gateway: Gateway,
+  { request, context }: Asked,
+  way: Way,
+  { claim = null, toTheEnd = false }: ExecutionOptions,
+): Promise<Exchange> {
+  const signal = toTheEnd ? undefined : context.signal;
   const startedAt = gateway.clock();
   const { runtime, caller } = way;
-  const { history, decision, features } = await decideChat(gateway, request, way, true, seen);
-  if (seen) {
-    seen.begunAt = startedAt;
-    seen.step('reserve');
-  }
+  const { history, decision, features } = await decideChat(gateway, request, way, true, context);
+  context.startedAt = startedAt;
+  context.step('reserve');
   // It may have taken a while.
   if (gateway.draining()) throw drainingError();
-  ticket?.begin(request.stream, expectedTokens(decision, runtime.snapshot));
+  context.beginWork(request.stream, expectedTokens(decision, runtime.snapshot));
   // Before money is waited for, so that a shutdown waits, too.
-  const { request: inFlight, leave } = enter(gateway);
+  context.enterFlight(gateway.inFlight);
   let aside: Aside;
   const asideAt = gateway.clock();
   try {
-    const begun = notary?.begin(decision.id) ?? null;
+    const begun = claim?.begin(decision.id) ?? null;
     // Looked at when there is money.
     begun?.catch(() => {});
     aside = await setAside(gateway, way, orderOf(gateway, request, decision, way, startedAt, signal), begun);
   } catch (cause) {
-    leave();
-    ticket?.end(0);
+    context.endWork(0);
     throw cause;
   }
   // Before this nothing of it is kept, and nobody could look it up.
-  if (seen) {
-    seen.decisionId = idText('dec_', decision.id);
-    // A chain takes seconds, which are not the gateway's own.
-    if (aside.payment?.payment) seen.begunAt += gateway.clock() - asideAt;
-  }
-  const paid = { runtime, request, history, caller, decision, features, aside, startedAt, ticket, leave, seen };
+  context.decisionId = idText('dec_', decision.id);
+  // A chain takes seconds, which are not the gateway's own.
+  if (aside.payment?.payment) context.startedAt += gateway.clock() - asideAt;
+  const paid = { runtime, request, history, caller, decision, features, aside, startedAt, context };
   noteAsked(gateway, paid);
   blameForRetry(gateway, paid);
   const exchange = exchangeOf(gateway, paid);
-  attachExchange(inFlight, exchange);
+  context.attach(exchange);
   return exchange;
 }
 
@@ -147,14 +149,12 @@ interface Paid {
   readonly features: Uint8Array | null;
   readonly aside: Aside;
   readonly startedAt: number;
-  readonly ticket: Ticket | null;
-  leave(): void;
-  readonly seen: Observation | null;
+  readonly context: RequestContext;
 }
 
 /** The exchange of a request, with what is to be told and written down of it. */
 function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
-  const { runtime, request, history, caller, decision, aside, startedAt, ticket, leave, seen } = paid;
+  const { runtime, request, history, caller, decision, aside, startedAt, context } = paid;
   const lesson = lessonOf(gateway, paid);
   const { hold, payment } = aside;
   const { snapshot } = runtime;
@@ -169,14 +169,14 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     hold,
     answerBytes,
     payment,
-    seen,
+    seen: context,
     clock: gateway.clock,
     now: gateway.now,
     startedAt,
     created: Math.floor(gateway.now() / 1000),
     onSettle: (outcome, platform) => {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
-      if (seen) seen.settled = { outcome, platform };
+      context.result = { outcome, platform };
       const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
       if (lesson) writes.push(...lesson.settled(outcome, platform));
       if (listener) writes.push(...listener.writes(decision.id, gateway.now()));
@@ -188,8 +188,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     written: () => gateway.ledger.written(),
     onEnd: () => {
       answerBytes.leave();
-      leave();
-      ticket?.end(tokens);
+      context.endWork(tokens);
     },
   });
 }

@@ -6,7 +6,7 @@ import { questionOf } from '../routing/texts.ts';
 import type { PromptHistory } from './affinity.ts';
 import { decide } from './decide.ts';
 import type { Gateway } from './gateway.ts';
-import type { Observation } from './observe/observation.ts';
+import type { RequestContext } from './request-context.ts';
 import { screen } from './screen.ts';
 import type { Way } from './x402/payer.ts';
 
@@ -26,10 +26,10 @@ export async function decideChat(
   request: ModelRequest,
   { runtime, caller, cap, windowsOnly }: Pick<Way, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>,
   isMade: boolean,
-  seen: Observation | null,
+  context: RequestContext,
 ): Promise<Decided> {
   const { snapshot } = runtime;
-  seen?.step('profile');
+  context.step('profile');
   screen(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
   const facts = history.recall(chatFacts(request, caller, snapshot), snapshot);
@@ -42,7 +42,7 @@ export async function decideChat(
     forRules: { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata },
     turns,
     windowsOnly,
-    seen,
+    context,
   };
   return { history, features, decision: await decide(gateway, question, caller, runtime) };
 }

@@ -14,7 +14,7 @@ import { textsOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import { type Gateway, newSeed } from './gateway.ts';
-import type { Observation } from './observe/observation.ts';
+import type { RequestContext } from './request-context.ts';
 import { shortageError } from './shortage.ts';
 
 /** What of a request the policy's rules may look at beside the facts. */
@@ -38,8 +38,8 @@ export interface Question {
   readonly windowsOnly?: boolean;
   /** The field that told how long the prompt is. */
   readonly promptField?: string;
-  /** Told what was judged. */
-  readonly seen?: Observation | null;
+  /** Gets the routing attempt; absent for a decision of no request. */
+  readonly context?: RequestContext;
 }
 
 /**
@@ -76,11 +76,11 @@ interface Verdict {
 
 function judge(
   gateway: Gateway,
-  { facts, forRules, features, isMade, windowsOnly = false, seen = null }: Question,
+  { facts, forRules, features, isMade, windowsOnly = false, context }: Question,
   caller: Caller,
   runtime: Runtime,
 ): Verdict {
-  seen?.step('shortlist');
+  context?.step('shortlist');
   const { stream, user, metadata } = forRules;
   const ruled = withRules(
     facts,
@@ -101,13 +101,13 @@ function judge(
     estimate: gateway.learner.estimate(runtime, ruled, features),
     explore: isMade ? explorationOf(runtime.snapshot.learning, ruled) : null,
     ...chosen,
-    onShortlist: seen?.trace ? () => seen.step('decide') : undefined,
+    onShortlist: context?.trace ? () => context.step('decide') : undefined,
   };
   const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly);
   const verdict = standing
     ? judgeWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };
-  if (seen) seen.judged = { facts: ruled, snapshot: runtime.snapshot, rejections: decider.rejections.slice() };
+  if (context) context.routing = { facts: ruled, snapshot: runtime.snapshot, rejections: decider.rejections.slice() };
   if (decider.faults > faults) {
     tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }

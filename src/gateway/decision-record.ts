@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import type { Decision } from '../core/decision.ts';
+import type { DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { DecisionOutcome, DecisionRecord } from '../records/record.ts';
 import { recordWrite } from '../records/records.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';

@@ -2,15 +2,15 @@ import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ByteHold } from '../core/byte-room.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
+import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts';
 import type { SignalboxError } from '../core/errors.ts';
-import { idText } from '../core/id.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Payment } from '../payments/payment.ts';
-import type { AttemptRecord, DecisionOutcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
+import type { AnswerSource } from './answer-source.ts';
 import { Attempt, type AttemptContext, begun } from './attempt.ts';
 import { entryLine } from './charge.ts';
 import {
@@ -62,7 +62,7 @@ const UNREAD_GRACE_MS = 1_000;
  * Steps 7 and 8 of one request: carries the decision out and pays for it. Made once, ended once:
  * whether by the answer's end, a failure, the caller's leaving or a shutdown, `#settle` runs exactly once.
  */
-export class Exchange {
+export class Exchange implements AnswerSource {
   readonly #context: ExchangeContext;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
@@ -98,8 +98,8 @@ export class Exchange {
     this.#timer = setTimeout(() => this.abandon(unreadError()), leftMs);
   }
 
-  get id(): string {
-    return idText('chatcmpl-', this.#context.decision.id);
+  get decision(): number {
+    return this.#context.decision.id;
   }
   get created(): number {
     return this.#context.created;
@@ -107,9 +107,6 @@ export class Exchange {
   /** Of the policy that this exchange runs under. */
   get policy(): GatewayPolicy {
     return this.#context.runtime.snapshot.gateway;
-  }
-  get decisionId(): string {
-    return idText('dec_', this.#context.decision.id);
   }
   /** ID of the model that answers; before the first content part, of the choice. */
   get model(): string {
@@ -312,7 +309,7 @@ export class Exchange {
     this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId, sent });
     if (meter.reported) {
       const { hold, seen } = this.#context;
-      seen?.waste(meter.reported);
+      seen?.addFailedUsage(meter.reported);
       const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
       if (charged > 0) this.#billed = true;
     }

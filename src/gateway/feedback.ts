@@ -1,10 +1,10 @@
 import type { Caller } from '../core/caller.ts';
+import type { DecisionRecord } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { FeedbackRequest } from '../core/feedback.ts';
 import { idText, parseId, timeOfId } from '../core/id.ts';
 import type { ScoreReceipt } from '../learning/learner.ts';
 import type { RecordReader } from '../records/reader.ts';
-import type { DecisionRecord } from '../records/record.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { hasSecret } from '../telemetry/secrets.ts';
 import type { Gateway } from './gateway.ts';

@@ -1,6 +1,5 @@
 import type { Keys } from '../access/keys.ts';
 import type { ByteRoom } from '../core/byte-room.ts';
-import type { SignalboxError } from '../core/errors.ts';
 import type { Learner } from '../learning/learner.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Payments } from '../payments/payments.ts';
@@ -10,6 +9,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
 import type { Affinity } from './affinity.ts';
+import type { RequestContext } from './request-context.ts';
 import type { Retries } from './signals/retry.ts';
 
 /** What the use cases work with. */
@@ -36,8 +36,8 @@ export interface Gateway {
   readonly now: () => number;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
-  /** Requests under way. */
-  readonly inFlight: Set<InFlight>;
+  /** The requests between the reservation of their money and its settlement; the shutdown waits for them. */
+  readonly inFlight: Set<RequestContext>;
   /** Room for answers in one piece, until their exchanges end. */
   readonly answers: ByteRoom;
   /** True once the process has been asked to stop. */
@@ -46,14 +46,6 @@ export interface Gateway {
 
 /** The keys by which wallets show themselves. */
 export type WalletKeys = Pick<Keys, 'createForWallet' | 'ofWallet'>;
-
-/** A request between the reservation of its money and its settlement; the shutdown waits for it. */
-export interface InFlight {
-  /** Null before its exchange exists and after it has ended: the set of these would keep ended ones in memory. */
-  exchange: { abandon(error: SignalboxError): void } | null;
-  /** The shutdown has cut it off. */
-  isCut: boolean;
-}
 
 /** 64 random bits in hexadecimal. */
 export function newSeed(): string {

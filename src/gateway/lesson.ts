@@ -1,9 +1,9 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Decision } from '../core/decision.ts';
+import type { DecisionOutcome } from '../core/decision-record.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Example } from '../learning/learner.ts';
-import type { DecisionOutcome } from '../records/record.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';

@@ -1,10 +1,10 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
+import type { AttemptRecord } from '../core/decision-record.ts';
 import { idText } from '../core/id.ts';
 import { costOf } from '../core/price.ts';
 import type { Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
-import type { AttemptRecord } from '../records/record.ts';
 import type { Measured } from './meter.ts';
 import type { PlatformPayment } from './x402/platform-payment.ts';
 

@@ -1,4 +1,3 @@
-import type { Caller } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
@@ -13,7 +12,7 @@ import { decisionWrites } from './decision-record.ts';
 import { drainingError } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { exampleOf } from './lesson.ts';
-import type { Observation } from './observe/observation.ts';
+import type { RequestContext } from './request-context.ts';
 import { screen } from './screen.ts';
 import { namedWallet } from './x402/payer.ts';
 
@@ -27,18 +26,18 @@ export type PricedAdvice = Advice & { readonly payment_quote?: ReturnType<typeof
 export async function recommend(
   gateway: Gateway,
   request: ModelRequest,
-  caller: Caller,
-  seen: Observation | null,
+  context: RequestContext,
 ): Promise<PricedAdvice> {
   const { routing, settings, conversation } = request;
   const { turns } = conversation;
+  const caller = context.knownCaller;
   // A chat that names a wallet which is none, or not the caller's, would be refused before all else.
   if (turns.length > 0) namedWallet(request, caller);
   if (gateway.draining()) throw drainingError();
-  seen?.step('pin');
+  context.step('pin');
   const runtime = gateway.lease();
   const { snapshot } = runtime;
-  seen?.step('profile');
+  context.step('profile');
   screen(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
   const facts = history.recall(routeFacts(request, caller, snapshot), snapshot);
@@ -52,12 +51,12 @@ export async function recommend(
     // A wallet without a balance would be asked to pay.
     windowsOnly: snapshot.payments !== null && isWallet(caller.keyId),
     promptField: turns.length > 0 ? request.names.turns : 'estimated_input_tokens',
-    seen,
+    context,
   };
   const decision = await decide(gateway, question, caller, runtime);
   // It may have taken a while, and nothing can be written down any more.
   if (gateway.draining()) throw drainingError();
-  if (seen) seen.decisionId = idText('dec_', decision.id);
+  context.decisionId = idText('dec_', decision.id);
   const writes = decisionWrites(gateway, 'route', decision, caller, snapshot, null);
   gateway.records.add([
     ...writes,

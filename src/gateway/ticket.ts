@@ -3,14 +3,6 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
 
-/** What a request was let in with: its place among those that are worked on, and its share of the limits. */
-export interface Ticket {
-  /** Work begins that takes so many tokens by all that is known. Throws SignalboxError `rate_limit_exceeded`. */
-  begin(stream: boolean, tokens: number): void;
-  /** It has ended, and has taken so many. Harmless after the first time. */
-  end(tokens: number): void;
-}
-
 /** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */
 export function expectedTokens({ facts, readings, ranked: [choice] }: Decision, snapshot: PolicySnapshot): number {
   const model = snapshot.models[choice.model]!;

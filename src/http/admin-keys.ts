@@ -7,6 +7,7 @@ import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { compileCheck } from '../core/validation.ts';
 import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantWrite } from '../store/sqlite/books/adjust.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -14,7 +15,6 @@ import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { actorOf, inTerms, limitOf } from './terms.ts';
-import { compileCheck } from './validation.ts';
 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;

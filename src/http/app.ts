@@ -1,18 +1,20 @@
 import { Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/keys.ts';
+import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Observer } from '../gateway/observe/observer.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Store } from '../store/store.ts';
+import { openaiChat } from '../surface/openai-chat/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
-import { Arrivals } from './arrivals.ts';
 import { type BodyLimits, readJson } from './body.ts';
-import { chatRoutes } from './chat.ts';
+import { surfaceRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
 import type { RouteContext } from './context.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
@@ -21,15 +23,14 @@ import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
-import type { Gate } from './gate.ts';
 import { admit, bodyBytesMax, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
+import { RequestContexts } from './request-contexts.ts';
 import { usageRoutes } from './usage.ts';
-import type { Visit } from './visit.ts';
 import { paymentAdminRoutes } from './x402/admin.ts';
 import { PAYMENT_HEADERS } from './x402/payer.ts';
 import { paymentRoutes } from './x402/payments.ts';
@@ -73,10 +74,13 @@ const toldWithErrors = (headers: HTTPHeaders): Record<string, string> =>
     TOLD_WITH_ERRORS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
 
+const isAdmittedTo = ({ isAdmitted, route }: RequestContext, pattern: string | undefined): boolean =>
+  isAdmitted && route === pattern;
+
 /** A handler may name a status by its number; without a word of it, it is 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-function bodyLimits({ lease }: Gateway, { caller }: Visit): BodyLimits {
+function bodyLimits({ lease }: Gateway, { caller }: RequestContext): BodyLimits {
   const { snapshot } = lease();
   const { messagesMax, toolsMax } = snapshot.gateway;
   const valuesMax = VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
@@ -100,7 +104,7 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(walletRoutes(context))
     .use(wellKnownRoutes(context))
     .use(recommendRoutes(context))
-    .use(chatRoutes(context));
+    .use(surfaceRoutes(context, openaiChat));
 
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
@@ -109,8 +113,8 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
  */
 export function createApp(options: AppOptions) {
   const { gateway, idempotency, authenticate, version, observer, gate } = options;
-  const arrivals = new Arrivals(observer);
-  const { visitOf, seenOf } = arrivals;
+  const contexts = new RequestContexts(observer);
+  const contextOf = contexts.of;
   const limiter = new Limiter(gateway.clock);
   const rules: GuardRules = {
     authenticate,
@@ -119,53 +123,45 @@ export function createApp(options: AppOptions) {
     limiter,
     gate,
   };
-  const context: RouteContext = {
+  const services: RouteContext = {
     gateway,
     idempotency,
-    visitOf,
-    seenOf,
-    callerOf: (request) => visitOf(request).known,
+    contextOf,
+    callerOf: (request) => contextOf(request).knownCaller,
   };
-  const groups = routesOf(context, options);
+  const groups = routesOf(services, options);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return (
     new Elysia({ normalize: false, name: 'signalbox', handler })
       .onRequest(({ request, set, server }) => {
-        const seen = arrivals.come(request);
-        set.headers['x-request-id'] = idText('req_', seen.id);
+        const context = contexts.open(request);
+        set.headers['x-request-id'] = idText('req_', context.id);
         set.headers['x-signalbox-version'] = version;
         const answer = answerOrigin(request, rules.policy().gateway, set.headers);
         if (answer) {
-          arrivals.handled(request, answer.status, null);
+          context.handled(answer.status, null);
           return answer;
         }
-        const visit = admit(request, rules, server, ({ keyId }) => {
-          seen.keyId = keyId;
-        });
-        if (!visit) return undefined;
-        arrivals.letIn(request, visit);
-        visit.tell(set.headers);
+        admit(request, rules, server, context);
+        context.addLimitHeaders(set.headers);
         return undefined;
       })
       // The guard has read the path before the router did: whatever they would disagree on stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {
-        if (!needsKey(route) || visitOf(request).route === guardedAs(route)) return;
+        if (!needsKey(route) || isAdmittedTo(contextOf(request), guardedAs(route))) return;
         throw new Error(`${route} was reached by another way than the guard’s`);
       })
       .onParse({ as: 'global' }, ({ request }) => {
         if (takesNoBody(request)) return {};
-        const visit = visitOf(request);
-        const turn = visit.comeIn(request);
-        const read = () => readJson(request, bodyLimits(gateway, visit), visit.hold);
+        const context = contextOf(request);
+        const turn = context.awaitTurn();
+        const read = () => readJson(request, bodyLimits(gateway, context), context);
         return turn ? turn.then(read) : read();
       })
       .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {
-        arrivals.handled(
-          request,
-          responseValue instanceof Response ? responseValue.status : statusOf(set.status),
-          null,
-        );
+        const status = responseValue instanceof Response ? responseValue.status : statusOf(set.status);
+        contextOf(request).handled(status, null);
       })
       .onError({ as: 'global' }, ({ error, set, request }) => {
         const requestId = String(set.headers['x-request-id']);
@@ -173,7 +169,7 @@ export function createApp(options: AppOptions) {
           const stack = defect instanceof Error ? defect.stack : String(defect);
           gateway.log.error('a request failed on a defect', { request: requestId, method: request.method, stack });
         });
-        arrivals.handled(request, known.status, known.code);
+        contextOf(request).handled(known.status, known.code);
         return errorResponse(known, toldWithErrors(set.headers));
       })
       .use(groups)

@@ -1,24 +1,13 @@
 import { hash } from 'node:crypto';
+import type { GatePlace } from '../access/limits/gate.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
 import { checkJsonLimits } from './json-limits.ts';
 
 export interface BodyLimits {
   readonly bytesMax: number;
   /** Elements of lists and members of objects, all together. */
   readonly valuesMax: number;
-}
-
-/** The room of a body while it is read. */
-export interface BodyHold {
-  /** The reading begins. Calls `onCut` when the body is slow and others need its room. */
-  begin(onCut: () => void): void;
-  /**
-   * Takes room for bytes that have arrived.
-   * @throws SignalboxError `overloaded` where there is none.
-   */
-  grow(bytes: number): void;
-  /** The reading has ended, well or not. */
-  end(): void;
 }
 
 /** The time for a body, and the bytes that arrived for each further second. */
@@ -33,22 +22,18 @@ export function bytesAtOnce({ headers }: Request): number {
   return announced <= SMALL_BYTES ? announced : 0;
 }
 
-/** SHA-256 of the bodies that came with an `Idempotency-Key`. */
-const hashes = new WeakMap<Request, Uint8Array>();
-
-/** SHA-256 of a body that was read; undefined for one that came without an `Idempotency-Key`. */
-export function hashOfBody(request: Request): Uint8Array | undefined {
-  return hashes.get(request);
-}
-
 /**
- * Reads a JSON body.
- * @param hold the room that it takes; null for none.
+ * Reads a JSON body. Its bytes take room at the request's place in the gate; the hash of a body that comes with an
+ * `Idempotency-Key` is noted in the context.
  * @throws SignalboxError 413, 408, 503 or 400.
  */
-export async function readJson(request: Request, limits: BodyLimits, hold: BodyHold | null): Promise<unknown> {
-  const text = await readInTime(request, limits, hold);
-  if (request.headers.has('idempotency-key')) hashes.set(request, hash('sha256', text, 'buffer'));
+export async function readJson(
+  request: Request,
+  limits: BodyLimits,
+  context: Pick<RequestContext, 'place' | 'bodyHash'>,
+): Promise<unknown> {
+  const text = await readInTime(request, limits, context.place);
+  if (request.headers.has('idempotency-key')) context.bodyHash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, limits.valuesMax);
   try {
     return JSON.parse(text);
@@ -66,7 +51,7 @@ function reason(cause: unknown): string {
 }
 
 /** The server's idle limit begins anew with every byte, so a slow sender would be waited for without end. */
-async function readInTime(request: Request, { bytesMax }: BodyLimits, hold: BodyHold | null): Promise<string> {
+async function readInTime(request: Request, { bytesMax }: BodyLimits, place: GatePlace | null): Promise<string> {
   const isSmall = request.headers.has('content-length') && bytesAtOnce(request) > 0;
   if (!isSmall && !request.body) return '';
   let bytes = 0;
@@ -76,7 +61,7 @@ async function readInTime(request: Request, { bytesMax }: BodyLimits, hold: Body
     if (isOver) throw tooSlow();
     bytes += more;
     if (bytes > bytesMax) throw tooLarge(bytesMax);
-    hold?.grow(more);
+    place?.grow(more);
   };
   const tooLate = Promise.withResolvers<never>();
   const cut = () => tooLate.reject(tooSlow());
@@ -87,7 +72,7 @@ async function readInTime(request: Request, { bytesMax }: BodyLimits, hold: Body
     else timer = setTimeout(look, left);
   };
   let timer = setTimeout(look, READ_MS);
-  hold?.begin(cut);
+  place?.begin(cut);
   try {
     return await Promise.race([isSmall ? request.text() : readCounted(request, came), tooLate.promise]);
   } catch (cause) {
@@ -97,7 +82,7 @@ async function readInTime(request: Request, { bytesMax }: BodyLimits, hold: Body
   } finally {
     isOver = true;
     clearTimeout(timer);
-    hold?.end();
+    place?.end();
   }
 }
 

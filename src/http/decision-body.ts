@@ -1,11 +1,11 @@
 import { capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { Facts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { Hindsight } from '../gateway/certificate.ts';
 import type { Explanation } from '../gateway/explain.ts';
 import { platformAttempt } from '../gateway/receipt.ts';
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../records/record.ts';
 import { usageBody } from '../surface/openai-chat/completion.ts';
 import { certificateBody } from './certificate.ts';
 

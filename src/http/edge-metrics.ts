@@ -1,14 +1,14 @@
+import type { Gate } from '../access/limits/gate.ts';
 import { ERROR_CODES } from '../core/errors.ts';
 import type { Spread } from '../core/spread.ts';
-import type { Observation } from '../gateway/observe/observation.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
 import { type CounterCell, counter, gauge, histogram, OTHER } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
-import type { Gate } from './gate.ts';
 
-/** A method is the caller's own word: those that nobody has use for are one. */
+/** The methods with series of their own: a method is the caller's own word. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** What is counted of one route. */
+/** The figures of one route. */
 interface RouteFigures {
   readonly duration: Spread;
   /** By method and status. */
@@ -16,12 +16,12 @@ interface RouteFigures {
 }
 
 export interface EdgeMetrics {
-  /** To be called once when a request is over. `now`: ms on the gateway's clock. */
-  count(seen: Observation, now: number): void;
+  /** Counts a request that is over. `now`: ms on the gateway's clock. */
+  count(request: RequestContext, now: number): void;
   readonly families: readonly Family[];
 }
 
-/** What came in, whatever it was for. */
+/** Metrics on all HTTP requests. */
 export function createEdgeMetrics(): EdgeMetrics {
   const requests = counter({
     name: 'signalbox_http_requests_total',
@@ -40,7 +40,7 @@ export function createEdgeMetrics(): EdgeMetrics {
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   });
   const routes = new Map<string, RouteFigures>();
-  // All of them from the start: of a series that begins with its first event, that event is not seen.
+  // All codes from the start: the first event of a new series would not show as an increase.
   const failed = new Map(ERROR_CODES.map((code) => [code, errors.at(code)]));
   return {
     count({ route, method, status, code, at }, now) {

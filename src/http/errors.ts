@@ -1,12 +1,14 @@
 import { NotFoundError, ValidationError } from 'elysia';
 import { ERRORS, SignalboxError } from '../core/errors.ts';
-import { safeJson, scrubAll } from '../telemetry/secrets.ts';
+import { isObject } from '../core/object.ts';
+import { errorBody } from '../surface/openai-chat/error.ts';
+import { hasSecret, scrub, scrubAll } from '../telemetry/secrets.ts';
 
 /** The one mapping from errors to responses. What is not meant for callers becomes a plain 500. */
 export function errorResponse(error: SignalboxError, headers: Record<string, string> = {}): Response {
   const { retryAfterMs, retry } = error.info;
   const canRetry = retry ?? ERRORS[error.code].retry;
-  return new Response(bodyText(error), {
+  return new Response(JSON.stringify(errorBody(withoutSecrets(error))), {
     status: error.status,
     headers: {
       'content-type': 'application/json',
@@ -21,11 +23,19 @@ export function errorResponse(error: SignalboxError, headers: Record<string, str
   });
 }
 
-/** What stands beside the error is a quote, made here: its seal must arrive whole, though it looks like a token. */
-function bodyText(error: SignalboxError): string {
-  const { error: told, ...beside } = error.toBody();
-  if (!error.info.beside) return safeJson({ error: told });
-  return JSON.stringify({ ...beside, error: scrubAll(told) });
+/**
+ * Returns the error with its texts scrubbed. Members beside it are a quote, made here: its seal must arrive whole,
+ * though it looks like a token.
+ */
+export function withoutSecrets(error: SignalboxError): SignalboxError {
+  const { code, message, info } = error;
+  if (!hasSecret(JSON.stringify([message, info.param, info.details]))) return error;
+  const details = scrubAll(info.details);
+  return new SignalboxError(code, scrub(message), {
+    ...info,
+    ...(info.param !== undefined && { param: scrub(info.param) }),
+    ...(isObject(details) && { details }),
+  });
 }
 
 /** Errors of ours pass; anything else is a defect, told to the log and to nobody else. */

@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
 import { FeedbackRequest } from '../core/feedback.ts';
+import { compileCheck } from '../core/validation.ts';
 import { type FeedbackNeeds, giveFeedback } from '../gateway/feedback.ts';
 import type { RouteContext } from './context.ts';
 import { FEEDBACK_ANSWER, FEEDBACK_REQUESTS } from './docs/examples-feedback.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { Feedback } from './schemas/feedback.ts';
-import { compileCheck } from './validation.ts';
 
 const check = compileCheck(FeedbackRequest);
 

@@ -1,15 +1,15 @@
 import type { Authentication } from '../access/keys.ts';
+import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import { durationText } from '../access/limits/refusal.ts';
 import type { Caller, Scope } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isWallet } from '../core/wallet.ts';
+import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import { blockedError } from '../payments/refusals.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { bytesAtOnce, tooLarge } from './body.ts';
-import type { Gate } from './gate.ts';
-import { Visit } from './visit.ts';
 
 /** What a route needs of its caller: a scope, any key at all, or nothing. */
 export type Access = Scope | 'key' | 'open';
@@ -149,16 +149,13 @@ export interface GuardRules {
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
- * Admission, before a byte of the body is read: path, key, scope, method, type, size, a place and the rate limits,
- * in that order. Returns who was let in, or null on an open route. Throws SignalboxError. `peers` is asked only
- * where the address counts; `onCaller` is told whose key it is, as soon as that is known.
+ * Admits a request before a byte of its body is read: path, key, scope, method, type, size, a place and the rate limits,
+ * in that order. The caller is noted in the context as soon as its key is read; on a guarded route the context gets its
+ * admission.
+ * @param peers asked only where the address counts
+ * @throws SignalboxError
  */
-export function admit(
-  request: Request,
-  rules: GuardRules,
-  peers: Peers | null,
-  onCaller: (caller: Caller) => void = () => {},
-): Visit | null {
+export function admit(request: Request, rules: GuardRules, peers: Peers | null, context: RequestContext): void {
   if (!WITH_HOST.test(request.url)) {
     throw new SignalboxError('invalid_value', 'The header Host is missing, or is not the name of a host.', {
       param: 'Host',
@@ -175,7 +172,7 @@ export function admit(
   // A key that was sent must be a good one: a bad one is never a reason to pay instead.
   const isKeyless = isForPay && !headers.has('authorization');
   const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, isForPay);
-  if (caller) onCaller(caller);
+  context.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
   if (!route) throw nothingAt(path);
   const { method } = request;
@@ -193,9 +190,11 @@ export function admit(
   if (isKeyless && headers.has('x-payment')) throw olderVersion();
   const bytesMax = bodyBytesMax(rules.policy(), isKeyless);
   if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, bytesMax);
-  if (isOpen) return null;
-  return rule.counts ? counted(request, rule, caller, rules, peers) : new Visit(rule.path, caller);
+  if (isOpen) return;
+  context.admit(rule.counts ? counted(request, caller, rules, peers) : { caller, ...UNCOUNTED });
 }
+
+const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
 
 /** Whether who has no key may pay for it. */
 const isPayable = ({ method }: Request, route: Route | undefined, rules: GuardRules): boolean =>
@@ -212,11 +211,10 @@ export function bodyBytesMax({ gateway, payments }: ReturnType<GuardRules['polic
  */
 function counted(
   request: Request,
-  { path }: RouteRule,
   caller: Caller | null,
   { policy, limiter, gate, isBlocked }: GuardRules,
   peers: Peers | null,
-): Visit {
+): Admission {
   const { admission } = policy().gateway;
   // Looked up at once where it may be asked for later: by then the connection can be gone.
   const address = caller ? null : callerAddress(request, peers, admission.trustedProxies);
@@ -230,10 +228,16 @@ function counted(
       () => address ?? callerAddress(request, peers, admission.trustedProxies),
     );
   const quota = caller && count(caller);
-  return new Visit(path, caller, gate.enter(admission, who, bytes), quota, (wallet) => {
-    if (isBlocked(wallet.keyId)) throw blockedError();
-    return caller ? null : count(wallet);
-  });
+  const place = gate.enter(admission, who, bytes);
+  return {
+    caller,
+    place,
+    quota,
+    acceptPayer(payer) {
+      if (isBlocked(payer.keyId)) throw blockedError();
+      return caller ? null : count(payer);
+    },
+  };
 }
 
 const olderVersion = () =>

@@ -1,5 +1,4 @@
 import { ANSWER_BYTES_MAX, FRAME_MARK, type StoredAnswer } from '../access/idempotency/answer.ts';
-import { HEARTBEAT } from '../surface/openai-chat/chunks.ts';
 import type { EventSource, Events } from './stream.ts';
 
 /** A stream's text with what it repeats; null for one that is too large to be kept. */
@@ -25,7 +24,7 @@ const CATCH_UP_MS = 10_000;
  */
 export class KeptStream implements Events {
   readonly #source: Source;
-  readonly #recording = new Recording();
+  readonly #recording: Recording;
   /** Texts that the reader has not taken. */
   #waiting: string[] = [];
   #waitingChars = 0;
@@ -34,8 +33,9 @@ export class KeptStream implements Events {
   #failure: { readonly error: unknown } | null = null;
   #changed = Promise.withResolvers<void>();
 
-  constructor(source: Source, end: KeptStreamEnd) {
+  constructor(source: Source, heartbeat: string, end: KeptStreamEnd) {
     this.#source = source;
+    this.#recording = new Recording(heartbeat);
     void this.#run(end);
   }
 
@@ -99,13 +99,18 @@ const FRAME = /^data: \{"id":.*?,"choices":\[/;
 
 /** Gathers a stream's text, with what every chunk repeats as one character. */
 class Recording {
+  readonly #heartbeat: string;
   #pieces: string[] = [];
   #bytes = 0;
   #frame = '';
   isFull = false;
 
+  constructor(heartbeat: string) {
+    this.#heartbeat = heartbeat;
+  }
+
   add(text: string): void {
-    if (this.isFull || text === HEARTBEAT) return;
+    if (this.isFull || text === this.#heartbeat) return;
     this.#frame ||= FRAME.exec(text)?.[0] ?? '';
     const short = this.#frame === '' ? text : text.replaceAll(this.#frame, FRAME_MARK);
     this.#bytes += Buffer.byteLength(short);

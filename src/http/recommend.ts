@@ -19,11 +19,11 @@ error, and the chat that is sent next, unchanged, is decided alike. \`model\` is
 A figure of the answer, sent back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`, admits the model that it is of.`;
 
 /** `POST /v1/route`. */
-export const recommendRoutes = ({ gateway, callerOf, seenOf }: RouteContext) =>
+export const recommendRoutes = ({ gateway, contextOf }: RouteContext) =>
   new Elysia({ name: 'route' }).post(
     '/v1/route',
     async ({ body, request, set }) => {
-      const advice = await recommend(gateway, readRouteRequest(body), callerOf(request), seenOf(request));
+      const advice = await recommend(gateway, readRouteRequest(body), contextOf(request));
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       return advice;
     },

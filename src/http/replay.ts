@@ -13,12 +13,19 @@ import type { Exchange } from '../gateway/exchange.ts';
 import type { Payer } from '../gateway/x402/payer.ts';
 import { ofPayment } from '../gateway/x402/platform-payment.ts';
 import { orOverloaded } from '../store/unwritten.ts';
+import { errorBody } from '../surface/openai-chat/error.ts';
+import type { EventForm, Surface } from '../surface/surface.ts';
 import { jsonBody, tellPrice } from './answer.ts';
-import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
 import { streamResponse } from './stream.ts';
 import { type Arrived, afterPayment, askByPayment, PAYMENT_HEADERS, tellPayment } from './x402/payer.ts';
+
+/** The form that an answer is given in: the surface, and its stream if the caller asks for one. */
+interface AnswerForm {
+  readonly surface: Surface;
+  readonly events: EventForm | null;
+}
 
 /** When to ask again for an answer that is being made. */
 const RETRY_MS = 1_000;
@@ -39,7 +46,7 @@ interface OnceAsk extends KeyedRequest {
  * The request as it is known by: its `Idempotency-Key`, or else its payment, for what was paid must be had. Null for
  * one with neither. What is kept for a payment can only be opened with the same signature and quote.
  */
-export function askOf({ asked: { named }, request }: Arrived, payer: Payer): OnceAsk | null {
+export function askOf({ asked: { named, context }, request }: Arrived, payer: Payer): OnceAsk | null {
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
       param: 'Idempotency-Key',
@@ -51,7 +58,7 @@ export function askOf({ asked: { named }, request }: Arrived, payer: Payer): Onc
       ? { ...ask, toTheEnd: false, isPaid: true }
       : { ...ask, idempotencyKey: named, toTheEnd: true, isPaid: false };
   }
-  const body = hashOfBody(request);
+  const body = context.bodyHash;
   // Nothing is carried out for nobody.
   if (named === null || !body || payer.kind === 'nobody') return null;
   const key = parseKey(bearerOf(request.headers.get('authorization') ?? '') ?? '');
@@ -65,44 +72,41 @@ export function askOf({ asked: { named }, request }: Arrived, payer: Payer): Onc
  * comes of it.
  */
 export async function answerOnce(
-  context: RouteContext,
+  services: RouteContext,
   ask: OnceAsk,
   payer: Payer,
   arrived: Arrived,
+  { surface, events }: AnswerForm,
 ): Promise<Response | string> {
-  const { gateway, visitOf } = context;
   const { asked, request, headers } = arrived;
-  const visit = visitOf(request);
-  const claim = await claimed(context, ask);
+  const { context } = asked;
+  const claim = await claimed(services, ask);
   if (claim.kind === 'replay') {
-    if (asked.seen) {
-      asked.seen.isReplayed = true;
-      asked.seen.decisionId = idText('dec_', claim.decision);
-      asked.seen.code = codeOf(claim.answer);
-    }
+    context.isReplayed = true;
+    context.decisionId = idText('dec_', claim.decision);
+    context.code = codeOf(claim.answer);
     return replayOf(claim.answer);
   }
   if (claim.kind !== 'run') throw refusalError(claim, ask);
   const { run } = claim;
   let exchange: Exchange;
   try {
-    const company = { ticket: visit, notary: run, ...(!ask.toTheEnd && { signal: request.signal }) };
-    exchange = await beginChat(gateway, asked, payer, company);
+    exchange = await beginChat(services.gateway, asked, payer, { claim: run, toTheEnd: ask.toTheEnd });
   } catch (cause) {
     await run.drop();
     throw cause;
   } finally {
     tellGivenBack(run, headers);
   }
-  visit.tell(headers);
-  headers['x-signalbox-decision-id'] = exchange.decisionId;
+  context.addLimitHeaders(headers);
+  headers['x-signalbox-decision-id'] = idText('dec_', exchange.decision);
   tellPayment(exchange.payment, headers);
   if (!ask.toTheEnd) {
     request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
     if (request.signal.aborted) exchange.abandon('caller-gone');
   }
-  if (!asked.request.stream) return jsonOnce(exchange, run, headers);
-  return streamOnce(context, exchange, run, arrived);
+  if (!events) return jsonOnce(exchange, surface, run, headers);
+  return streamOnce(services, exchange, events, run, arrived);
 }
 
 const claimed = ({ idempotency }: RouteContext, ask: KeyedRequest): Promise<Claim> =>
@@ -134,10 +138,15 @@ function refusalError(refusal: ClaimRefusal, { isPaid }: OnceAsk): SignalboxErro
   }
 }
 
-async function jsonOnce(exchange: Exchange, run: IdempotentRun, headers: HTTPHeaders): Promise<string> {
+async function jsonOnce(
+  exchange: Exchange,
+  surface: Surface,
+  run: IdempotentRun,
+  headers: HTTPHeaders,
+): Promise<string> {
   let body: string;
   try {
-    body = await jsonBody(exchange, headers);
+    body = await jsonBody(exchange, surface, headers);
   } catch (cause) {
     throw await failed(exchange, run, headers, cause);
   }
@@ -150,15 +159,15 @@ async function jsonOnce(exchange: Exchange, run: IdempotentRun, headers: HTTPHea
 async function streamOnce(
   { gateway }: RouteContext,
   exchange: Exchange,
+  form: EventForm,
   run: IdempotentRun,
-  { asked, request: { signal }, headers }: Arrived,
+  { request: { signal }, headers }: Arrived,
 ): Promise<Response> {
   try {
-    return await streamResponse(exchange, {
-      includeUsage: asked.request.originalAt(['stream_options', 'include_usage']) === true,
+    return await streamResponse(exchange, form, {
       commitAfterMs: exchange.policy.commitAfterMs,
       through(events, own) {
-        const kept = new KeptStream(events, {
+        const kept = new KeptStream(events, form.heartbeat, {
           async end(recorded) {
             const fate = fateOf(exchange);
             if (fate === 'drop') await run.drop();
@@ -168,7 +177,7 @@ async function streamOnce(
           },
           defect(error) {
             const stack = error instanceof Error ? error.stack : String(error);
-            gateway.log.error('a stream failed on a defect', { decision: exchange.decisionId, stack });
+            gateway.log.error('a stream failed on a defect', { decision: idText('dec_', exchange.decision), stack });
             return abandonLost(exchange, run);
           },
         });
@@ -213,7 +222,7 @@ async function failed(exchange: Exchange, run: IdempotentRun, headers: HTTPHeade
   const { retryAfterMs: _, ...info } = cause.info;
   const told = ofPayment(new SignalboxError(cause.code, cause.message, { ...info, retry: false }), exchange.payment);
   const own = { 'content-type': 'application/json', 'x-should-retry': 'false' };
-  const body = JSON.stringify(told.toBody());
+  const body = JSON.stringify(errorBody(told));
   await run.keep({ status: told.status, headers: { ...worthRepeating(headers), ...own }, frame: '', body });
   tellGivenBack(run, headers);
   return told;

@@ -1,12 +1,12 @@
-import type { Exchange } from '../gateway/exchange.ts';
-import { ChunkWriter, errorEvent, HEARTBEAT } from '../surface/openai-chat/chunks.ts';
+import type { AnswerSource } from '../gateway/answer-source.ts';
+import type { EventForm, EventWriter } from '../surface/surface.ts';
+import { withoutSecrets } from './errors.ts';
 import { Slices } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
 
 export interface StreamOptions {
-  readonly includeUsage: boolean;
   /** Headers wait for the first content part, at most so long. */
   readonly commitAfterMs: number;
   /** Puts something between the events and the response, whose headers these are. */
@@ -22,21 +22,21 @@ export interface Events {
 }
 
 /**
- * Answers as server-sent events. Waits for the first content part, so that a failure before it is an
- * ordinary error response (throws SignalboxError); past `commitAfterMs` the 200 goes out and a failure
- * becomes the last event.
+ * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;
+ * past `commitAfterMs` the 200 goes out and a failure becomes the last event.
+ * @throws SignalboxError of a failure before the headers.
  */
-export async function streamResponse(exchange: Exchange, options: StreamOptions): Promise<Response> {
-  const opening = exchange.open();
+export async function streamResponse(source: AnswerSource, form: EventForm, options: StreamOptions): Promise<Response> {
+  const opening = source.open();
   const opened = await settledWithin(opening, options.commitAfterMs);
   const headers = {
-    'content-type': 'text/event-stream; charset=utf-8',
+    'content-type': form.contentType,
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
-    ...(opened && { 'x-signalbox-model': exchange.model }),
+    ...(opened && { 'x-signalbox-model': source.model }),
   };
-  const source = new EventSource(exchange, opened ? null : opening, options);
-  const events = options.through ? options.through(source, headers) : source;
+  const own = new EventSource(source, form, opened ? null : opening);
+  const events = options.through ? options.through(own, headers) : own;
   const slices = new Slices();
   const body = new ReadableStream<Uint8Array>(
     {
@@ -65,23 +65,23 @@ export async function streamResponse(exchange: Exchange, options: StreamOptions)
   return new Response(body, { headers });
 }
 
-/** The events of an exchange. */
+/** The events of an answer. */
 export class EventSource implements Events {
-  readonly #exchange: Exchange;
-  readonly #includeUsage: boolean;
-  /** Pending while the exchange has not shown content; null after. */
+  readonly #answer: AnswerSource;
+  readonly #form: EventForm;
+  /** Pending while the answer has not shown content; null after. */
   #opening: Promise<void> | null;
-  #writer: ChunkWriter | null = null;
+  #writer: EventWriter | null = null;
   #hasBeaten = false;
   #ended = false;
 
-  constructor(exchange: Exchange, opening: Promise<void> | null, { includeUsage }: StreamOptions) {
-    this.#exchange = exchange;
+  constructor(answer: AnswerSource, form: EventForm, opening: Promise<void> | null) {
+    this.#answer = answer;
+    this.#form = form;
     this.#opening = opening;
-    this.#includeUsage = includeUsage;
   }
 
-  /** Whether the last text was told. */
+  /** Whether `next` has returned the last text. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -93,16 +93,16 @@ export class EventSource implements Events {
         // The first at once: headers leave with the first bytes.
         const patience = this.#hasBeaten ? HEARTBEAT_MS : 0;
         this.#hasBeaten = true;
-        if (!(await settledWithin(this.#opening, patience))) return HEARTBEAT;
+        if (!(await settledWithin(this.#opening, patience))) return this.#form.heartbeat;
       } catch {
-        // The exchange has kept the error, and ends here.
+        // The answer holds the error, and has ended.
         return this.#end();
       }
       this.#opening = null;
     }
-    this.#writer ??= new ChunkWriter(this.#exchange);
+    this.#writer ??= this.#form.writer(this.#answer);
     for (;;) {
-      const batch = await this.#exchange.read();
+      const batch = await this.#answer.read();
       if (batch === null) return this.#end();
       const text = this.#writer.write(batch);
       if (text !== '') return text;
@@ -110,15 +110,16 @@ export class EventSource implements Events {
   }
 
   leave(): void {
-    this.#exchange.abandon('caller-gone');
+    this.#answer.abandon('caller-gone');
   }
 
   #end(): string {
     this.#ended = true;
-    const { error, receipt } = this.#exchange;
-    if (error) return errorEvent(error, receipt?.platform ?? null);
-    if (!receipt || !this.#writer) throw new Error('the exchange ended without a receipt');
-    return this.#writer.end(receipt, this.#includeUsage);
+    const writer = this.#writer ?? this.#form.writer(this.#answer);
+    const { error, receipt } = this.#answer;
+    if (error) return writer.error(withoutSecrets(error), receipt?.platform ?? null);
+    if (!receipt) throw new Error('the answer ended without a receipt');
+    return writer.end(receipt);
   }
 }
 

@@ -1,7 +1,7 @@
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { Facts } from '../core/facts.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { Usage } from '../core/usage.ts';
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from './record.ts';
 
 /** The fields of a record in its one text column. */
 type RecordBody = Pick<

@@ -1,9 +1,10 @@
+import type { DecisionRecord } from '../core/decision-record.ts';
 import type { MeasuredCatalog, Readings } from '../core/readings.ts';
+import type { Revision } from '../core/revision.ts';
 import type { Statement, Store } from '../store/store.ts';
 import { decodeBody } from './codec.ts';
 import { decodeEstimate } from './estimate-codec.ts';
 import { findFrame } from './frames.ts';
-import type { DecisionRecord, Revision } from './record.ts';
 
 const FIND: Statement = {
   sql: 'SELECT id, time, key_id AS keyId, kind, revision, frame, quality, body, estimate FROM decisions WHERE id = ?',

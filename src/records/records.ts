@@ -1,4 +1,6 @@
+import type { DecisionRecord } from '../core/decision-record.ts';
 import { idAt } from '../core/id.ts';
+import type { Revision } from '../core/revision.ts';
 import type { Migrations, Statement, Store, Write } from '../store/store.ts';
 import { hasSecret, scrub } from '../telemetry/secrets.ts';
 import { encodeBody } from './codec.ts';
@@ -6,7 +8,6 @@ import { CONTENTS_TABLE, findContent, pruneContents, type StoredContent } from '
 import { encodeEstimate } from './estimate-codec.ts';
 import { FRAMES_TABLE, FrameStore, RENEW_MS } from './frames.ts';
 import { openRecordReader, type RecordReader } from './reader.ts';
-import type { DecisionRecord, Revision } from './record.ts';
 
 /** Rows deleted per transaction, so that a long deletion does not delay requests. */
 const PRUNE_BATCH = 1_000;

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import type { LedgerState } from '../core/budget.ts';
+import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
-import type { PolicyEnvironment } from '../records/record.ts';
 import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
-import { ledgerMigrations } from '../store/sqlite/books/schema.ts';
+import { readStore } from '../store/open.ts';
 import { ledgerStateOf } from '../store/sqlite/books/state.ts';
-import { openReader } from '../store/sqlite/database.ts';
 
 /** The database in a data folder. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');
@@ -14,7 +13,7 @@ export const spoolOf = (data: string): string => join(data, 'settlements.spool')
 /** What a policy must fit to before there is a server: the ledger in its data folder, if there is one. */
 export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
   if (!existsSync(databaseOf(data))) return () => NO_LEDGER;
-  const reader = openReader(databaseOf(data), [ledgerMigrations]);
+  const reader = readStore(databaseOf(data), ['ledger']);
   try {
     const state = await ledgerStateOf(reader);
     return () => state;

@@ -14,7 +14,7 @@ import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
-import type { WatchedStore } from '../store/sqlite/database.ts';
+import type { OpenStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
@@ -59,7 +59,7 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
   });
 
 export interface Means {
-  readonly store: WatchedStore;
+  readonly store: OpenStore;
   readonly keys: Keys;
   readonly log: Log;
   readonly host: Host;

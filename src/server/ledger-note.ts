@@ -3,11 +3,10 @@ import { open, readFile, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isObject } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { readStore } from '../store/open.ts';
 import { reasonOf } from '../store/reason.ts';
-import { ledgerMigrations } from '../store/sqlite/books/schema.ts';
 import { lastEntryOf } from '../store/sqlite/books/state.ts';
-import { openReader } from '../store/sqlite/database.ts';
-import { identityMigrations, identityOf } from '../store/sqlite/identity.ts';
+import { identityOf } from '../store/sqlite/identity.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf } from './data.ts';
@@ -48,7 +47,7 @@ async function faultOf(database: string, { ledger, entry }: Note): Promise<strin
   const path = resolve(database);
   const served = `the ledger ${ledger.slice(0, 8)} that was served from this folder`;
   if (!existsSync(database)) return `There is no ${path}, so ${served} is gone`;
-  const reader = openReader(database, [identityMigrations, ledgerMigrations]);
+  const reader = readStore(database, ['identity', 'ledger']);
   try {
     const found = await identityOf(reader);
     if (found === null) return `${path} is empty or older than ${served}`;

@@ -1,6 +1,6 @@
+import type { Gate } from '../access/limits/gate.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
-import type { Gate } from '../http/gate.ts';
 import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';

@@ -2,7 +2,7 @@ import { UsageError } from '../core/usage-error.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createChatMetrics } from '../gateway/observe/chat-metrics.ts';
 import { logRequests } from '../gateway/observe/log-line.ts';
-import { Observer, type Witness } from '../gateway/observe/observer.ts';
+import { Observer, type RequestReporter } from '../gateway/observe/observer.ts';
 import { createEdgeMetrics } from '../http/edge-metrics.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Family } from '../telemetry/families.ts';
@@ -13,7 +13,7 @@ import type { Tracer } from '../telemetry/tracing/start.ts';
 import { openTracer } from '../telemetry/tracing/tracer.ts';
 import type { Host } from './host.ts';
 
-/** Who looks at requests as the options say, and what is counted of them. */
+/** Opens the log, metrics and traces of requests as the options say. */
 export function openObserver(
   { clock, nextId, log, ledger }: Gateway,
   { metrics, log: form }: Pick<ServeOptions, 'metrics' | 'log'>,
@@ -21,12 +21,12 @@ export function openObserver(
 ): { observer: Observer; families: readonly Family[] } {
   const chat = createChatMetrics();
   const edge = createEdgeMetrics();
-  const witnesses: Witness[] = [];
-  if (form !== 'off') witnesses.push(logRequests(log));
-  if (metrics) witnesses.push(chat.count, edge.count);
+  const reporters: RequestReporter[] = [];
+  if (form !== 'off') reporters.push(logRequests(log));
+  if (metrics) reporters.push(chat.count, edge.count);
   const trace = tracer && ((headers: Headers) => tracer.begin(headers));
   const written = () => ledger.written();
-  const observer = new Observer({ trace, witnesses, log, clock, nextId, written });
+  const observer = new Observer({ trace, reporters, log, clock, nextId, written });
   return { observer, families: [...chat.families, ...edge.families, ...(tracer?.families ?? [])] };
 }
 

@@ -1,23 +1,16 @@
 import { closeSync, openSync } from 'node:fs';
-import { idempotencyMigrations } from '../access/idempotency/table.ts';
 import { parseKey } from '../access/key.ts';
-import { accessMigrations } from '../access/key-table.ts';
 import { openKeys } from '../access/keys.ts';
+import { Gate } from '../access/limits/gate.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
-import { Gate } from '../http/gate.ts';
-import { learningMigrations } from '../learning/tables.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
-import { paymentMigrations } from '../payments/table.ts';
-import { recordsMigrations } from '../records/records.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
-import { ledgerMigrations } from '../store/sqlite/books/schema.ts';
-import { lockFolder } from '../store/sqlite/folder-lock.ts';
-import { identityMigrations } from '../store/sqlite/identity.ts';
+import { lockStore } from '../store/open.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
-import { ledgerOnDisk } from './data.ts';
+import { databaseOf, ledgerOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -31,18 +24,7 @@ import { openObserver, tracerFor } from './observer.ts';
 import { firstPolicy, judgeTools, type Serving } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
-import { openStore } from './store.ts';
-
-/** Of every room that keeps something. */
-const TABLES = [
-  accessMigrations,
-  idempotencyMigrations,
-  identityMigrations,
-  learningMigrations,
-  ledgerMigrations,
-  paymentMigrations,
-  recordsMigrations,
-];
+import { openDataStore } from './store.ts';
 
 /** Serves until it is told to stop. Throws UsageError where it cannot start, and then has served nothing. */
 export async function serve(options: ServeOptions, host: Host): Promise<void> {
@@ -65,9 +47,9 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   if (unpacked !== null) log.info('the shipped policy was written, to be edited', { folder: unpacked });
   const tools: Serving = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
-  const lock = lockFolder(options.data);
+  const lock = lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
-  const store = await openStore(options.data, TABLES, log);
+  const store = await openDataStore(options.data, log);
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);

@@ -2,8 +2,7 @@ import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { WatchedStore } from '../store/sqlite/database.ts';
-import type { FolderLock } from '../store/sqlite/folder-lock.ts';
+import type { OpenStore, StoreLock } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { LedgerNote } from './ledger-note.ts';
 import { closeStore } from './store.ts';
@@ -18,9 +17,9 @@ export interface ServerParts {
   readonly gateway: Gateway;
   readonly idempotency: Idempotency;
   readonly keys: Keys;
-  readonly store: WatchedStore;
+  readonly store: OpenStore;
   readonly note: LedgerNote;
-  readonly lock: FolderLock;
+  readonly lock: StoreLock;
   readonly tracer: Tracer | null;
   /** How long requests under way may take, ms. */
   readonly drainMs: number;

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import { SETTLE } from '../payments/table.ts';
+import { type OpenStore, openStore } from '../store/open.ts';
 import { closedBy, unbooked } from '../store/sqlite/books/spooled.ts';
-import { openSqlite, type WatchedStore } from '../store/sqlite/database.ts';
 import { readSpool, Spool, SpoolError } from '../store/sqlite/spool.ts';
-import type { Migrations, StoreError } from '../store/store.ts';
+import type { StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf, spoolOf } from './data.ts';
 
@@ -16,11 +16,11 @@ const NAMED_MAX = 20;
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
-export async function openStore(data: string, tables: readonly Migrations[], log: Log): Promise<WatchedStore> {
-  const store = await openSqlite(databaseOf(data), tables, {
+export async function openDataStore(data: string, log: Log): Promise<OpenStore> {
+  const store = await openStore(databaseOf(data), {
+    mode: 'serve',
     onError: (error) => logStoreError(log, error),
     busyTimeoutMs: BUSY_MS,
-    fenced: true,
   });
   await takeInSpool(spoolOf(data), store, log);
   return store;
@@ -34,7 +34,7 @@ const logStoreError = (log: Log, error: StoreError): void =>
  * is opened, which closes every reservation that is open then. Throws an Error of one clear sentence, and changes nothing, when the spool
  * is damaged or does not belong to the database.
  */
-async function takeInSpool(path: string, store: WatchedStore, log: Log): Promise<void> {
+async function takeInSpool(path: string, store: OpenStore, log: Log): Promise<void> {
   const { units, isTorn } = readSpool(path);
   const { writes, closed, charged } = await unbooked(store, resolve(path), units, [SETTLE]);
   if (writes.length > 0) await store.commit(writes);
@@ -52,7 +52,7 @@ async function takeInSpool(path: string, store: WatchedStore, log: Log): Promise
 }
 
 /** Closes the store, and logs the state that it leaves to the next start. Returns the code to exit with: 1 where a settlement is lost. */
-export async function closeStore(data: string, store: WatchedStore, log: Log): Promise<0 | 1> {
+export async function closeStore(data: string, store: OpenStore, log: Log): Promise<0 | 1> {
   const path = spoolOf(data);
   try {
     await store.close();

@@ -1,11 +1,15 @@
-/** Why the disk or SQLite refused, in words for an operator. */
-export function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  if (code === 'EROFS' || code.startsWith('SQLITE_READONLY')) return 'the file system is read-only';
-  if (code === 'ENOTDIR' || code === 'EEXIST') return 'a part of this path is a file, not a folder';
-  if (code === 'ENOSPC' || code === 'SQLITE_FULL') return 'the disk is full';
-  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) return 'the file is damaged or not a database';
-  if (code.startsWith('SQLITE_BUSY')) return 'another process keeps it locked';
-  return error instanceof Error ? error.message : String(error);
-}
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOTDIR: 'a part of this path is a file, not a folder',
+  EEXIST: 'a part of this path is a file, not a folder',
+  ENOSPC: 'the disk is full',
+};
+
+/** The code of an error of the system or of SQLite; '' for none. */
+export const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/** Returns why the file system refused, in words for an operator. */
+export const reasonOf = (error: unknown): string =>
+  REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));

@@ -9,6 +9,8 @@ export interface Statement {
    * are lost with the process. Their values must be numbers, texts or null. Never changed: the next version reads it, too.
    */
   readonly spooledAs?: string;
+  /** Whether a run that changes no row fails its commit, with the reason `unmet`: for conditional writes. */
+  readonly mustChange?: boolean;
 }
 
 export interface Write {
@@ -53,10 +55,35 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/**
+ * Why the store refused. `full`: the disk has no room. `busy`: another process keeps it locked. `denied`: it may not be
+ * read or written. `damaged`: its bytes are no database. `newer`, `older`: another version of Signalbox wrote it.
+ * `missing`: there is none. `fenced`: another server has taken it over, or its file is gone. `crowded`: too much waits to
+ * be written. `closed`: this handle is closed. `unmet`: the condition of a conditional write was not met. `refused`: a
+ * write breaks a rule of its table. `broken`: anything else.
+ */
+export type StoreErrorReason =
+  | 'full'
+  | 'busy'
+  | 'denied'
+  | 'damaged'
+  | 'newer'
+  | 'older'
+  | 'missing'
+  | 'fenced'
+  | 'crowded'
+  | 'closed'
+  | 'unmet'
+  | 'refused'
+  | 'broken';
+
 /** The disk or the database failed. Nothing of the rejected commit was written. */
 export class StoreError extends Error {
-  constructor(message: string, cause?: unknown) {
+  readonly reason: StoreErrorReason;
+
+  constructor(message: string, { reason = 'broken', cause }: { reason?: StoreErrorReason; cause?: unknown } = {}) {
     super(message, { cause });
     this.name = 'StoreError';
+    this.reason = reason;
   }
 }

@@ -1,7 +1,7 @@
 import { accessMigrations } from '../../src/access/key-table.ts';
 import { type Keys, type KeysOptions, openKeys } from '../../src/access/keys.ts';
-import { paymentMigrations } from '../../src/payments/table.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import type { Store } from '../../src/store/store.ts';
 
 export interface Clock {

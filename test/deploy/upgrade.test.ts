@@ -3,12 +3,12 @@ import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { idText } from '../../src/core/id.ts';
+import { ALL_TABLES } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runCommand, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
-import { MIGRATIONS } from './migrations.ts';
 
 const PATIENCE = 30_000;
 const FIXTURES = join(import.meta.dir, 'fixtures');
@@ -223,10 +223,10 @@ test(
     await child.exited;
 
     expect(versionsIn(file)).toEqual(before);
-    await (await openSqlite(file, MIGRATIONS)).close();
+    await (await openSqlite(file, ALL_TABLES)).close();
     const after = versionsIn(file).filter(({ room }) => room !== 'fence');
     expect(after).toEqual(
-      MIGRATIONS.flatMap(({ room, versions }) => versions.map((_, at) => ({ room, version: at + 1 }))),
+      ALL_TABLES.flatMap(({ room, versions }) => versions.map((_, at) => ({ room, version: at + 1 }))),
     );
     expect(rowsOf<{ integrity_check: string }>(file, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     expect(rowsOf(file, "SELECT 1 FROM sqlite_schema WHERE name = 'endless'")).toEqual([]);
@@ -236,7 +236,7 @@ test(
 
 test('tables that some data folder has are never edited: a change is a version of its own, behind them', async () => {
   const known = (await Bun.file(join(FIXTURES, 'migrations.json')).json()) as Record<string, string[]>;
-  const found = MIGRATIONS.map(({ room, versions }) => [room, versions.map(hashOf)] as const);
+  const found = ALL_TABLES.map(({ room, versions }) => [room, versions.map(hashOf)] as const);
   expect(Object.fromEntries(found)).toEqual(known);
 });
 

@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { ALL_TABLES } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 import { copyFixture, DATA_SQL, EXPECTED, POLICIES } from './fixtures/v0.1/folder.ts';
-import { MIGRATIONS } from './migrations.ts';
 
 /**
  * The fixture of 0.1 is complete: its data folder has a row of every kind that 0.1 writes, its policy folder every section
@@ -111,7 +111,7 @@ describe('the data folder of 0.1', () => {
   test('has the tables that 0.1 makes, to the letter', async () => {
     const versions = rowsOf<{ room: string; n: number }>('SELECT room, count(*) AS n FROM migrations GROUP BY room');
     const counts = new Map(versions.map(({ room, n }) => [room, n]));
-    const then = MIGRATIONS.map(({ room, versions }) => ({ room, versions: versions.slice(0, counts.get(room) ?? 0) }));
+    const then = ALL_TABLES.map(({ room, versions }) => ({ room, versions: versions.slice(0, counts.get(room) ?? 0) }));
     const folder = temporaryFolder();
     const made = join(folder, 'made.db');
     await (await openSqlite(made, then, { fenced: true })).close();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createChatMetrics } from '../../src/gateway/observe/chat-metrics.ts';
-import { Observation } from '../../src/gateway/observe/observation.ts';
+import type { RequestContext } from '../../src/gateway/request-context.ts';
 import { createEdgeMetrics } from '../../src/http/edge-metrics.ts';
 import { counter } from '../../src/telemetry/counts.ts';
 import type { Family } from '../../src/telemetry/families.ts';
@@ -11,6 +11,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { allSamples, type Page, readPage, seriesName, total } from '../support/prometheus.ts';
+import { contextWith } from '../support/request-context.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 const CHATS = 'signalbox_chats_total';
@@ -230,14 +231,20 @@ describe('Who may send what they like', () => {
   }, 60_000);
 
   /** As the gateway would see requests of so many keys, each of its own words. */
-  async function pages(also: (seen: Observation) => void, families: readonly Family[]): Promise<[Page, Page]> {
+  async function pages(also: (seen: RequestContext) => void, families: readonly Family[]): Promise<[Page, Page]> {
     const chats = createChatMetrics();
     const edge = createEdgeMetrics();
     const page = metricsPage([...chats.families, ...edge.families, ...families]);
     const see = (from: number, to: number) => {
       for (let at = from; at < to; at++) {
-        const seen = new Observation(at, 0, at % 2 ? `METHOD${at}` : 'POST', null);
-        Object.assign(seen, { route: '/v1/chat/completions', status: 404, code: 'model_not_found', keyId: `key${at}` });
+        const seen = contextWith({
+          id: at,
+          method: at % 2 ? `METHOD${at}` : 'POST',
+          route: '/v1/chat/completions',
+          status: 404,
+          code: 'model_not_found',
+          keyId: `key${at}`,
+        });
         chats.count(seen);
         edge.count(seen, at);
         also(seen);
@@ -253,7 +260,7 @@ describe('Who may send what they like', () => {
     expect(newSeries(...(await pages(() => {}, [])))).toEqual([]);
     const byKey = counter({ name: 'by_key_total', help: 'As it must not be.', labels: ['key'] });
     const byMethod = counter({ name: 'by_method_total', help: 'As it must not be.', labels: ['method'] });
-    const also = ({ keyId, method }: Observation) => {
+    const also = ({ keyId, method }: RequestContext) => {
       byKey.at(keyId ?? '').value++;
       byMethod.at(method).value++;
     };

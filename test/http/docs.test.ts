@@ -15,6 +15,7 @@ import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/keys.ts';
 import * as payments from '../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/x402/schemas.ts';
+import * as chatExamples from '../../src/surface/openai-chat/examples.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 interface Operation {
@@ -88,7 +89,7 @@ describe('the OpenAPI document', () => {
 
   test('shows examples that its own schemas accept', () => {
     const shown: readonly (readonly [TSchema, unknown])[] = [
-      ...Object.values(examples.CHAT_REQUESTS).map(({ value }) => [ChatRequest, value] as const),
+      ...Object.values(chatExamples.CHAT_REQUESTS).map(({ value }) => [ChatRequest, value] as const),
       ...Object.values(examples.ROUTE_REQUESTS).map(({ value }) => [RouteRequest, value] as const),
       ...Object.values(admin.KEY_REQUESTS).map(({ value }) => [KeyRequest, value] as const),
       ...Object.values(admin.ROTATE_REQUESTS).map(({ value }) => [RotateRequest, value] as const),
@@ -98,8 +99,8 @@ describe('the OpenAPI document', () => {
       [ANSWERS.ApiKey, admin.REVOKED_KEY_ANSWER],
       [ANSWERS.ApiKeyStatus, admin.KEY_STATUS_ANSWER],
       [ANSWERS.KeyTrail, admin.TRAIL_ANSWER],
-      [ANSWERS.ChatCompletion, examples.CHAT_ANSWER],
-      ...examples.CHAT_CHUNKS.map((chunk) => [ANSWERS.ChatCompletionChunk, chunk] as const),
+      [ANSWERS.ChatCompletion, chatExamples.CHAT_ANSWER],
+      ...chatExamples.CHAT_CHUNKS.map((chunk) => [ANSWERS.ChatCompletionChunk, chunk] as const),
       [ANSWERS.RouteAdvice, examples.ROUTE_ANSWER],
       [ANSWERS.ModelList, examples.MODELS_ANSWER],
       [ANSWERS.Model, examples.MODEL_ANSWER],

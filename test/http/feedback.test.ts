@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import type { Caller } from '../../src/core/caller.ts';
+import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import { idAt, idText } from '../../src/core/id.ts';
 import type { LearningPolicy } from '../../src/core/learning-policy.ts';
 import type { FeedbackNeeds } from '../../src/gateway/feedback.ts';
@@ -8,7 +9,6 @@ import { errorResponse, publicError } from '../../src/http/errors.ts';
 import { feedbackRoutes } from '../../src/http/feedback.ts';
 import type { AnswerScore, ScoreReceipt, ScoreRefusal } from '../../src/learning/learner.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
-import type { DecisionRecord } from '../../src/records/record.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { expectError } from '../support/error-contract.ts';
 

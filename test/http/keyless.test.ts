@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test';
+import { Gate } from '../../src/access/limits/gate.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PaymentPolicy } from '../../src/core/payment-policy.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
-import { Gate } from '../../src/http/gate.ts';
 import { admit, type GuardRules, ROUTES } from '../../src/http/guard.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
+import { contextWith } from '../support/request-context.ts';
 import { WALLET } from './wallet-support.ts';
 
 const LIMITS = `rate_limits:
@@ -51,7 +52,9 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
       headers: { 'content-type': 'application/json', ...headers },
       ...(method === 'POST' && { body: '{}' }),
     });
-    return admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) });
+    const context = contextWith();
+    admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) }, context);
+    return context;
   };
   return { send, gate };
 }
@@ -74,11 +77,11 @@ describe('while payments are on, a request without a key', () => {
     expect(ROUTES.filter(({ pays }) => pays).map(({ path }) => path)).toEqual(PAID);
     for (const path of PAID) {
       const { send, gate } = door();
-      const visit = send(path);
-      expect(visit?.caller).toBeNull();
-      expect(() => visit?.known).toThrow('without a key');
+      const context = send(path);
+      expect(context.caller).toBeNull();
+      expect(() => context.knownCaller).toThrow('without a key');
       expect(gate.inside).toBe(1);
-      visit?.handled();
+      context.handled(200, null);
       expect(gate.inside).toBe(0);
     }
   });
@@ -100,7 +103,7 @@ describe('while payments are on, a request without a key', () => {
         const { send } = door();
         expect(codeOf(() => send(path, { authorization, 'payment-signature': 'e30=' }))).toBe('invalid_api_key');
       }
-    expect(door().send('/v1/wallets/topup', { authorization: 'Bearer good' })?.caller).toBe(key);
+    expect(door().send('/v1/wallets/topup', { authorization: 'Bearer good' }).caller).toBe(key);
   });
 
   test('with a bad key is told how to pay in its place, where it could', () => {
@@ -115,21 +118,21 @@ describe('while payments are on, a request without a key', () => {
 
   test('is throttled by its address, before anything else is looked at', () => {
     const { send } = door();
-    for (let i = 0; i < 5; i++) send('/v1/chat/completions')?.handled();
+    for (let i = 0; i < 5; i++) send('/v1/chat/completions').handled(200, null);
     const error = refusal(() => send('/v1/chat/completions', { 'content-type': 'text/plain', 'x-payment': 'x' }));
     expect([error.code, error.info.details]).toEqual([
       'rate_limit_exceeded',
       { limit: 'gateway.keyless_per_minute', kind: 'requests' },
     ]);
     // Those with a key are not.
-    expect(send('/v1/chat/completions', { authorization: 'Bearer good' })?.caller).toBe(key);
+    expect(send('/v1/chat/completions', { authorization: 'Bearer good' }).caller).toBe(key);
   });
 
   test('may have a small body only; one with a key may have a large one', () => {
     const { send } = door();
     expect(codeOf(() => send(PAID[0]!, { 'content-length': '1001' }))).toBe('request_too_large');
-    expect(send(PAID[0]!, { 'content-length': '1000' })?.caller).toBeNull();
-    expect(send(PAID[0]!, { 'content-length': '1001', authorization: 'Bearer good' })?.caller).toBe(key);
+    expect(send(PAID[0]!, { 'content-length': '1000' }).caller).toBeNull();
+    expect(send(PAID[0]!, { 'content-length': '1001', authorization: 'Bearer good' }).caller).toBe(key);
   });
 
   test('is told that version 1 of x402 is not spoken', () => {
@@ -137,13 +140,13 @@ describe('while payments are on, a request without a key', () => {
       const error = refusal(() => door().send(path, { 'x-payment': 'eyJ4NDAyVmVyc2lvbiI6MX0=' }));
       expect([error.code, error.info.param]).toEqual(['unsupported_x402_version', 'X-PAYMENT']);
     }
-    expect(door().send(PAID[0]!, { 'x-payment': 'x', authorization: 'Bearer good' })?.caller).toBe(key);
+    expect(door().send(PAID[0]!, { 'x-payment': 'x', authorization: 'Bearer good' }).caller).toBe(key);
   });
 
   test('gets 431 with a payment that is larger than headers may be', () => {
     const { send } = door();
     expect(codeOf(() => send(PAID[0]!, { 'payment-signature': 'A'.repeat(16_400) }))).toBe('headers_too_large');
-    expect(send(PAID[0]!, { 'payment-signature': 'A'.repeat(10_000) })?.caller).toBeNull();
+    expect(send(PAID[0]!, { 'payment-signature': 'A'.repeat(10_000) }).caller).toBeNull();
   });
 });
 
@@ -156,19 +159,19 @@ describe('a wallet that proves itself', () => {
     const { send } = door();
     const wallet = walletCaller(WALLET);
     for (let i = 0; i < 2; i++) {
-      const visit = send(PAID[0]!)!;
-      visit.proved(wallet);
-      visit.proved(wallet);
-      expect(visit.caller).toBe(wallet);
+      const context = send(PAID[0]!);
+      context.acceptPayer(wallet);
+      context.acceptPayer(wallet);
+      expect(context.caller).toBe(wallet);
       const headers: Record<string, string | number> = {};
-      visit.tell(headers);
+      context.addLimitHeaders(headers);
       expect(headers['x-ratelimit-remaining-requests']).toBe(String(1 - i));
-      visit.handled();
+      context.handled(200, null);
     }
-    const third = send(PAID[0]!)!;
-    expect(codeOf(() => third.proved(wallet))).toBe('rate_limit_exceeded');
+    const third = send(PAID[0]!);
+    expect(codeOf(() => third.acceptPayer(wallet))).toBe('rate_limit_exceeded');
     // Another wallet has a share of its own, and so has nobody: he is not counted.
-    expect(() => send(PAID[0]!)!.proved(walletCaller(WALLET.replace('4', '5')))).not.toThrow();
+    expect(() => send(PAID[0]!).acceptPayer(walletCaller(WALLET.replace('4', '5')))).not.toThrow();
     // By a key of its own it is the same wallet.
     expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer wallet' }))).toBe('rate_limit_exceeded');
   });
@@ -176,22 +179,22 @@ describe('a wallet that proves itself', () => {
   test('beside a key is not the caller, and not counted', () => {
     const { send } = door();
     for (let i = 0; i < 2; i++) {
-      const visit = send(PAID[0]!, { authorization: 'Bearer good' })!;
-      visit.proved(walletCaller(WALLET));
-      expect(visit.caller).toBe(key);
+      const context = send(PAID[0]!, { authorization: 'Bearer good' });
+      context.acceptPayer(walletCaller(WALLET));
+      expect(context.caller).toBe(key);
     }
-    expect(() => send(PAID[0]!)!.proved(walletCaller(WALLET))).not.toThrow();
+    expect(() => send(PAID[0]!).acceptPayer(walletCaller(WALLET))).not.toThrow();
   });
 
   test('is not let in when the operator has shut it out: by no signature, and by no key on any route', () => {
     const { send } = door({ blocked: [WALLET] });
     const wallet = walletCaller(WALLET);
-    const refused = refusal(() => send(PAID[0]!)!.proved(wallet));
+    const refused = refusal(() => send(PAID[0]!).acceptPayer(wallet));
     expect([refused.code, refused.message]).toEqual([
       'insufficient_permissions',
       'This wallet is blocked by the operator.',
     ]);
-    expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer good' })!.proved(wallet))).toBe(refused.code);
+    expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer good' }).acceptPayer(wallet))).toBe(refused.code);
     for (const { method, path, access } of ROUTES.filter((route) => route.path.startsWith('/v1/'))) {
       expect(access).not.toBe('open');
       const at = path.replace(':id', 'x').replace('*', 'x');

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { Observation } from '../../src/gateway/observe/observation.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
 import { metricsRoutes } from '../../src/http/metrics.ts';
 import { metricsPage } from '../../src/telemetry/page.ts';
 import { readPage, total } from '../support/prometheus.ts';
+import { contextWith } from '../support/request-context.ts';
 
 interface Came {
   readonly method?: string;
@@ -17,8 +17,7 @@ interface Came {
 async function pageOf(requests: readonly Came[]) {
   const { count, families } = createEdgeMetrics();
   for (const { method = 'GET', ms = 1, ...rest } of requests) {
-    const seen = new Observation(1, 1_000, method, null);
-    count(Object.assign(seen, { route: '/v1/models', status: 200, ...rest }), 1_000 + ms);
+    count(contextWith({ at: 1_000, method, route: '/v1/models', status: 200, ...rest }), 1_000 + ms);
   }
   return readPage(await metricsPage(families)());
 }

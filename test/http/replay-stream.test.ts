@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { ANSWER_BYTES_MAX, FRAME_MARK } from '../../src/access/idempotency/answer.ts';
 import { KeptStream, type Recorded } from '../../src/http/kept-stream.ts';
-import { HEARTBEAT } from '../../src/surface/openai-chat/chunks.ts';
+import { CHUNKS } from '../../src/surface/openai-chat/chunks.ts';
 import { waitFor } from '../support/answers.ts';
 
 const HEAD = 'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"best","choices":[';
 const chunk = (text: string) => `${HEAD}{"index":0,"delta":{"content":${JSON.stringify(text)}}}]}\n\n`;
+const HEARTBEAT = CHUNKS.heartbeat;
 const DONE = 'data: [DONE]\n\n';
 
 /** Tells the texts one after the other, and how many were asked for. */
@@ -29,7 +30,7 @@ class Script {
 function play(texts: readonly (string | Error)[]) {
   const script = new Script(texts);
   const told: { recorded?: Recorded; defects: number } = { defects: 0 };
-  const stream = new KeptStream(script, {
+  const stream = new KeptStream(script, HEARTBEAT, {
     async end(recorded) {
       told.recorded = recorded;
     },
@@ -80,7 +81,7 @@ describe('a stream that is kept', () => {
 
   test('gives its last text only once it is kept', async () => {
     const kept = Promise.withResolvers<void>();
-    const stream = new KeptStream(new Script([chunk('One'), DONE]), {
+    const stream = new KeptStream(new Script([chunk('One'), DONE]), HEARTBEAT, {
       end: () => kept.promise,
       defect: async () => {},
     });

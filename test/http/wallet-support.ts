@@ -25,7 +25,6 @@ import {
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openPayments } from '../../src/payments/service.ts';
-import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
@@ -33,6 +32,7 @@ import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';

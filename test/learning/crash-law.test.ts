@@ -7,7 +7,8 @@ import type { Example, LearningPolicyInForce } from '../../src/learning/learner.
 import { openLearner } from '../../src/learning/open.ts';
 import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
-import { copyDatabase, openSqlite } from '../../src/store/sqlite/database.ts';
+import { copyDatabase } from '../../src/store/sqlite/copy.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { Store, Write } from '../../src/store/store.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model } from '../routing/build.ts';

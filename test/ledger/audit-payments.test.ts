@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { auditJson, auditText } from '../../src/cli/ledger/audit.ts';
 import type { FindingKind } from '../../src/ledger/audit/audit.ts';
-import { copyDatabase } from '../../src/store/sqlite/database.ts';
+import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { tempFolder } from '../store/support.ts';
 import { audit, tamper } from './audit-support.ts';
 import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';

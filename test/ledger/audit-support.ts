@@ -5,7 +5,7 @@ import { auditLedger } from '../../src/ledger/audit/run.ts';
 import type { LedgerTerms } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { type Adjustment, insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
-import { openReader } from '../../src/store/sqlite/database.ts';
+import { openReader } from '../../src/store/sqlite/reader.ts';
 import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';
 
 export const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });

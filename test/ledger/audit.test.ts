@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Audit, type AuditRow, type FindingKind } from '../../src/ledger/audit/audit.ts';
 import { SeenReservations } from '../../src/ledger/audit/memory.ts';
 import { isShortage } from '../../src/ledger/standing.ts';
-import { copyDatabase } from '../../src/store/sqlite/database.ts';
+import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { tempFolder } from '../store/support.ts';
 import {
   ALICE,

@@ -3,7 +3,7 @@ import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import { keyBalance } from '../../src/ledger/key-funds.ts';
 import { grantedTo, grantWrite } from '../../src/store/sqlite/books/adjust.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
-import { openReader } from '../../src/store/sqlite/database.ts';
+import { openReader } from '../../src/store/sqlite/reader.ts';
 import { type Store, StoreError, type Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf, tamper } from './audit-support.ts';

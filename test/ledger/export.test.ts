@@ -10,7 +10,7 @@ import { decimalText, quotient } from '../../src/ledger/export/price.ts';
 import type { Tariff } from '../../src/ledger/hold.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
-import { openReader } from '../../src/store/sqlite/database.ts';
+import { openReader } from '../../src/store/sqlite/reader.ts';
 import { tempFolder } from '../store/support.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { ALICE, audit, BOB, granting } from './audit-support.ts';

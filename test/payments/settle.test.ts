@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import type { Payment } from '../../src/payments/payment.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
+import { errorBody } from '../../src/surface/openai-chat/error.ts';
 import {
   all,
   ask,
@@ -145,7 +146,7 @@ describe('A new payment', () => {
     chain.isUp = false;
     const error = await failure(payments.settle(signed, CONTEXT, never));
     expect([error.code, error.info.retryAfterMs]).toEqual(['payment_unavailable', 5_000]);
-    expect(JSON.stringify(error.toBody())).not.toContain('secret');
+    expect(JSON.stringify(errorBody(error))).not.toContain('secret');
     const away = policy({ networks: [{ ...policy().networks[0], id: 'eip155:31337', chainId: 31_337 }] });
     const moved = policy({ networks: [{ ...policy().networks[0], payTo: newAccount().address }] });
     (await payments.prepare(moved))();

@@ -10,7 +10,7 @@ import type {
 } from '../../src/contract/provider.ts';
 import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
-import { Completion } from '../../src/surface/openai-chat/completion.ts';
+import { callerMessage } from '../support/caller-message.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { DIALECTS, type DialectName } from '../support/dialects/index.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
@@ -127,15 +127,11 @@ export function refusalOf({ dialect }: Subject, request: WireRequest): string | 
 /** What the server answers, as the caller gets it and gives it back. */
 export function answerTo({ dialect, adapter }: Subject, request: WireRequest, behaviour: Behaviour): ChatMessage {
   const server = DIALECTS[dialect];
-  const completion = new Completion();
-  completion.add(
+  return callerMessage(
     server.asksForStream(request)
       ? partsOf(adapter, server.events(request, behaviour).join('') + server.end)
       : adapter.reply(JSON.stringify(server.reply(request, behaviour))),
   );
-  const receipt = { usage: {}, platform: {} } as Parameters<Completion['body']>[1];
-  const body = JSON.parse(JSON.stringify(completion.body({ id: 'i', created: 1, model: 'm' }, receipt)));
-  return body.choices[0].message;
 }
 
 function partsOf(adapter: Adapter, stream: string): StreamPart[] {

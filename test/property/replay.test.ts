@@ -11,7 +11,7 @@ import { hasRecords, openRecordReader, type RecordReader } from '../../src/recor
 import { recordsMigrations } from '../../src/records/records.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { PastPolicies } from '../../src/runtime/replay.ts';
-import { openReader } from '../../src/store/sqlite/database.ts';
+import { openReader } from '../../src/store/sqlite/reader.ts';
 import { effort } from '../deep/effort.ts';
 import { answerOf } from '../support/answers.ts';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';

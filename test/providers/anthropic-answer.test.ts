@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
-import { Completion } from '../../src/surface/openai-chat/completion.ts';
 import { effort } from '../deep/effort.ts';
+import { callerMessage } from '../support/caller-message.ts';
 import { joinParts, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 
@@ -275,14 +275,6 @@ describe('a stream', () => {
 });
 
 describe('the state of an answer', () => {
-  /** The answer as the caller gets it in one body, and sends it back. */
-  function givenBack(parts: readonly StreamPart[]): ChatMessage {
-    const completion = new Completion();
-    completion.add(parts);
-    const receipt = { usage: {}, platform: {} } as Parameters<Completion['body']>[1];
-    const body = JSON.parse(JSON.stringify(completion.body({ id: 'i', created: 1, model: 'm' }, receipt)));
-    return body.choices[0].message;
-  }
   function sentBack(message: ChatMessage): unknown {
     const results = (message.tool_calls ?? []).map(({ id }) => ({
       role: 'tool' as const,
@@ -304,12 +296,12 @@ describe('the state of an answer', () => {
   test.each(['thinking', 'thinking-omitted', 'redacted-thinking', 'progress-updates', 'tool-call', 'parallel-calls'])(
     'named %s goes back block by block as it came',
     (name) => {
-      expect(sentBack(givenBack(replied(name)))).toEqual(replies[name]?.content.map(asSent));
+      expect(sentBack(callerMessage(replied(name)))).toEqual(replies[name]?.content.map(asSent));
     },
   );
 
   test('is the same from a stream', () => {
-    expect(sentBack(givenBack(streamed('thinking')))).toEqual([
+    expect(sentBack(callerMessage(streamed('thinking')))).toEqual([
       { type: 'thinking', thinking: '27 times 453 is 12231.', signature: SIGNATURE },
       { type: 'text', text: '12,231' },
     ]);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
-import type { Receipt } from '../../src/gateway/receipt.ts';
-import { Completion } from '../../src/surface/openai-chat/completion.ts';
+import { callerMessage } from '../support/caller-message.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { fixture, framesOf, geminiAdapter } from './fixtures/gemini/adapter.ts';
@@ -10,15 +9,6 @@ import { fixture, framesOf, geminiAdapter } from './fixtures/gemini/adapter.ts';
 const adapter = geminiAdapter();
 const NEW = 'gemini-3.8-flash';
 const OLD = 'gemini-2.5-flash';
-
-/** The message as a caller gets it and sends it back. */
-function messageOf(parts: readonly StreamPart[]): ChatMessage {
-  const completion = new Completion();
-  completion.add(parts);
-  const receipt = { usage: {}, platform: { estimated: true } } as Receipt;
-  const body = completion.body({ id: 'x', created: 0, model: 'm' }, receipt);
-  return JSON.parse(JSON.stringify(body)).choices[0].message;
-}
 
 function partsOfStream(name: string): StreamPart[] {
   const reader = adapter.stream();
@@ -48,11 +38,11 @@ describe('a thought signature goes back to the model on its original part', () =
   test('of a call', () => {
     const body = fixture('tool-call.json');
     const [part] = JSON.parse(body).candidates[0].content.parts;
-    expect(givenBack(messageOf(adapter.reply(body)))).toEqual(turn(part));
+    expect(givenBack(callerMessage(adapter.reply(body)))).toEqual(turn(part));
   });
 
   test('of the first of parallel calls, which alone has one', () => {
-    expect(givenBack(messageOf(partsOfStream('parallel-calls.sse')))).toEqual(
+    expect(givenBack(callerMessage(partsOfStream('parallel-calls.sse')))).toEqual(
       turn(
         {
           functionCall: { id: 'a1b2c3d4', name: 'get_weather', args: { city: 'Paris' } },
@@ -64,7 +54,7 @@ describe('a thought signature goes back to the model on its original part', () =
   });
 
   test('of the text, also where it came after it', () => {
-    expect(givenBack(messageOf(partsOfStream('thinking.sse')))).toEqual(
+    expect(givenBack(callerMessage(partsOfStream('thinking.sse')))).toEqual(
       turn({ text: 'The sum is 129.', thoughtSignature: 'EjQKMgFyyNp8tiVKYI89Tex7S1g==' }),
     );
   });
@@ -83,7 +73,7 @@ describe('a thought signature goes back to the model on its original part', () =
         { functionCall, thoughtSignature: 'ofCall' },
       ],
     ]) {
-      expect(givenBack(messageOf(answer(...parts)))).toEqual(turn(...parts));
+      expect(givenBack(callerMessage(answer(...parts)))).toEqual(turn(...parts));
     }
   });
 });

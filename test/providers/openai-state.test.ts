@@ -5,20 +5,13 @@ import fc from 'fast-check';
 import { nineLetters } from '../../plugins/providers/openai-compatible/call-ids.ts';
 import { presets } from '../../plugins/providers/openai-compatible/presets.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
-import { plainUsage } from '../../src/core/usage.ts';
-import { Completion } from '../../src/surface/openai-chat/completion.ts';
+import { callerMessage } from '../support/caller-message.ts';
 import { openaiAdapter, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 
 /** The caller's message of an answer. */
 function messageOf(body: string): ChatMessage {
-  const completion = new Completion();
-  completion.add(openaiAdapter().reply(body));
-  const receipt = { usage: plainUsage(1, 1), platform: { estimated: false } };
-  const whole = JSON.parse(
-    JSON.stringify(completion.body({ id: 'x', created: 1, model: 'm' }, receipt as Parameters<Completion['body']>[1])),
-  );
-  return whole.choices[0].message;
+  return callerMessage(openaiAdapter().reply(body));
 }
 
 /** The same message in the next request. */

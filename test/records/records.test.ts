@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { idAt } from '../../src/core/id.ts';
-import type { DecisionRecord } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations, recordWrite } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { SqlValue } from '../../src/store/store.ts';

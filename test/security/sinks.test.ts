@@ -2,13 +2,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
-import { accessMigrations } from '../../src/access/key-table.ts';
-import { learningMigrations } from '../../src/learning/tables.ts';
-import { paymentMigrations } from '../../src/payments/table.ts';
-import { recordsMigrations } from '../../src/records/records.ts';
-import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
-import { identityMigrations } from '../../src/store/sqlite/identity.ts';
+import { ALL_TABLES } from '../../src/store/open.ts';
 
 /** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
 const ROOT = join(import.meta.dir, '../..');
@@ -27,20 +21,10 @@ const filesWith = (pattern: RegExp) =>
 /** Prose about `fetch(` is not a call of it. */
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/[^\n]*/g, '');
 
-const MIGRATIONS = [
-  accessMigrations,
-  learningMigrations,
-  ledgerMigrations,
-  paymentMigrations,
-  recordsMigrations,
-  idempotencyMigrations,
-  identityMigrations,
-];
-
 describe('the store', () => {
   test('has these columns for texts and bytes, and words of requests stand in two of them', () => {
     const db = new Database(':memory:');
-    for (const { versions } of MIGRATIONS) {
+    for (const { versions } of ALL_TABLES) {
       for (const version of versions) db.run(version);
     }
     const tables = db.query<{ name: string }, []>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`);
@@ -127,10 +111,10 @@ describe('the store', () => {
       'src/access/idempotency/table.ts',
       'src/access/key-table.ts',
       'src/learning/tables.ts',
-      'src/payments/table.ts',
       'src/records/records.ts',
       'src/store/sqlite/books/schema.ts',
       'src/store/sqlite/identity.ts',
+      'src/store/sqlite/payments.ts',
     ]);
   });
 

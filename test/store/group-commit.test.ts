@@ -25,7 +25,7 @@ function harness() {
       state.transactions.push(writes.map((write) => Number(write.params[0])));
       state.synced.push(synced);
     },
-    isOwnFault: (error) => !(error instanceof DiskError),
+    faultOf: (error) => (error instanceof DiskError ? 'full' : 'refused'),
     onError: (error) => state.errors.push(error.message),
   });
   return { group, state };

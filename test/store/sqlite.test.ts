@@ -2,8 +2,9 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openReader, openSqlite } from '../../src/store/sqlite/database.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { lockFolder } from '../../src/store/sqlite/folder-lock.ts';
+import { openReader } from '../../src/store/sqlite/reader.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { badNote, note, notes, SELECT, tempFolder } from './support.ts';
 

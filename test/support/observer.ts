@@ -1,10 +1,10 @@
+import { Gate } from '../../src/access/limits/gate.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Observer } from '../../src/gateway/observe/observer.ts';
-import { Gate } from '../../src/http/gate.ts';
 
 /** What an app is made with where nobody looks at its requests. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
-  observer: new Observer({ trace: null, witnesses: [], log, clock, nextId, written: async () => {} }),
+  observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
   gate: new Gate(),
   metrics: null,
 });

@@ -6,9 +6,8 @@ import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
-import { ledgerMigrations } from '../../store/sqlite/books/schema.ts';
+import { readStore } from '../../store/open.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
-import { openReader } from '../../store/sqlite/database.ts';
 import { parseArguments, parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
 import { creditsText, minute } from '../text.ts';
@@ -30,7 +29,7 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
 /** Its money, all of one moment. A server that never ran has spent nothing. */
 async function fundsOf(file: string, info: KeyInfo, now: number) {
   const { id, budgets } = info;
-  const reader = openReader(file, [ledgerMigrations]);
+  const reader = readStore(file, ['ledger']);
   try {
     if (await hasJournal(reader)) {
       const balance = visibleBalance(info, await keyBalance(reader, holderOf(info)));

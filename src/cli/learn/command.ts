@@ -2,11 +2,10 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
-import { learningMigrations } from '../../learning/tables.ts';
 import { generous } from '../../operate/policy/environment.ts';
 import { runtimeOf } from '../../operate/policy/tools.ts';
 import type { PolicyTools } from '../../runtime/candidate.ts';
-import { openReader, type Reader } from '../../store/sqlite/database.ts';
+import { readStore, type StoreReader } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
 
@@ -26,8 +25,8 @@ export interface LearnCommand {
 }
 
 /** Reads one moment of the database, beside whoever writes it. Throws UsageError where nothing could have been learnt. */
-export async function reading<T>({ file }: LearnCommand, read: (reader: Reader) => Promise<T>): Promise<T> {
-  const reader = openReader(file, [learningMigrations]);
+export async function reading<T>({ file }: LearnCommand, read: (reader: StoreReader) => Promise<T>): Promise<T> {
+  const reader = readStore(file, ['learning']);
   try {
     if ((await findSecret(reader)) !== null) return await read(reader);
     throw new UsageError(`${file} has no memory of outcomes of this version yet; start the server once.`);

@@ -1,8 +1,7 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
-import { learningMigrations } from '../../learning/tables.ts';
-import { openSqlite } from '../../store/sqlite/database.ts';
+import { openStore } from '../../store/open.ts';
 import { parseFlags } from '../options.ts';
 import { type LearnCommand, policyFor, reading } from './command.ts';
 import { learnExport } from './export.ts';
@@ -30,7 +29,7 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
   });
   const what = model === null ? 'all that was learnt' : `what was learnt of ${model}`;
   if (!yes) throw new UsageError(`This has ${what} forgotten, and nothing brings it back: say so with --yes.`);
-  const store = await openSqlite(command.file, [learningMigrations], { asItIs: true });
+  const store = await openStore(command.file, { mode: 'beside', rooms: ['learning'] });
   try {
     await resetLearning(store, model, command.now());
   } finally {

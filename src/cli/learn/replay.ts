@@ -1,13 +1,10 @@
-import { dirname } from 'node:path';
 import { iso } from '../../core/clock.ts';
 import { timeOfId } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
 import { saveReplay } from '../../learning/save-replay.ts';
-import { learningMigrations } from '../../learning/tables.ts';
-import { openSqlite } from '../../store/sqlite/database.ts';
-import { lockFolder } from '../../store/sqlite/folder-lock.ts';
+import { lockStore, openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { parseFlags } from '../options.ts';
 import { grid, paragraphs } from '../terminal.ts';
@@ -40,9 +37,9 @@ export async function learnReplay(args: readonly string[], command: LearnCommand
 async function rewrite(command: LearnCommand): Promise<Rehearsal> {
   // Says first what is wrong with the database.
   await reading(command, async () => {});
-  const lock = lockFor(dirname(command.file));
+  const lock = lockFor(command.file);
   try {
-    const store = await openSqlite(command.file, [learningMigrations]);
+    const store = await openStore(command.file, { mode: 'repair', rooms: ['learning'] });
     try {
       const rehearsal = await rehearse(command, store);
       await saveReplay(store, rehearsal.replay);
@@ -55,9 +52,9 @@ async function rewrite(command: LearnCommand): Promise<Rehearsal> {
   }
 }
 
-function lockFor(folder: string) {
+function lockFor(file: string) {
   try {
-    return lockFolder(folder);
+    return lockStore(file);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`${why} learn replay --write replaces what a server keeps in memory: stop it first.`);

@@ -3,11 +3,10 @@ import { parseId } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
 import { SETTLE } from '../../payments/table.ts';
+import { copyStore, openStore, readStore, type StoreReader } from '../../store/open.ts';
 import { type Booked, findReservation, refundWrite } from '../../store/sqlite/books/adjust.ts';
-import { ledgerMigrations } from '../../store/sqlite/books/schema.ts';
 import { unbooked } from '../../store/sqlite/books/spooled.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
-import { copyDatabase, openReader, openSqlite, type Reader } from '../../store/sqlite/database.ts';
 import { readSpool } from '../../store/sqlite/spool.ts';
 import { StoreError } from '../../store/store.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
@@ -43,7 +42,7 @@ export async function runLedger(args: readonly string[], command: LedgerCommand)
 /** Reads one moment of the database, beside whoever writes it. Warns where settlements are in the spool that it lacks. */
 async function reading<T>(
   { file, spool, warn }: LedgerCommand,
-  read: (reader: Reader, spool: SpoolNotice) => Promise<T>,
+  read: (reader: StoreReader, spool: SpoolNotice) => Promise<T>,
 ): Promise<T> {
   const noticeOf = spoolNotice(spool);
   const result = await readingKnown(file, async (reader) => {
@@ -56,8 +55,8 @@ async function reading<T>(
 }
 
 /** The same; null where there is no ledger, or one of an older version. */
-async function readingKnown<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<{ value: T } | null> {
-  const reader = openReader(file, [ledgerMigrations]);
+async function readingKnown<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<{ value: T } | null> {
+  const reader = readStore(file, ['ledger']);
   try {
     return (await hasJournal(reader)) ? { value: await read(reader) } : null;
   } finally {
@@ -76,7 +75,7 @@ interface SpoolNotice {
  * Reads the spool. The function that it returns makes a warning when a database lacks settlements of it, else an empty text. To be
  * called before the database is opened: settlements that a server books in between are then in the database.
  */
-function spoolNotice(spool: string): (reader: Reader) => Promise<SpoolNotice> {
+function spoolNotice(spool: string): (reader: StoreReader) => Promise<SpoolNotice> {
   const reading = Promise.try(() => readSpool(spool).units);
   // Looked at with the database.
   reading.catch(() => {});
@@ -121,9 +120,9 @@ async function backup(args: readonly string[], { file, spool, now, write, warn }
     throw new UsageError(`${part} exists: another backup is being written, or one was interrupted; then remove it.`);
   }
   // A newer version's books are refused before anything is written.
-  openReader(file, [ledgerMigrations]).close();
+  readStore(file, ['ledger']).close();
   const notice = spoolNotice(spool);
-  copyDatabase(file, part);
+  copyStore(file, part);
   try {
     const audited = await readingKnown(part, async (reader) => {
       warn((await notice(reader)).text);
@@ -202,7 +201,7 @@ function refundable(decision: string, booked: Booked | null, credits: string | n
 }
 
 async function commitRefund({ file, now }: LedgerCommand, booked: Booked, amount: number, note: string): Promise<void> {
-  const store = await openSqlite(file, []);
+  const store = await openStore(file, { mode: 'beside' });
   try {
     await store.commit([refundWrite(booked, amount, note, now())]);
   } catch (cause) {

@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Caller, SCOPES } from '../../core/caller.ts';
+import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Explanation, explain } from '../../gateway/explain.ts';
 import { hasRecords, openRecordReader } from '../../records/reader.ts';
-import type { DecisionOutcome } from '../../records/record.ts';
-import { recordsMigrations } from '../../records/records.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
-import { openReader } from '../../store/sqlite/database.ts';
+import { readStore } from '../../store/open.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
@@ -38,7 +37,7 @@ export async function runExplainDecision(args: readonly string[], command: Polic
   }
   const folder = positionals[0] ?? command.folder;
   const past = new PastPolicies({ ...judge, folder, inForce: () => null });
-  const reader = openReader(database, [recordsMigrations]);
+  const reader = readStore(database, ['records']);
   try {
     if (!(await hasRecords(reader))) {
       throw new UsageError(`${database} has no records of this version yet; start the server once.`);

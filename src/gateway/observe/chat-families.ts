@@ -17,7 +17,10 @@ export interface ChatFamilies {
   readonly explored: LabelledCounter;
 }
 
-/** The families that chats are counted in; those by lane have at most `seriesMax` series each. */
+/**
+ * Makes the families that chats are counted in.
+ * @param seriesMax greatest number of series of a family by lane
+ */
 export function chatFamilies(seriesMax: number): ChatFamilies {
   const chats = counter(
     {
@@ -85,7 +88,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   return { duration, ttft, dispatch };
 }
 
-/** Summed in microcredits, which are exact. */
+/** Sums microcredits, which are exact. */
 const credits = (verb: string, help: string, seriesMax: number): LabelledCounter =>
   counter(
     {

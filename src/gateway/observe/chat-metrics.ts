@@ -1,82 +1,82 @@
+import type { AttemptRecord, DecisionOutcome } from '../../core/decision-record.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { OPERATION_NAMES, type Operation } from '../../core/operation.ts';
 import type { Spread } from '../../core/spread.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../records/record.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
+import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
-import { type Observation, type Settled, selectorOf } from './observation.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
 
 /** The bound of lanes of an operation. Later ones share one, whose fixed words stay exact. */
 const LANES_MAX = 400;
-/** Ways in which a request may end, and more than there are kinds of tokens. */
+/** The number of outcomes of a chat; there are fewer kinds of tokens. */
 const SERIES_A_LANE = 8;
 
 type ChatOutcome = DecisionOutcome['status'] | 'replayed' | 'refused' | 'quoted' | 'unavailable';
 
 export interface ChatMetrics {
-  /** To be called once when a request is over, wherever it went. */
-  count(seen: Observation): void;
+  /** Counts a request that is over, on any route. */
+  count(request: RequestContext): void;
   readonly families: readonly Family[];
 }
 
-/** What became of chat requests, what they cost, and what was rejected on the way; bounded, whatever policies name. */
+/** Metrics on outcomes, costs and rejections of chat requests. The number of series is bounded for any policy. */
 export function createChatMetrics(): ChatMetrics {
-  const told = chatFamilies(OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE);
+  const families = chatFamilies(OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE);
   const rejections = createRejectionMetrics();
-  const dispatch = told.dispatch.at();
+  const dispatch = families.dispatch.at();
   const lanesOf = (operation: Operation) =>
-    new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(told, [operation, ...names]));
+    new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(families, [operation, ...names]));
   const lanes = new Map(OPERATION_NAMES.map((operation) => [operation, lanesOf(operation)]));
-  const count = (seen: Observation): void => {
-    const { judged, settled, begunAt, dispatchedAt } = seen;
-    if (judged) rejections.count(judged);
-    if (!seen.isChat) return;
-    const lane = laneOf(lanes.get(judged?.facts.operation ?? 'chat')!, seen);
-    lane.ended(outcomeOf(seen)).value++;
-    dispatch.observe((dispatchedAt - begunAt) / 1000);
-    if (!settled) return;
-    const { outcome } = settled;
-    lane.carriedOut(outcome, seen.wasted);
-    if (outcome.firstPartMs !== null && seen.isStream && hasAnswered(outcome)) {
+  const count = (request: RequestContext): void => {
+    const { routing, result, startedAt, dispatchedAt } = request;
+    if (routing) rejections.count(routing);
+    if (!request.isChat) return;
+    const lane = laneOf(lanes.get(routing?.facts.operation ?? 'chat')!, request);
+    lane.outcome(outcomeOf(request)).value++;
+    dispatch.observe((dispatchedAt - startedAt) / 1000);
+    if (!result) return;
+    const { outcome } = result;
+    lane.count(outcome, request.failedUsage);
+    if (outcome.firstPartMs !== null && request.isStream && hasAnswered(outcome)) {
       lane.ttft.observe(outcome.firstPartMs / 1000);
     }
-    if (judged && isExplored(settled)) told.explored.at(selectorOf(judged)).value++;
-    if (outcome.attempts.length > 1) countFailovers(told.failovers, outcome.attempts);
+    if (routing && isExplored(result)) families.explored.at(selectorOf(routing)).value++;
+    if (outcome.attempts.length > 1) countFailovers(families.failovers, outcome.attempts);
   };
-  return { count, families: [...Object.values(told).map(({ family }) => family), ...rejections.families] };
+  return { count, families: [...Object.values(families).map(({ family }) => family), ...rejections.families] };
 }
 
-function laneOf(lanes: LabelledCells<Lane>, { judged, settled }: Observation): Lane {
-  const selector = judged ? selectorOf(judged) : '';
-  const answered = settled && hasAnswered(settled.outcome) ? settled.outcome.attempts.at(-1) : undefined;
+function laneOf(lanes: LabelledCells<Lane>, { routing, result }: RequestContext): Lane {
+  const selector = routing ? selectorOf(routing) : '';
+  const answered = result && hasAnswered(result.outcome) ? result.outcome.attempts.at(-1) : undefined;
   return answered
     ? lanes.at(selector, answered.model, answered.provider, answered.upstream)
     : lanes.at(selector, '', '', '');
 }
 
-/** Its reason says so, whoever answered then. */
-const isExplored = ({ platform }: Settled): boolean => /:explored(?::|$)/.test(platform.route_reason);
+/** Whether the choice was drawn, by its route reason; a fallback may have answered. */
+const isExplored = ({ platform }: ExchangeResult): boolean => /:explored(?::|$)/.test(platform.route_reason);
 
 /** Whether the last attempt has shown content to the caller. */
 function hasAnswered({ status, attempts }: DecisionOutcome): boolean {
   if (status !== 'abandoned') return status !== 'failed';
   const last = attempts.at(-1);
-  // One that failed in the batch of its first content did not show it.
+  // An attempt that failed in the batch of its first content did not show it.
   return last !== undefined && last.failure === null && last.firstPartMs !== null;
 }
 
-function outcomeOf({ settled, isReplayed, isUnanswered, status, code }: Observation): ChatOutcome {
-  if (settled) return settled.outcome.status;
+function outcomeOf({ result, isReplayed, isUnanswered, status, code }: RequestContext): ChatOutcome {
+  if (result) return result.outcome.status;
   if (isReplayed) return 'replayed';
   if (code === 'payment_required') return 'quoted';
   if (isUnanswered) return 'abandoned';
   return (code ? ERRORS[code].status : status) >= 500 ? 'unavailable' : 'refused';
 }
 
-/** Attempts at one endpoint that follow each other are retries. */
+/** Counts changes of the endpoint or model; consecutive attempts at one endpoint are retries. */
 function countFailovers(failovers: LabelledCounter, attempts: readonly AttemptRecord[]): void {
   for (let i = 1; i < attempts.length; i++) {
     const failed = attempts[i - 1]!;
@@ -86,57 +86,60 @@ function countFailovers(failovers: LabelledCounter, attempts: readonly AttemptRe
   }
 }
 
-/** Of requests that were carried out and ended in one way. */
-interface CarriedOut {
+/** The figures of executed requests with one outcome. */
+interface OutcomeFigures {
   readonly duration: Spread;
   readonly spent: CounterCell;
   readonly saved: CounterCell;
   readonly overspent: CounterCell;
 }
 
-/** The figures of all chats that one endpoint answered for one selector, each found once. */
+/** The figures of the chats that one endpoint answered for one selector. Each series is looked up once. */
 class Lane {
-  readonly #told: ChatFamilies;
+  readonly #families: ChatFamilies;
   readonly #names: readonly string[];
-  readonly #ended: Partial<Record<ChatOutcome, CounterCell>> = {};
-  readonly #carriedOut: Partial<Record<DecisionOutcome['status'], CarriedOut>> = {};
+  readonly #outcomes: Partial<Record<ChatOutcome, CounterCell>> = {};
+  readonly #figures: Partial<Record<DecisionOutcome['status'], OutcomeFigures>> = {};
   #ttft: Spread | null = null;
-  #tokens: Tokens | null = null;
+  #tokens: TokenCounters | null = null;
 
-  constructor(told: ChatFamilies, names: readonly string[]) {
-    this.#told = told;
+  constructor(families: ChatFamilies, names: readonly string[]) {
+    this.#families = families;
     this.#names = names;
   }
 
-  ended(outcome: ChatOutcome): CounterCell {
-    this.#ended[outcome] ??= this.#told.chats.at(...this.#names, outcome);
-    return this.#ended[outcome];
+  outcome(outcome: ChatOutcome): CounterCell {
+    this.#outcomes[outcome] ??= this.#families.chats.at(...this.#names, outcome);
+    return this.#outcomes[outcome];
   }
 
   get ttft(): Spread {
-    this.#ttft ??= this.#told.ttft.at(...this.#names);
+    this.#ttft ??= this.#families.ttft.at(...this.#names);
     return this.#ttft;
   }
 
-  /** `wasted`: of attempts that failed, whose Credits are among those that were charged. */
-  carriedOut({ status, totalMs, charged, saved, usage }: DecisionOutcome, wasted: readonly Usage[] | null): void {
-    this.#carriedOut[status] ??= this.#begin(status);
-    const figures = this.#carriedOut[status];
+  /**
+   * Counts an executed request.
+   * @param failedUsage usage of failed attempts; its Credits are part of those charged
+   */
+  count({ status, totalMs, charged, saved, usage }: DecisionOutcome, failedUsage: readonly Usage[] | null): void {
+    this.#figures[status] ??= this.#figuresOf(status);
+    const figures = this.#figures[status];
     figures.duration.observe(totalMs / 1000);
     figures.spent.value += charged;
     if (saved < 0) figures.overspent.value -= saved;
     else figures.saved.value += saved;
-    if (usage) this.#count(usage);
-    if (wasted) for (const one of wasted) if (isPlausible(one)) this.#count(one);
+    if (usage) this.#countTokens(usage);
+    if (failedUsage) for (const one of failedUsage) if (isPlausible(one)) this.#countTokens(one);
   }
 
-  #count(usage: Usage): void {
-    this.#tokens ??= new Tokens(this.#told.tokens, this.#names);
+  #countTokens(usage: Usage): void {
+    this.#tokens ??= new TokenCounters(this.#families.tokens, this.#names);
     this.#tokens.count(usage);
   }
 
-  #begin(status: DecisionOutcome['status']): CarriedOut {
-    const { duration, spent, saved, overspent } = this.#told;
+  #figuresOf(status: DecisionOutcome['status']): OutcomeFigures {
+    const { duration, spent, saved, overspent } = this.#families;
     const names = [...this.#names, status];
     return {
       duration: duration.at(...names),
@@ -147,8 +150,8 @@ class Lane {
   }
 }
 
-/** Tokens of one lane by their kinds. */
-class Tokens {
+/** Tokens of one lane by kind. */
+class TokenCounters {
   readonly #input: CounterCell;
   readonly #cached: CounterCell;
   readonly #cacheWrite: CounterCell;
@@ -163,7 +166,7 @@ class Tokens {
     this.#reasoning = tokens.at(...names, 'output_reasoning');
   }
 
-  /** What is a part of another figure there is a kind of its own here. */
+  /** Splits figures that contain each other, so that no token is counted twice. */
   count({ inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens }: Usage): void {
     this.#input.value += inputTokens - cachedInputTokens - cacheWriteTokens;
     this.#cached.value += cachedInputTokens;

@@ -1,8 +1,8 @@
+import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
-import type { DecisionOutcome } from '../../records/record.ts';
 import type { Log, LogFields } from '../../telemetry/log.ts';
-import { type Observation, type Settled, selectorOf } from './observation.ts';
-import type { Witness } from './observer.ts';
+import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
+import type { RequestReporter } from './observer.ts';
 import { isStranger, Strangers } from './strangers.ts';
 
 interface RequestLine {
@@ -12,34 +12,36 @@ interface RequestLine {
 }
 
 /**
- * What the log says of a request that is over. `now`: ms on the gateway's clock; `suppressed`: how many like it were left
- * out before. Names and figures alone, none of them a caller's own.
+ * Makes the log line of a request that is over. It has names and figures only, none of the caller's own words.
+ * @param now ms on the gateway's clock
+ * @param suppressed number of similar requests without a line before this one
  */
-export function requestLine(seen: Observation, now: number, suppressed?: number): RequestLine {
-  return { level: levelOf(seen), message: seen.isChat ? 'chat' : 'request', fields: fieldsOf(seen, now, suppressed) };
+export function requestLine(request: RequestContext, now: number, suppressed?: number): RequestLine {
+  const message = request.isChat ? 'chat' : 'request';
+  return { level: levelOf(request), message, fields: fieldsOf(request, now, suppressed) };
 }
 
-function fieldsOf(seen: Observation, now: number, suppressed: number | undefined): LogFields {
-  const { trace, judged, settled, status, isChat } = seen;
-  const facts = judged?.facts;
-  const outcome = settled?.outcome;
-  const platform = settled?.platform;
+function fieldsOf(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
+  const { trace, routing, result, status, isChat } = request;
+  const facts = routing?.facts;
+  const outcome = result?.outcome;
+  const platform = result?.platform;
   const usage = outcome?.usage;
   return {
-    request: idText('req_', seen.id),
+    request: idText('req_', request.id),
     trace: trace?.isSampled ? trace.traceId : undefined,
-    key: seen.keyId ?? undefined,
-    method: isChat ? undefined : seen.method,
-    route: isChat ? undefined : seen.route,
+    key: request.keyId ?? undefined,
+    method: isChat ? undefined : request.method,
+    route: isChat ? undefined : request.route,
     status: status === 0 ? undefined : status,
-    error: seen.code ?? outcome?.error ?? undefined,
-    decision: seen.decisionId ?? undefined,
+    error: request.code ?? outcome?.error ?? undefined,
+    decision: request.decisionId ?? undefined,
     operation: facts?.operation,
-    selector: judged ? selectorOf(judged) : undefined,
-    stream: seen.isStream || undefined,
+    selector: routing ? selectorOf(routing) : undefined,
+    stream: request.isStream || undefined,
     task: facts?.task,
     model: platform?.routed_model ?? (facts?.pinned ? facts.model : undefined),
-    endpoint: settled ? endpointOf(settled) : undefined,
+    endpoint: result ? endpointOf(result) : undefined,
     reason: platform?.route_reason,
     attempts: outcome?.attempts.length,
     failures: outcome && failuresOf(outcome),
@@ -51,36 +53,36 @@ function fieldsOf(seen: Observation, now: number, suppressed: number | undefined
     saved_credits: platform?.cost_saved_credits,
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,
-    total_ms: outcome?.totalMs ?? Math.round(now - seen.at),
-    outcome: outcome?.status ?? (isChat ? outcomeOf(seen) : undefined),
-    revision: platform?.policy_revision ?? judged?.snapshot.revision,
+    total_ms: outcome?.totalMs ?? Math.round(now - request.at),
+    outcome: outcome?.status ?? (isChat ? outcomeOf(request) : undefined),
+    revision: platform?.policy_revision ?? routing?.snapshot.revision,
     suppressed,
   };
 }
 
-/** Of a chat that was not carried out; what was refused has its error instead. */
-function outcomeOf({ isReplayed, isUnanswered }: Observation): 'replayed' | 'abandoned' | undefined {
+/** The outcome of a chat without an exchange; a refused one has its error instead. */
+function outcomeOf({ isReplayed, isUnanswered }: RequestContext): 'replayed' | 'abandoned' | undefined {
   if (isReplayed) return 'replayed';
   return isUnanswered ? 'abandoned' : undefined;
 }
 
-/** Whatever goes wrong here or upstream is the operator's concern; whatever goes wrong at callers is theirs. */
-function levelOf({ status, settled }: Observation): 'info' | 'warn' {
-  const ended = settled?.outcome.status;
+/** Failures of the gateway or upstream are warnings; mistakes of callers are not. */
+function levelOf({ status, result }: RequestContext): 'info' | 'warn' {
+  const ended = result?.outcome.status;
   return status >= 500 || ended === 'failed' || ended === 'broken' ? 'warn' : 'info';
 }
 
-/** Whether a route is open to all, probes among them, and works. What leads nowhere is `other`. */
-const isUnworthy = ({ route, status }: Observation): boolean =>
+/** Whether a request gets no line: one on an open route, such as a probe, that worked. */
+const isSilent = ({ route, status }: RequestContext): boolean =>
   status < 500 && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
 
 /** `provider/upstream` of the last attempt. */
-function endpointOf({ outcome: { attempts } }: Settled): string | undefined {
+function endpointOf({ outcome: { attempts } }: ExchangeResult): string | undefined {
   const last = attempts[attempts.length - 1];
   return last && `${last.provider}/${last.upstream}`;
 }
 
-/** `provider/model:kind`, a word an attempt that failed; undefined when none did. */
+/** `provider/model:kind` for each failed attempt, separated by spaces; undefined for none. */
 function failuresOf({ attempts }: DecisionOutcome): string | undefined {
   let words: string | undefined;
   for (const { provider, model, failure } of attempts) {
@@ -91,18 +93,18 @@ function failuresOf({ attempts }: DecisionOutcome): string | undefined {
   return words;
 }
 
-/** Writes one line a request. */
-export function logRequests(log: Log): Witness {
+/** Returns the reporter that writes one line a request. */
+export function logRequests(log: Log): RequestReporter {
   const strangers = new Strangers();
-  return (seen, now) => {
-    if (isUnworthy(seen)) return;
+  return (request, now) => {
+    if (isSilent(request)) return;
     let suppressed: number | undefined;
-    if (isStranger(seen)) {
+    if (isStranger(request)) {
       const before = strangers.next(now);
       if (before === null) return;
       suppressed = before || undefined;
     }
-    const { level, message, fields } = requestLine(seen, now, suppressed);
+    const { level, message, fields } = requestLine(request, now, suppressed);
     log[level](message, fields);
   };
 }

@@ -1,16 +1,16 @@
 import type { Log } from '../../telemetry/log.ts';
 import type { Trace } from '../../telemetry/trace.ts';
-import { Observation } from './observation.ts';
+import { RequestContext } from '../request-context.ts';
 import { requestSpan } from './spans.ts';
 import { isStranger, Strangers } from './strangers.ts';
 
-/** Told of each request once, when it is over. `now`: ms on the gateway's clock. */
-export type Witness = (seen: Observation, now: number) => void;
+/** Reports a request that is over: in the log, metrics or a trace. `now`: ms on the gateway's clock. */
+export type RequestReporter = (request: RequestContext, now: number) => void;
 
 export interface ObserverOptions {
   /** Begins a trace; null while nothing is traced. */
   readonly trace: ((headers: Headers) => Trace) | null;
-  readonly witnesses: readonly Witness[];
+  readonly reporters: readonly RequestReporter[];
   readonly log: Log;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
@@ -19,10 +19,10 @@ export interface ObserverOptions {
   written(): Promise<unknown>;
 }
 
-/** Watches requests come and go. What looks on must not fail what it looks at: nothing here throws. */
+/** Makes the contexts of requests and has each reported at its end. Nothing here throws: a report must not fail a request. */
 export class Observer {
   readonly #options: ObserverOptions;
-  /** Whose traces are kept: anybody can say that his is sampled, and the queue for the collector is short. */
+  /** Bounds the traces of strangers: any caller can ask for a sampled one, and the queue for the collector is short. */
   readonly #strangers = new Strangers();
   #hasFailed = false;
 
@@ -30,28 +30,28 @@ export class Observer {
     this.#options = options;
   }
 
-  /** A request has come. `isTraced` false: it is one of those that nobody wants to find among traces, such as a probe. */
-  begin({ method, headers }: Request, isTraced: () => boolean): Observation {
+  /**
+   * Makes the context of a request that has just arrived.
+   * @param isTraced whether it may be traced; false for probes
+   */
+  open(request: Request, isTraced: () => boolean): RequestContext {
     const { nextId, clock, trace } = this.#options;
-    const begun = trace && isTraced() ? trace(headers) : null;
+    const begun = trace && isTraced() ? trace(request.headers) : null;
     begun?.step('admit');
-    return new Observation(nextId(), clock(), method, begun);
+    return new RequestContext(request, nextId(), clock(), begun, this.#report);
   }
 
-  /** It is answered, and whatever it began has ended. Harmless after the first time. */
-  ended(seen: Observation): void {
-    if (seen.isOver) return;
-    seen.isOver = true;
-    const { clock, witnesses } = this.#options;
+  readonly #report = (request: RequestContext): void => {
+    const { clock, reporters } = this.#options;
     const now = clock();
-    // Each for itself: what one cannot tell, the others still do.
-    for (let i = 0; i < witnesses.length; i++) this.#tell(witnesses[i]!, seen, now);
-    if (seen.trace?.isSampled) this.#tell(this.#endTrace, seen, now);
-  }
+    for (let i = 0; i < reporters.length; i++) this.#try(reporters[i]!, request, now);
+    if (request.trace?.isSampled) this.#try(this.#endTrace, request, now);
+  };
 
-  #tell(witness: Witness, seen: Observation, now: number): void {
+  /** One reporter's defect must not keep the others from reporting. */
+  #try(report: RequestReporter, request: RequestContext, now: number): void {
     try {
-      witness(seen, now);
+      report(request, now);
     } catch (cause) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
@@ -62,12 +62,12 @@ export class Observer {
     }
   }
 
-  readonly #endTrace: Witness = (seen, now) => {
-    if (isStranger(seen) && this.#strangers.next(now) === null) return;
-    const { trace, settled } = seen;
-    const told = requestSpan(seen);
-    // What was charged must be on the disk before anybody is answered: that is a part of the last step.
-    if (settled) void this.#options.written().then(() => trace?.end(told));
-    else trace?.end(told);
+  readonly #endTrace: RequestReporter = (request, now) => {
+    if (isStranger(request) && this.#strangers.next(now) === null) return;
+    const { trace, result } = request;
+    const span = requestSpan(request);
+    // The last step ends when the charge is on the disk.
+    if (result) void this.#options.written().then(() => trace?.end(span));
+    else trace?.end(span);
   };
 }

@@ -3,26 +3,26 @@ import { type Constraint, hasBit } from '../../core/rules.ts';
 import type { Model, PolicySnapshot } from '../../core/snapshot.ts';
 import { type CounterCell, counter } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
-import type { Judged } from './observation.ts';
+import type { RoutingAttempt } from '../request-context.ts';
 
 const KINDS = Object.keys(REJECTIONS);
 const CONSTRAINT = KINDS.indexOf('constraint');
 
-/** A constraint of a policy, with what it has against models. */
-interface Objection {
+/** A constraint of a policy with the models that it rejects. */
+interface ConstraintFigures {
   readonly tally: CounterCell;
-  /** By index of the model, 1 for those that it allows at none of their endpoints. */
+  /** By index of the model, 1 for a model that it allows at none of its endpoints. */
   readonly against: Uint8Array;
-  /** How many those are. */
+  /** The number of such models. */
   readonly models: number;
 }
 
 export interface RejectionMetrics {
-  count(judged: Judged): void;
+  count(attempt: RoutingAttempt): void;
   readonly families: readonly Family[];
 }
 
-/** Why models were taken off shortlists. */
+/** Metrics on the reasons for which models were taken off shortlists. */
 export function createRejectionMetrics(): RejectionMetrics {
   const { at, family } = counter({
     name: 'signalbox_rejections_total',
@@ -30,14 +30,14 @@ export function createRejectionMetrics(): RejectionMetrics {
     labels: ['kind', 'rule'],
   });
   const tallies = KINDS.map((kind) => at(kind, ''));
-  const policies = new WeakMap<PolicySnapshot, readonly Objection[]>();
-  const objectionsOf = (snapshot: PolicySnapshot): readonly Objection[] => {
-    let objections = policies.get(snapshot);
-    if (!objections) {
-      objections = snapshot.constraints.map((one) => objectionOf(one, snapshot.models, at('constraint', one.name)));
-      policies.set(snapshot, objections);
+  const policies = new WeakMap<PolicySnapshot, readonly ConstraintFigures[]>();
+  const figuresOf = (snapshot: PolicySnapshot): readonly ConstraintFigures[] => {
+    let figures = policies.get(snapshot);
+    if (!figures) {
+      figures = snapshot.constraints.map((one) => constraintFigures(one, snapshot.models, at('constraint', one.name)));
+      policies.set(snapshot, figures);
     }
-    return objections;
+    return figures;
   };
   return {
     families: [family],
@@ -45,21 +45,25 @@ export function createRejectionMetrics(): RejectionMetrics {
       for (let i = 0; i < tallies.length; i++) if (i !== CONSTRAINT) tallies[i]!.value += rejections[i]!;
       const { constraints } = facts.rules;
       if (constraints.length === 0) return;
-      const objections = objectionsOf(snapshot);
+      const figures = figuresOf(snapshot);
       const pinned = facts.pinned ? snapshot.modelIndex.get(facts.model) : undefined;
       for (let i = 0; i < constraints.length; i++) {
-        const { tally, against, models } = objections[constraints[i]!]!;
+        const { tally, against, models } = figures[constraints[i]!]!;
         tally.value += pinned === undefined ? models : against[pinned]!;
       }
-      // A ceiling of costs or of time is on the request: whose it was nobody has noted.
-      const unexplained = rejections[CONSTRAINT]! - namedOf(objections, constraints, pinned);
+      // The others fell to a ceiling of cost or time on the request, which has no name.
+      const unexplained = rejections[CONSTRAINT]! - namedOf(figures, constraints, pinned);
       if (unexplained > 0) tallies[CONSTRAINT]!.value += unexplained;
     },
   };
 }
 
-/** Models that any of these constraints has something against, each once though several have. */
-function namedOf(all: readonly Objection[], constraints: readonly number[], pinned: number | undefined): number {
+/** Number of models that any of these constraints rejects, each counted once. */
+function namedOf(
+  all: readonly ConstraintFigures[],
+  constraints: readonly number[],
+  pinned: number | undefined,
+): number {
   if (pinned !== undefined) return constraints.some((at) => all[at]!.against[pinned] === 1) ? 1 : 0;
   if (constraints.length === 1) return all[constraints[0]!]!.models;
   let named = 0;
@@ -68,7 +72,7 @@ function namedOf(all: readonly Objection[], constraints: readonly number[], pinn
   return named;
 }
 
-function objectionOf({ allows }: Constraint, models: readonly Model[], tally: CounterCell): Objection {
+function constraintFigures({ allows }: Constraint, models: readonly Model[], tally: CounterCell): ConstraintFigures {
   const against = Uint8Array.from(models, ({ firstSlot, endpoints }) =>
     allows === null || endpoints.some((_, at) => hasBit(allows, firstSlot + at)) ? 0 : 1,
   );

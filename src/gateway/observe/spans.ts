@@ -1,15 +1,15 @@
 import type { ModelSettings } from '../../core/conversation.ts';
+import type { AttemptRecord } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { Endpoint, Provider } from '../../core/snapshot.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
-import type { AttemptRecord } from '../../records/record.ts';
 import type { SpanAttributes, SpanResult } from '../../telemetry/trace.ts';
+import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
 import { type Endpointed, placeOf } from './genai-provider.ts';
-import { type Judged, type Observation, type Settled, selectorOf } from './observation.ts';
 
-/** What is told of one call to one endpoint. */
-export interface CallSeen {
+/** One call to one endpoint, for its span. */
+export interface CallFacts {
   readonly provider: Provider;
   readonly endpoint: Endpoint;
   /** Only its figures are read. */
@@ -17,11 +17,11 @@ export interface CallSeen {
   /** Output tokens of one choice at most, as sent. */
   readonly outputCap: number;
   readonly attempt: AttemptRecord;
-  /** As the provider reported it; null where it said nothing. */
+  /** As the provider reported it; null for none. */
   readonly usage: Usage | null;
 }
 
-/** Methods by their registered names. Any other is a caller's own word. */
+/** The registered methods. Any other is the caller's own word. */
 const METHODS: ReadonlySet<string> = new Set([
   'CONNECT',
   'DELETE',
@@ -36,49 +36,49 @@ const METHODS: ReadonlySet<string> = new Set([
 ]);
 const OTHER = 'other';
 
-/** The span of a whole request, with names and figures only. */
-export function requestSpan(seen: Observation): SpanResult {
-  const { status, settled, judged } = seen;
-  const isKnown = METHODS.has(seen.method);
-  const route = seen.route === OTHER ? undefined : seen.route;
-  const error = errorOf(seen);
+/** Makes the span of a whole request, with names and figures only. */
+export function requestSpan(request: RequestContext): SpanResult {
+  const { status, result, routing } = request;
+  const isKnown = METHODS.has(request.method);
+  const route = request.route === OTHER ? undefined : request.route;
+  const error = errorOf(request);
   return {
-    name: `${isKnown ? seen.method : 'HTTP'}${route === undefined ? '' : ` ${route}`}`,
+    name: `${isKnown ? request.method : 'HTTP'}${route === undefined ? '' : ` ${route}`}`,
     attributes: {
-      'http.request.method': isKnown ? seen.method : '_OTHER',
+      'http.request.method': isKnown ? request.method : '_OTHER',
       'http.route': route,
       'http.response.status_code': status === 0 ? undefined : status,
       'url.scheme': 'http',
       'error.type': error ?? undefined,
-      'signalbox.request_id': idText('req_', seen.id),
-      'signalbox.key_id': seen.keyId ?? undefined,
-      'signalbox.error_code': seen.code ?? undefined,
-      'signalbox.decision_id': seen.decisionId ?? undefined,
-      'signalbox.stream': seen.isStream || undefined,
-      'signalbox.replayed': seen.isReplayed || undefined,
-      ...(judged && judgedAttributes(judged)),
-      ...(settled && settledAttributes(settled)),
+      'signalbox.request_id': idText('req_', request.id),
+      'signalbox.key_id': request.keyId ?? undefined,
+      'signalbox.error_code': request.code ?? undefined,
+      'signalbox.decision_id': request.decisionId ?? undefined,
+      'signalbox.stream': request.isStream || undefined,
+      'signalbox.replayed': request.isReplayed || undefined,
+      ...(routing && routingAttributes(routing)),
+      ...(result && resultAttributes(result)),
     },
     error,
   };
 }
 
-/** By OpenTelemetry's rules a server is not at fault for what its callers do wrong. A stream that broke has its 200 all the same. */
-function errorOf({ status, code, settled }: Observation): string | null {
-  if (settled) {
-    const { status: outcome, error } = settled.outcome;
+/** By OpenTelemetry's rules a caller's mistake is no error of the server. A broken stream is one in spite of its 200. */
+function errorOf({ status, code, result }: RequestContext): string | null {
+  if (result) {
+    const { status: outcome, error } = result.outcome;
     if (outcome === 'failed' || outcome === 'broken') return error ?? outcome;
     if (outcome === 'abandoned' && error !== null) return error;
   }
   return status >= 500 ? (code ?? String(status)) : null;
 }
 
-function judgedAttributes(judged: Judged): SpanAttributes {
-  const { facts, snapshot } = judged;
+function routingAttributes(attempt: RoutingAttempt): SpanAttributes {
+  const { facts, snapshot } = attempt;
   const { constraints } = facts.rules;
   return {
     'signalbox.operation': facts.operation,
-    'signalbox.selector': selectorOf(judged),
+    'signalbox.selector': selectorOf(attempt),
     'signalbox.task': facts.task,
     'signalbox.policy_revision': snapshot.revision,
     'signalbox.constraints':
@@ -86,7 +86,7 @@ function judgedAttributes(judged: Judged): SpanAttributes {
   };
 }
 
-function settledAttributes({ outcome, platform }: Settled): SpanAttributes {
+function resultAttributes({ outcome, platform }: ExchangeResult): SpanAttributes {
   const { usage, firstPartMs } = outcome;
   return {
     'signalbox.outcome': outcome.status,
@@ -102,8 +102,8 @@ function settledAttributes({ outcome, platform }: Settled): SpanAttributes {
   };
 }
 
-/** The span of one call upstream, by the conventions for generative AI. */
-export function callSpan({ provider, endpoint, request, outputCap, attempt, usage }: CallSeen): SpanResult {
+/** Makes the span of one upstream call, by OpenTelemetry's conventions for generative AI. */
+export function callSpan({ provider, endpoint, request, outputCap, attempt, usage }: CallFacts): SpanResult {
   const { name, address, port }: Endpointed = placeOf(provider);
   const { upstream } = endpoint;
   const isStream = request.stream;
@@ -120,7 +120,6 @@ export function callSpan({ provider, endpoint, request, outputCap, attempt, usag
       'gen_ai.request.max_tokens': outputCap,
       'gen_ai.request.stream': isStream || undefined,
       ...requestedAttributes(request.settings),
-      // What came of no answer is empty, and not to be read as one.
       'gen_ai.response.finish_reasons': reasons.length === 0 ? undefined : Array.from(reasons, (one) => one || OTHER),
       'gen_ai.response.time_to_first_chunk': isStream ? secondsOf(attempt.firstPartMs) : undefined,
       ...(usage && isPlausible(usage) && usageAttributes(usage)),
@@ -132,7 +131,7 @@ export function callSpan({ provider, endpoint, request, outputCap, attempt, usag
   };
 }
 
-/** Figures that the caller set. Not what is said, nor words by which others could be told apart: stop sequences, `user`, tools. */
+/** The figures that the caller set, without its words: no stop sequences, `user` or tools. */
 function requestedAttributes(settings: ModelSettings): SpanAttributes {
   const { seed, choices, answerFormat: format } = settings;
   return {
@@ -140,7 +139,7 @@ function requestedAttributes(settings: ModelSettings): SpanAttributes {
     'gen_ai.request.top_p': settings.topP,
     'gen_ai.request.frequency_penalty': settings.frequencyPenalty,
     'gen_ai.request.presence_penalty': settings.presencePenalty,
-    // Beyond these it is no 64-bit integer, which is what traces have.
+    // Traces have 64-bit integers.
     'gen_ai.request.seed': Number.isSafeInteger(seed) ? seed : undefined,
     'gen_ai.request.choice.count': choices !== undefined && choices > 1 ? choices : undefined,
     'gen_ai.output.type': format && (format.type === 'text' ? 'text' : 'json'),

@@ -1,16 +1,16 @@
 import { LineLimit } from '../../telemetry/line-limit.ts';
-import type { Observation } from './observation.ts';
+import type { RequestContext } from '../request-context.ts';
 
-/** Refusals a minute that are told of, of whom nobody knows. */
+/** Reported refusals of unknown callers, a minute. */
 const STRANGERS_MAX = 60;
 
-/** Whoever has no key can send requests by the thousand: what is told of them must not drown what is told of others. */
+/** Bounds the reports on unknown callers, who can send requests by the thousand and would drown the others. */
 export class Strangers extends LineLimit {
   constructor() {
     super(STRANGERS_MAX);
   }
 }
 
-/** Nobody was known, and nobody was served; what goes wrong here is told of everybody. */
-export const isStranger = ({ keyId, status }: Observation): boolean =>
+/** Whether a request came from an unknown caller and was not served. Failures of the gateway itself do not count. */
+export const isStranger = ({ keyId, status }: RequestContext): boolean =>
   keyId === null && (status === 0 || (status >= 400 && status < 500));

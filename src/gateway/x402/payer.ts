@@ -9,7 +9,7 @@ import { PaymentRefused } from '../../payments/payments.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Observation } from '../observe/observation.ts';
+import type { RequestContext } from '../request-context.ts';
 
 /** A chat request, and the URL that it was sent to. */
 export interface Asked {
@@ -17,8 +17,7 @@ export interface Asked {
   /** Its `Idempotency-Key`; null for none. A payment is for the request of that name, and for no other. */
   readonly named: string | null;
   readonly url: string;
-  /** Told what becomes of it; null where nobody looks. */
-  readonly seen: Observation | null;
+  readonly context: RequestContext;
 }
 
 /** Who pays for a request. */

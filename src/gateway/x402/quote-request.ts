@@ -107,7 +107,7 @@ export async function demandFor(
  */
 async function affordable(
   gateway: Gateway,
-  { request, seen }: Asked,
+  { request, context }: Asked,
   { caller, isProved }: { readonly caller: Caller; readonly isProved: boolean },
   free: Microcredits,
 ) {
@@ -117,7 +117,7 @@ async function affordable(
   try {
     return {
       runtime,
-      ...(await decideChat(gateway, request, { runtime, caller, cap, windowsOnly: true }, false, seen)),
+      ...(await decideChat(gateway, request, { runtime, caller, cap, windowsOnly: true }, false, context)),
     };
   } catch (cause) {
     // What a wallet has used of a budget is nobody's business who only knows its address.

@@ -6,8 +6,9 @@ import { idText } from '../../core/id.ts';
 import type { Payment, SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
-import { drainingError, enter } from '../drain.ts';
+import { drainingError } from '../drain.ts';
 import type { Gateway } from '../gateway.ts';
+import type { RequestContext } from '../request-context.ts';
 import { type Demand, demandPayment } from './payment-required.ts';
 
 /** What a wallet asks for beside completions, and pays for or proves itself by. */
@@ -106,16 +107,17 @@ export interface TopUp {
  */
 export async function topUp(
   gateway: Gateway,
+  context: RequestContext,
   offer: SignedPayment,
   wish: KeyWish,
   by: Omit<PaymentUse, 'decision'>,
 ): Promise<TopUp> {
   if (gateway.draining()) throw drainingError();
-  const { leave } = enter(gateway);
+  context.enterFlight(gateway.inFlight);
   try {
     return await toppedUp(gateway, offer, wish, { ...by, decision: null });
   } finally {
-    leave();
+    context.leaveFlight();
   }
 }
 

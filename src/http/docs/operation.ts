@@ -1,6 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { ErrorBody } from '../schemas/error.ts';
+import { errorBody } from '../../surface/openai-chat/error.ts';
+import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
+import type { SurfaceDocs } from '../../surface/surface.ts';
 
 /** What the documentation of a route says beyond its path and its body's schema. */
 export interface Operation {
@@ -17,8 +19,8 @@ export interface Operation {
     /** JSON, unless said otherwise. */
     readonly mediaType?: string;
   };
-  /** Its other form, as server-sent events: the schema of one event's data, and a whole stream as text. */
-  readonly events?: { readonly schema: TSchema; readonly description: string; readonly example: string };
+  /** Its other form, as a stream. */
+  readonly events?: SurfaceDocs['events'];
   /** Bodies to send, by name. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly errors?: readonly ErrorCode[];
@@ -51,7 +53,7 @@ export function operation(spec: Operation) {
   const { summary, description, tag, answer, events, requests, errors = [], errorField, open, pays } = spec;
   const content = {
     [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answer.example },
-    ...(events && { 'text/event-stream': { schema: events.schema, example: events.example } }),
+    ...(events && { [events.mediaType]: { schema: events.schema, example: events.example } }),
   };
   const security: Record<string, string[]>[] = open ? [] : [{ apiKey: [] }, ...(pays ? [{}] : [])];
   const told = events ? `${answer.description} ${events.description}` : answer.description;
@@ -100,7 +102,7 @@ function errorResponses(codes: readonly ErrorCode[], field: string | undefined) 
               examples: Object.fromEntries(
                 group.map((code) => [
                   code,
-                  { value: new SignalboxError(code, ERRORS[code].means, paramOf(code, field)).toBody() },
+                  { value: errorBody(new SignalboxError(code, ERRORS[code].means, paramOf(code, field))) },
                 ]),
               ),
             },

@@ -1,6 +1,14 @@
 import { Type } from '@sinclair/typebox';
-import { PaymentQuote } from '../x402/platform-payment.ts';
-import { credits, decisionId, milliseconds, modelId, named, policyRevision, routeReason } from './parts.ts';
+import {
+  credits,
+  decisionId,
+  milliseconds,
+  modelId,
+  named,
+  policyRevision,
+  routeReason,
+} from '../../surface/schemas/parts.ts';
+import { PaymentQuote } from '../x402/quote-schema.ts';
 
 const cost = credits('Expected cost.', 0.42);
 const latency = milliseconds('Expected time to the end of the answer, as a median.', 2_300);

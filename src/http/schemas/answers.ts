@@ -1,10 +1,15 @@
-import { PlatformPayment } from '../x402/platform-payment.ts';
+import {
+  ChatCompletion,
+  ChatCompletionChunk,
+  StreamError,
+  Usage,
+} from '../../surface/openai-chat/completion-schema.ts';
+import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
+import { Platform, PlatformPayment } from '../../surface/schemas/platform.ts';
 import { Payment, PaymentList, PaymentTerms, Wallet, WalletKey, WalletStatus, WalletTopUp } from '../x402/schemas.ts';
 import { RouteAdvice } from './advice.ts';
-import { ChatCompletion, ChatCompletionChunk, Platform, StreamError, Usage } from './completion.ts';
 import { KeptContent } from './content.ts';
 import { Decision } from './decision.ts';
-import { ErrorBody } from './error.ts';
 import { Feedback } from './feedback.ts';
 import { Health, Readiness } from './health.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from './keys.ts';

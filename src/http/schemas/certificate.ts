@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { REJECTIONS } from '../../core/decision.ts';
 import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
-import { credits, modelId, orNull, tokens, word } from './parts.ts';
+import { credits, modelId, orNull, tokens, word } from '../../surface/schemas/parts.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
 const quality = Type.Number({

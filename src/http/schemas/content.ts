@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { decisionId, named, orNull } from './parts.ts';
+import { decisionId, named, orNull } from '../../surface/schemas/parts.ts';
 
 export const KeptContent = named('KeptContent', 'What was kept of the words of one request and its answer.', {
   decision_id: decisionId,

@@ -2,9 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../../core/capability.ts';
 import { DIFFICULTIES } from '../../core/facts.ts';
 import { OPERATION_NAMES } from '../../core/operation.ts';
-import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
-import { Platform, Usage } from './completion.ts';
-import { ERROR_CODES } from './error.ts';
+import { Usage } from '../../surface/openai-chat/completion-schema.ts';
+import { ERROR_CODES } from '../../surface/openai-chat/error-schema.ts';
 import {
   credits,
   decisionId,
@@ -20,7 +19,9 @@ import {
   unixTime,
   upstreamRequestId,
   word,
-} from './parts.ts';
+} from '../../surface/schemas/parts.ts';
+import { Platform } from '../../surface/schemas/platform.ts';
+import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 
 const Facts = Type.Object(
   {

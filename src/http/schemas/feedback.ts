@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { decisionId, modelId, named, orNull, word } from './parts.ts';
+import { decisionId, modelId, named, orNull, word } from '../../surface/schemas/parts.ts';
 
 export const Feedback = named('Feedback', 'What became of a score.', {
   object: Type.Literal('feedback', { description: 'Always `feedback`.' }),

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { named, policyRevision, word } from './parts.ts';
+import { named, policyRevision, word } from '../../surface/schemas/parts.ts';
 
 export const Health = named('Health', 'The process answers.', {
   status: Type.Literal('ok', { description: 'Always `ok`.' }),

@@ -3,7 +3,7 @@ import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_M
 import { TRAIL_ACTIONS } from '../../access/trail.ts';
 import { WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
-import { credits, named, orNull, word } from './parts.ts';
+import { credits, named, orNull, word } from '../../surface/schemas/parts.ts';
 
 const closed = { additionalProperties: false } as const;
 const BUDGET_ACTIONS = ['reject', 'downgrade'] as const;

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { credits, named, orNull, word } from './parts.ts';
+import { credits, named, orNull, word } from '../../surface/schemas/parts.ts';
 
 const moment = (description: string) =>
   Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-01T00:00:00.000Z'] });

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { modelId, named, unixTime } from './parts.ts';
+import { modelId, named, unixTime } from '../../surface/schemas/parts.ts';
 
 export const Model = named('Model', 'A model or a selector, in OpenAI’s shape.', {
   id: modelId('What to send as `model`.'),

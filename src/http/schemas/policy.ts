@@ -1,33 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { named, orNull, policyRevision, word } from './parts.ts';
+import { PolicyDiagnostic } from '../../surface/schemas/diagnostic.ts';
+import { named, orNull, policyRevision, word } from '../../surface/schemas/parts.ts';
 
 const moment = (description: string) =>
   Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-20T09:30:00.000Z'] });
-
-const place = {
-  file: Type.String({ description: 'Path of the file.', examples: ['policies/models.yaml'] }),
-  line: Type.Integer({ minimum: 1, description: 'Counts from 1.' }),
-  column: Type.Integer({ minimum: 1, description: 'Counts from 1, in UTF-16 units.' }),
-  length: Type.Integer({ minimum: 1, description: 'How many columns it takes.' }),
-};
-
-export const PolicyDiagnostic = named('PolicyDiagnostic', 'One problem of a policy, with its place.', {
-  severity: word(['error', 'warning'], 'Errors keep a policy from serving.'),
-  code: Type.String({ description: 'The problem for programs. Codes are never renamed.', examples: ['unknown-key'] }),
-  message: Type.String({ description: 'The problem for people.' }),
-  ...place,
-  expected: Type.Optional(Type.String({ description: 'What would have been right.' })),
-  hint: Type.Optional(Type.String({ description: 'What was probably meant, or what to do.' })),
-  related: Type.Optional(
-    Type.Object(
-      {
-        place: Type.Object(place, { description: 'Where it is.' }),
-        message: Type.String({ description: 'What is there.' }),
-      },
-      { description: 'Another place that has to do with it.' },
-    ),
-  ),
-});
 
 export const PolicyChange = named('PolicyChange', 'One thing of the policy that an edit changed.', {
   change: word(['added', 'removed', 'changed'], 'What became of it.'),

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import { credits, named, orNull, tokens } from '../../surface/schemas/parts.ts';
 import { FundStatus } from './ledger.ts';
-import { credits, named, orNull, tokens } from './parts.ts';
 
 const day = (description: string, example: string) =>
   Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description, examples: [example] });

@@ -4,6 +4,7 @@ import { type KeyEvent, type TrailAction, trailWrite } from '../../access/trail.
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
+import { compileCheck } from '../../core/validation.ts';
 import { WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import { exactMillionths } from '../../gateway/x402/top-up-amount.ts';
 import { PAYMENT_STATES, type PaymentState } from '../../payments/payment.ts';
@@ -13,7 +14,6 @@ import type { Store } from '../../store/store.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import type { RouteContext } from '../context.ts';
 import { actorOf, inTerms, limitOf } from '../terms.ts';
-import { compileCheck } from '../validation.ts';
 import * as operations from './operations.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import { BlockRequest, CreditRequest } from './schemas.ts';

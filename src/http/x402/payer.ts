@@ -4,7 +4,7 @@ import { walletCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
-import type { Observation } from '../../gateway/observe/observation.ts';
+import type { RequestContext } from '../../gateway/request-context.ts';
 import type { Asked, Payer } from '../../gateway/x402/payer.ts';
 import { base64Json } from '../../gateway/x402/payment-required.ts';
 import { ofPayment } from '../../gateway/x402/platform-payment.ts';
@@ -21,18 +21,22 @@ export interface Arrived {
 }
 
 /** A chat request as it has come. */
-export const arrivedAs = (read: ModelRequest, request: Request, headers: HTTPHeaders, seen: Observation): Arrived => ({
-  asked: { request: read, named: request.headers.get('idempotency-key'), url: request.url, seen },
+export const arrivedAs = (
+  read: ModelRequest,
+  request: Request,
+  headers: HTTPHeaders,
+  context: RequestContext,
+): Arrived => ({
+  asked: { request: read, named: request.headers.get('idempotency-key'), url: request.url, context },
   request,
   headers,
 });
 
 /** Who pays for a request. A wallet that has just proved itself is counted against the limits of rate from here on. */
-export async function payerFor({ gateway, visitOf }: RouteContext, arrived: Arrived): Promise<Payer> {
-  const { asked, request } = arrived;
-  const visit = visitOf(request);
-  const payer = await identify(gateway, asked, request.headers.get('payment-signature'), visit.caller);
-  if (payer.kind === 'offer' && payer.key === null) visit.proved(walletCaller(payer.offer.payer));
+export async function payerFor({ gateway }: RouteContext, { asked, request }: Arrived): Promise<Payer> {
+  const { context } = asked;
+  const payer = await identify(gateway, asked, request.headers.get('payment-signature'), context.caller);
+  if (payer.kind === 'offer' && payer.key === null) context.acceptPayer(walletCaller(payer.offer.payer));
   return payer;
 }
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX } from '../../access/terms.ts';
 import { PAYMENT_STATES } from '../../payments/payment.ts';
-import { credits, named, orNull, word } from '../schemas/parts.ts';
-import { PlatformPayment } from './platform-payment.ts';
+import { credits, named, orNull, word } from '../../surface/schemas/parts.ts';
+import { PlatformPayment } from '../../surface/schemas/platform.ts';
 
 const closed = { additionalProperties: false } as const;
 const PURPOSES = ['chat', 'topup', 'keys'] as const;

@@ -26,21 +26,21 @@ export interface FromWallet {
  * signature with its quote opens it.
  */
 export async function onceSigned(
-  context: RouteContext,
+  services: RouteContext,
   { ask, request, headers }: FromWallet,
   carryOut: (offer: SignedPayment) => Promise<object>,
 ): Promise<Response> {
-  const { gateway, visitOf } = context;
-  const visit = visitOf(request);
+  const { gateway, contextOf, idempotency } = services;
+  const context = contextOf(request);
   const signature = request.headers.get('payment-signature');
   if (signature === null) {
-    const known = visit.caller && isWallet(visit.caller.keyId) ? visit.caller.keyId : null;
+    const known = context.keyId !== null && isWallet(context.keyId) ? context.keyId : null;
     throw walletDemand(gateway, ask, known, 'payment_required', messageFor(ask));
   }
   const offer = await readOffer(gateway, ask, signature);
-  visit.proved(walletCaller(offer.payer));
-  visit.tell(headers);
-  const claim = await stored(() => context.idempotency.claim(askByPayment(offer)));
+  context.acceptPayer(walletCaller(offer.payer));
+  context.addLimitHeaders(headers);
+  const claim = await stored(() => idempotency.claim(askByPayment(offer)));
   if (claim.kind === 'replay') {
     const { status, headers: kept, body } = claim.answer;
     return new Response(body, { status, headers: { ...kept, 'x-signalbox-replayed': 'true' } });

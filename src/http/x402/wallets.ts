@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { compileCheck } from '../../core/validation.ts';
 import { isWallet } from '../../core/wallet.ts';
 import { paymentShown } from '../../gateway/x402/platform-payment.ts';
 import { topUpAmount } from '../../gateway/x402/top-up-amount.ts';
@@ -9,7 +10,6 @@ import { makeWalletKey, topUp, type WalletAsk } from '../../gateway/x402/wallets
 import { requestHashOf } from '../../payments/canonical.ts';
 import type { RouteContext } from '../context.ts';
 import { inTerms } from '../terms.ts';
-import { compileCheck } from '../validation.ts';
 import * as operations from './operations.ts';
 import { tellPayment } from './payer.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
@@ -54,13 +54,14 @@ async function topUpAsk({ gateway }: RouteContext, body: TopUpRequest, url: stri
 }
 
 function toppedUp(context: RouteContext, from: FromWallet, { name = '', new_key: isNew = false }: TopUpRequest) {
-  const { gateway, visitOf } = context;
+  const { gateway, contextOf } = context;
+  const requestContext = contextOf(from.request);
   // Of a wallet that came by a key of its own nothing more is told than that it paid.
-  const keyId = visitOf(from.request).caller?.keyId ?? null;
+  const { keyId } = requestContext;
   return onceSigned(context, from, async (offer) => {
     // It is settled to its end though its caller leaves, who may come again without having heard of it.
     const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
-    const { payment, made } = await withinTerms(() => topUp(gateway, offer, { name, isNew }, by));
+    const { payment, made } = await withinTerms(() => topUp(gateway, requestContext, offer, { name, isNew }, by));
     tellPayment(payment, from.headers);
     return {
       object: 'wallet.topup',

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import { emptyMemories, openLearningReader } from '../../learning/open.ts';
-import { learningMigrations } from '../../learning/tables.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import { openReader } from '../../store/sqlite/database.ts';
+import { readStore } from '../../store/open.ts';
 
 /** Words that are told of a model. */
 const WORDS_MAX = 3;
@@ -24,7 +23,7 @@ export async function learntOf(
   runtime: Runtime,
   database: string,
 ): Promise<LearntOfQuestion> {
-  const reader = existsSync(database) ? openReader(database, [learningMigrations]) : null;
+  const reader = existsSync(database) ? readStore(database, ['learning']) : null;
   try {
     const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
     const features = memory.read(runtime, question);

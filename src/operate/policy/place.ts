@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Revision } from '../../core/revision.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
 import { findRevisions, hasRecords, openRecordReader } from '../../records/reader.ts';
-import type { Revision } from '../../records/record.ts';
-import { recordsMigrations } from '../../records/records.ts';
-import { openReader } from '../../store/sqlite/database.ts';
+import { readStore } from '../../store/open.ts';
 import { gitPlace } from './place-git.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { Scratch } from './scratch.ts';
@@ -50,7 +49,7 @@ async function revisionPlace(
 }
 
 async function kept(beginning: string, database: string): Promise<Revision | null> {
-  const reader = openReader(database, [recordsMigrations]);
+  const reader = readStore(database, ['records']);
   try {
     if (!(await hasRecords(reader))) return null;
     const [found, ...others] = await findRevisions(reader, beginning);

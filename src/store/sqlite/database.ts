@@ -1,9 +1,10 @@
-import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite';
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
+import { Database, type Statement as Prepared } from 'bun:sqlite';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from '../activity.ts';
-import { reasonOf } from '../reason.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from '../store.ts';
+import { Fault, faultOf, unreadable, wordsOf } from './fault.ts';
+import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
 import type { Spool } from './spool.ts';
@@ -20,13 +21,13 @@ export interface WatchedStore extends Store {
 }
 
 /** How long a command waits for another process that writes, before it fails. */
-const BUSY_TIMEOUT_MS = 2_000;
+export const BUSY_TIMEOUT_MS = 2_000;
 
 export interface SqliteOptions {
   /** Told about appended writes that were lost, and once each time the disk starts to fail. */
-  readonly onError?: (error: StoreError) => void;
+  readonly onError?: ((error: StoreError) => void) | undefined;
   /** How long a write waits for another process, ms. Nothing else happens here meanwhile. */
-  readonly busyTimeoutMs?: number;
+  readonly busyTimeoutMs?: number | undefined;
   /** Whether only one may write like this: who opens the database after it fences it off. For the server. */
   readonly fenced?: boolean;
   /** Whether older tables are refused rather than brought up to date. For commands: a server of that version may use them. */
@@ -53,153 +54,21 @@ export async function openSqlite(
     db.run('PRAGMA synchronous = FULL');
     db.run('PRAGMA foreign_keys = ON');
     if (options.asItIs) refuseOlder(db, migrations);
-    else migrate(db, options.fenced ? [...migrations, fenceMigrations] : migrations);
+    else migrate(db, options.fenced ? [...migrations, FENCE_TABLE] : migrations);
     return new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db, path) : null);
   } catch (error) {
     db?.close();
-    throw new Error(`Cannot open the database ${resolve(path)}: ${reasonOf(error)}.`, { cause: error });
+    throw new StoreError(`Cannot open the database ${resolve(path)}: ${wordsOf(error)}.`, {
+      reason: faultOf(error),
+      cause: error,
+    });
   }
 }
 
 function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
   if (pending(db, migrations).length > 0)
-    throw new Error('it is not yet of this version of Signalbox; start the server once');
+    throw new Fault('older', 'it is not yet of this version of Signalbox; start the server once');
 }
-
-/** A database as it is at one moment. */
-export interface Reader extends Pick<Store, 'query'> {
-  close(): void;
-}
-
-/**
- * Opens an existing database for reading alone, beside whoever writes it: every query sees it as it was at
- * the first. Throws an Error of one clear sentence when that cannot be, and when a newer version of the product has
- * written the tables of `known` rooms, which are those that are read.
- */
-export function openReader(path: string, known: readonly Migrations[]): Reader {
-  let db: Database | null = null;
-  try {
-    db = openReadable(path);
-    db.run('BEGIN');
-    // What is older is its reader's to tell: most can read some of it.
-    pending(db, known);
-    const open = db;
-    return {
-      query: async <Row>({ sql }: Statement, params: readonly SqlValue[] = []) => {
-        try {
-          return open.query<Row, SqlValue[]>(sql).all(...params);
-        } catch (error) {
-          throw new StoreError(`the database cannot be read: ${reasonOf(error)}`, error);
-        }
-      },
-      close: () => open.close(),
-    };
-  } catch (error) {
-    db?.close();
-    throw new Error(`Cannot read the database ${resolve(path)}: ${reasonOf(error)}.`, { cause: error });
-  }
-}
-
-/** Opens a database read-only. After a crash SQLite may have to roll back a transaction first, and must write for that. */
-function openReadable(path: string): Database {
-  const open = (mode: 'readonly' | 'readwrite'): Database => {
-    const db = new Database(path, { [mode]: true, create: false });
-    try {
-      db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-      db.query('SELECT count(*) FROM sqlite_schema').get();
-      return db;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-  };
-  try {
-    return open('readonly');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_READONLY_'))) throw error;
-    open('readwrite').close();
-    return open('readonly');
-  }
-}
-
-/**
- * Writes a copy of an existing database, as it is at one moment, to `target`, beside whoever uses it. The copy is
- * whole and on the disk when this returns, readable by its owner only. Throws an Error of one clear sentence
- * when that cannot be; an existing file is left alone, and what was begun is removed.
- */
-export function copyDatabase(path: string, target: string): void {
-  let db: Database | null = null;
-  let made = false;
-  try {
-    // SQLite writes into an empty file, and leaves its mode as it is.
-    closeSync(openSync(target, 'wx', 0o600));
-    made = true;
-    db = new Database(path, { readwrite: true, create: false });
-    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    db.run('VACUUM INTO ?', [target]);
-    const copy = openSync(target, 'r');
-    fsyncSync(copy);
-    closeSync(copy);
-  } catch (error) {
-    if (made) rmSync(target, { force: true });
-    throw new Error(`Cannot copy the database ${resolve(path)} to ${resolve(target)}: ${copyReason(error)}.`, {
-      cause: error,
-    });
-  } finally {
-    db?.close();
-  }
-}
-
-function copyReason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : '';
-  if (code === 'EEXIST') return 'that file exists';
-  if (code === 'ENOENT') return 'there is no such folder';
-  return reasonOf(error);
-}
-
-/** A server that lost its lock on the folder (a file that somebody removed) must not write beside the next one. */
-const fenceMigrations: Migrations = {
-  room: 'fence',
-  versions: ['CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT'],
-};
-
-type Fence = () => void;
-
-/** How often a server looks whether its file is still where it was, ms. */
-const LOOK_MS = 1_000;
-
-/**
- * Fences others off, and returns what throws once somebody else has done so, or has taken the file away. To be asked
- * within a transaction.
- */
-function raiseFence(db: Database, path: string): Fence {
-  const raised = db.query<{ epoch: number }, []>(
-    `INSERT INTO fence (id, epoch) VALUES (1, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1 RETURNING epoch`,
-  );
-  const own = raised.get()?.epoch;
-  const select = db.prepare<{ epoch: number }, []>('SELECT epoch FROM fence');
-  const isThere = watchFile(path);
-  return () => {
-    if (!isThere()) throw new Fenced('its file is gone or was replaced; put it back, or stop and restore a backup');
-    if (select.get()?.epoch !== own) throw new Fenced('another server has taken over this data folder; stop this one');
-  };
-}
-
-/** The system lets an open file be written that has no name any more: whatever is booked there is lost with the process. */
-function watchFile(path: string): () => boolean {
-  const own = statSync(path);
-  let lookAt = 0;
-  return () => {
-    if (performance.now() < lookAt) return true;
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found?.ino !== own.ino || found.dev !== own.dev) return false;
-    lookAt = performance.now() + LOOK_MS;
-    return true;
-  };
-}
-
-/** No fault of the writes. */
-class Fenced extends Error {}
 
 class SqliteStore implements WatchedStore {
   readonly #db: Database;
@@ -221,7 +90,7 @@ class SqliteStore implements WatchedStore {
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
     this.#version = db.prepare('PRAGMA data_version');
-    this.#group = new GroupCommit({ transact: (units, synced) => this.#transact(units, synced), isOwnFault, onError });
+    this.#group = new GroupCommit({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError });
   }
 
   get activity(): StoreActivity {
@@ -259,7 +128,7 @@ class SqliteStore implements WatchedStore {
       return this.#prepare(statement).all(...params) as Row[];
     } catch (error) {
       this.#group.errors++;
-      throw new StoreError(`the database cannot be read: ${reasonOf(error)}`, error);
+      throw unreadable(error);
     }
   }
 
@@ -300,7 +169,8 @@ class SqliteStore implements WatchedStore {
       let isEmpty = true;
       for (const unit of units) {
         for (const write of unit.writes) {
-          this.#prepare(write.statement).run(...write.params);
+          const { changes } = this.#prepare(write.statement).run(...write.params);
+          if (changes === 0 && write.statement.mustChange) throw new Fault('unmet', 'its condition is not met');
           isEmpty = false;
         }
       }
@@ -330,15 +200,6 @@ class SqliteStore implements WatchedStore {
       // The error that led here says more; the next transaction tries again.
     }
   }
-}
-
-/** Results that no second try can change: the write breaks a rule of its table or does not fit its statement. */
-const OWN_FAULTS = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/;
-
-function isOwnFault(error: unknown): boolean {
-  if (error instanceof Fenced) return false;
-  if (!(error instanceof SQLiteError)) return true;
-  return OWN_FAULTS.test(error.code ?? '');
 }
 
 /** SQLite gives its companion files (-wal, -shm) the mode of the database, so it must be right before they exist. */

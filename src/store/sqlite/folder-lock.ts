@@ -1,7 +1,8 @@
-import { Database, SQLiteError } from 'bun:sqlite';
+import { Database } from 'bun:sqlite';
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { reasonOf } from '../reason.ts';
+import { StoreError } from '../store.ts';
+import { faultOf, wordsOf } from './fault.ts';
 
 export interface FolderLock {
   release(): void;
@@ -27,12 +28,12 @@ export function lockFolder(folder: string): FolderLock {
     lock.run('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
-    const busy = error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY');
-    throw new Error(
-      busy
+    const reason = faultOf(error);
+    throw new StoreError(
+      reason === 'busy'
         ? `Another Signalbox server is using the data folder ${resolve(folder)}.`
-        : `Cannot use the data folder ${resolve(folder)}: ${reasonOf(error)}.`,
-      { cause: error },
+        : `Cannot use the data folder ${resolve(folder)}: ${wordsOf(error)}.`,
+      { reason, cause: error },
     );
   }
   const taken = lock;

@@ -1,6 +1,6 @@
 import { Spread } from '../../core/spread.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
-import { StoreError, type Write } from '../store.ts';
+import { StoreError, type StoreErrorReason, type Write } from '../store.ts';
 import { type Spool, SpoolError, spooledRows } from './spool.ts';
 
 /** With so many commits asked for within the window, it pays to wait for more of them. */
@@ -16,6 +16,7 @@ const RETRY_MS = 100;
 const PROBE_MS = 1_000;
 /** Most units waiting; beyond it commits, and what may be lost, are refused. Other appends are as many as who settles. */
 const UNITS_MAX = 10_000;
+const OWN_FAULTS: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet']);
 
 /** What belongs together: written all or nothing. Without `reject` it is an append. */
 interface Unit {
@@ -33,8 +34,8 @@ export interface Transactions {
    * all the same while it fails.
    */
   transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean): void;
-  /** True when the error lies in the writes themselves, so that they will never succeed. */
-  isOwnFault(error: unknown): boolean;
+  /** Why it threw. `refused` and `unmet` lie in the writes themselves, so that they will never succeed. */
+  faultOf(error: unknown): StoreErrorReason;
   /** Told about appends that were lost, and once when a disk starts to fail. */
   onError(error: StoreError): void;
 }
@@ -130,10 +131,10 @@ export class GroupCommit implements StoreActivity {
   }
 
   #refusal(): StoreError | null {
-    if (this.#closed) return new StoreError('the store is closed');
+    if (this.#closed) return new StoreError('the store is closed', { reason: 'closed' });
     if (this.#units.length < UNITS_MAX) return null;
     this.errors++;
-    return new StoreError(`${UNITS_MAX} writes are waiting for the disk`);
+    return new StoreError(`${UNITS_MAX} writes are waiting for the disk`, { reason: 'crowded' });
   }
 
   #schedule(delayMs: number): void {
@@ -192,7 +193,7 @@ export class GroupCommit implements StoreActivity {
       for (const unit of units) unit.resolve?.();
       return null;
     } catch (error) {
-      if (!this.#db.isOwnFault(error)) return { units, error };
+      if (!OWN_FAULTS.has(this.#db.faultOf(error))) return { units, error };
       if (units.length === 1) {
         this.#refuse(units[0]!, error);
         return null;
@@ -207,7 +208,10 @@ export class GroupCommit implements StoreActivity {
 
   #refuse(unit: Unit, cause: unknown): void {
     this.errors++;
-    const error = new StoreError(`a write was refused: ${messageOf(cause)}`, cause);
+    const error = new StoreError(`a write was refused: ${messageOf(cause)}`, {
+      reason: this.#db.faultOf(cause),
+      cause,
+    });
     if (unit.reject) unit.reject(error);
     else this.#db.onError(error);
   }
@@ -215,7 +219,10 @@ export class GroupCommit implements StoreActivity {
   /** The disk failed: commits are told so, appends stay first in line. */
   #keep(units: readonly Unit[], cause: unknown): void {
     this.errors++;
-    const error = new StoreError(`the database cannot be written: ${messageOf(cause)}`, cause);
+    const error = new StoreError(`the database cannot be written: ${messageOf(cause)}`, {
+      reason: this.#db.faultOf(cause),
+      cause,
+    });
     if (!this.#failing) this.#db.onError(error);
     this.#failing = true;
     const kept = units.filter((unit) => unit.reject === null);
@@ -245,7 +252,7 @@ export class GroupCommit implements StoreActivity {
       return true;
     } catch (cause) {
       this.errors++;
-      const error = cause instanceof StoreError ? cause : new SpoolError(messageOf(cause), cause);
+      const error = cause instanceof StoreError ? cause : new SpoolError(messageOf(cause), { cause });
       if (!this.#spoolFailing) this.#db.onError(error);
       this.#spoolFailing = true;
       return false;

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { Migrations } from '../store.ts';
+import { Fault } from './fault.ts';
 
 const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
   room TEXT NOT NULL,
@@ -35,7 +36,8 @@ export function pending(
   return migrations.flatMap(({ room, versions }) => {
     const done = applied.get(room) ?? 0;
     if (done > versions.length) {
-      throw new Error(
+      throw new Fault(
+        'newer',
         `it was written by a newer version of Signalbox (${room} tables: ${done}, known: ${versions.length})`,
       );
     }

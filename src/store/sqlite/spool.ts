@@ -119,7 +119,7 @@ export class Spool {
       writeZeros(this.#fd, this.#capacity, capacity);
       fsyncSync(this.#fd);
     } catch (cause) {
-      throw new SpoolError(`the spool cannot grow: ${reasonOf(cause)}`, cause);
+      throw new SpoolError(`the spool cannot grow: ${reasonOf(cause)}`, { cause });
     }
     this.#capacity = capacity;
   }
@@ -135,7 +135,7 @@ export class Spool {
       writeAll(this.#fd, entry, this.#end);
       fdatasyncSync(this.#fd);
     } catch (cause) {
-      throw new SpoolError(`the spool cannot be written: ${reasonOf(cause)}`, cause);
+      throw new SpoolError(`the spool cannot be written: ${reasonOf(cause)}`, { cause });
     }
     this.#end += entry.length;
     this.#entries++;
@@ -151,7 +151,7 @@ export class Spool {
       // These bytes mean nothing any more; as zeros they cannot be mistaken for a torn entry.
       writeZeros(this.#fd, HEADER_BYTES, this.#end);
     } catch (cause) {
-      throw new SpoolError(`the spool cannot be emptied: ${reasonOf(cause)}`, cause);
+      throw new SpoolError(`the spool cannot be emptied: ${reasonOf(cause)}`, { cause });
     }
     this.#isUncertain = false;
     this.#generation++;

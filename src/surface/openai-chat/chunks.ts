@@ -1,11 +1,11 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
+import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
-import { safeJson } from '../../telemetry/secrets.ts';
-import { type Identity, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
+import type { EventForm, EventWriter } from '../surface.ts';
+import { completionId, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
+import { errorBody } from './error.ts';
 
-/** Comment line that keeps a quiet connection open; SSE clients skip it. */
-export const HEARTBEAT = ': waiting\n\n';
 const DONE = 'data: [DONE]\n\n';
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
@@ -14,18 +14,20 @@ type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
  * Parts → server-sent events, as text. Finish reasons are held back until the receipt is there,
  * for the last chunk with one carries `platform`.
  */
-export class ChunkWriter {
+export class ChunkWriter implements EventWriter {
   /** Everything of a chunk up to its choices: the same for all of a stream. */
   readonly #head: string;
+  readonly #includeUsage: boolean;
   readonly #started = new Set<number>();
-  /** Choices that have said something, or called: the others end with an empty content, as JSON has it. */
-  readonly #said = new Set<number>();
+  /** Choices with content or calls: the others end with an empty content, as in JSON. */
+  readonly #filled = new Set<number>();
   readonly #finished = new Map<number, FinishReason>();
   /** Tool calls that have no arguments so far. */
   readonly #bare = new Map<string, ToolCall>();
 
-  constructor({ id, created, model }: Identity) {
-    const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
+  constructor({ decision, created, model }: AnswerIdentity, includeUsage = false) {
+    this.#includeUsage = includeUsage;
+    const head = JSON.stringify({ id: completionId(decision), object: 'chat.completion.chunk', created, model });
     this.#head = `data: ${head.slice(0, -1)},"choices":[`;
   }
 
@@ -45,12 +47,12 @@ export class ChunkWriter {
           out += this.#delta(part.choice, '', logprobsMember(part));
           break;
         default: {
-          // Probabilities go with the tokens that they are of, where the upstream told both at once.
+          // Probabilities go with the tokens that they are of, where the upstream sent both at once.
           const next = parts[at + 1];
           const its = next?.type === 'logprobs' && next.choice === part.choice ? next : null;
           if (its) at++;
           if (part.type === 'tool-call') this.#note(part);
-          if (part.type !== 'reasoning' && part.type !== 'state') this.#said.add(part.choice);
+          if (part.type !== 'reasoning' && part.type !== 'state') this.#filled.add(part.choice);
           out += this.#delta(part.choice, memberOf(part), its ? logprobsMember(its) : '');
         }
       }
@@ -59,7 +61,7 @@ export class ChunkWriter {
   }
 
   /** The end of a good stream: finish chunks with the platform on the last, usage if asked, `[DONE]`. */
-  end(receipt: Receipt, includeUsage: boolean): string {
+  end(receipt: Receipt): string {
     let out = '';
     for (const { choice, index } of this.#bare.values()) {
       if (this.#finished.get(choice) === 'length') continue;
@@ -67,14 +69,19 @@ export class ChunkWriter {
     }
     const last = [...this.#finished.keys()].at(-1);
     for (const [choice, reason] of this.#finished) {
-      if (!this.#said.has(choice)) out += this.#delta(choice, '"content":""');
+      if (!this.#filled.has(choice)) out += this.#delta(choice, '"content":""');
       const platform = choice === last ? `,"platform":${JSON.stringify(receipt.platform)}` : '';
       out += `${this.#head}{"index":${choice},"delta":{},"finish_reason":"${reason}"}]${platform}}\n\n`;
     }
-    if (includeUsage) {
+    if (this.#includeUsage) {
       out += `${this.#head}],"usage":${JSON.stringify(usageBody(receipt.usage, receipt.platform.estimated))}}\n\n`;
     }
     return out + DONE;
+  }
+
+  /** No `[DONE]` follows. */
+  error(error: SignalboxError, platform: Receipt['platform'] | null): string {
+    return `data: ${JSON.stringify({ ...errorBody(error), ...(platform && { platform }) })}\n\n`;
   }
 
   #note(call: ToolCall): void {
@@ -94,12 +101,17 @@ export class ChunkWriter {
   }
 }
 
-/** The end of a stream that failed after its headers were out. No `[DONE]` follows. */
-export function errorEvent(error: SignalboxError, platform: Receipt['platform'] | null): string {
-  return `data: ${safeJson({ ...error.toBody(), ...(platform && { platform }) })}\n\n`;
-}
+/** Server-sent events. The heartbeat is a comment. */
+const eventForm = (includeUsage: boolean): EventForm => ({
+  contentType: 'text/event-stream; charset=utf-8',
+  heartbeat: ': waiting\n\n',
+  writer: (identity) => new ChunkWriter(identity, includeUsage),
+});
+export const CHUNKS = eventForm(false);
+/** With a last chunk that carries the usage. */
+export const CHUNKS_WITH_USAGE = eventForm(true);
 
-/** What a part adds to a chunk's `delta`. */
+/** Returns the members that a part adds to a chunk's `delta`. */
 function memberOf(part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'finish' | 'logprobs' }>): string {
   switch (part.type) {
     case 'text':

@@ -1,18 +1,16 @@
 import type { FinishReason, Members, StreamPart } from '../../contract/parts.ts';
+import { idText } from '../../core/id.ts';
 import type { Usage } from '../../core/usage.ts';
+import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
+import type { AnswerWriter } from '../surface.ts';
 
-/** What every answer of one exchange says about itself. */
-export interface Identity {
-  readonly id: string;
-  /** Unix time, seconds. */
-  readonly created: number;
-  readonly model: string;
-}
+/** Returns OpenAI's name of an answer. */
+export const completionId = (decision: number): string => idText('chatcmpl-', decision);
 
 /**
- * What a call without arguments says, as OpenAI's models do: an empty text is no JSON, and clients trip
- * over it. A call that was cut off by the token limit stays as it is.
+ * The arguments of a call without any, as OpenAI's models write them: an empty text is no JSON, and clients fail
+ * on it. A call that was cut off by the token limit stays as it is.
  */
 export const NO_ARGUMENTS = '{}';
 
@@ -21,7 +19,7 @@ interface Choice {
   reasoning: string;
   refusal: string | null;
   calls: { id: string; name: string; arguments: string; extra?: Members }[];
-  /** What only the model can read: entries of `reasoning_details`, and `extra_content`. */
+  /** State that only the model can read: entries of `reasoning_details`, and `extra_content`. */
   details: Members[];
   extra: Members | null;
   logprobs: { readonly content: unknown[]; readonly refusal: unknown[] } | null;
@@ -39,22 +37,28 @@ const emptyChoice = (): Choice => ({
   finish: 'stop',
 });
 
-/** Gathers the parts of an answer into one body. */
-export class Completion {
+/** Gathers the parts of an answer into one `chat.completion`. */
+export class CompletionWriter implements AnswerWriter {
+  readonly #identity: AnswerIdentity;
   readonly #choices: Choice[] = [];
 
-  add(parts: readonly StreamPart[]): void {
+  constructor(identity: AnswerIdentity) {
+    this.#identity = identity;
+  }
+
+  write(parts: readonly StreamPart[]): string {
     for (const part of parts) {
       if (part.type === 'usage' || part.type === 'failure') continue;
       while (this.#choices.length <= part.choice) this.#choices.push(emptyChoice());
       addTo(this.#choices[part.choice]!, part);
     }
+    return '';
   }
 
-  /** The body of the response, in OpenAI's shape. */
-  body({ id, created, model }: Identity, receipt: Receipt): object {
-    return {
-      id,
+  end({ usage, platform }: Receipt): string {
+    const { decision, created, model } = this.#identity;
+    return JSON.stringify({
+      id: completionId(decision),
       object: 'chat.completion',
       created,
       model,
@@ -64,9 +68,9 @@ export class Completion {
         logprobs: choice.logprobs && logprobsBody(choice.logprobs),
         finish_reason: choice.finish,
       })),
-      usage: usageBody(receipt.usage, receipt.platform.estimated),
-      platform: receipt.platform,
-    };
+      usage: usageBody(usage, platform.estimated),
+      platform,
+    });
   }
 }
 

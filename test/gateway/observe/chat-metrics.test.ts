@@ -1,27 +1,28 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { REJECTIONS, type Rejection } from '../../../src/core/decision.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../../src/core/decision-record.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import type { Facts } from '../../../src/core/facts.ts';
 import { type Constraint, emptyBits, setBit } from '../../../src/core/rules.ts';
 import type { Usage } from '../../../src/core/usage.ts';
 import { type ChatMetrics, createChatMetrics } from '../../../src/gateway/observe/chat-metrics.ts';
-import { type Judged, Observation, type Settled } from '../../../src/gateway/observe/observation.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../../src/records/record.ts';
+import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/gateway/request-context.ts';
 import { metricsPage } from '../../../src/telemetry/page.ts';
 import { facts, model, snapshot } from '../../routing/build.ts';
 import { type Page, readPage, total } from '../../support/prometheus.ts';
+import { type ContextFacts, contextWith } from '../../support/request-context.ts';
 
 const CHATS = 'signalbox_chats_total';
 const KINDS = Object.keys(REJECTIONS) as Rejection[];
 
 const policy = snapshot([model('a'), model('b'), model('c')]);
 
-const judgedOf = (
+const routingOf = (
   more: Partial<Facts> = {},
   counts: Partial<Record<Rejection, number>> = {},
   from = policy,
-): Judged => ({
+): RoutingAttempt => ({
   facts: facts(more),
   snapshot: from,
   rejections: Uint32Array.from(KINDS, (kind) => counts[kind] ?? 0),
@@ -55,7 +56,7 @@ const outcomeOf = (more: Partial<DecisionOutcome> = {}): DecisionOutcome => ({
   ...more,
 });
 
-const platform: Settled['platform'] = {
+const platform: ExchangeResult['platform'] = {
   routed_model: 'a',
   route_reason: 'test',
   credits_consumed: 0,
@@ -68,15 +69,13 @@ const platform: Settled['platform'] = {
 };
 
 /** A request that is over. */
-function seenOf(more: Partial<Observation> = {}): Observation {
-  const seen = new Observation(1, 0, more.method ?? 'POST', null);
-  return Object.assign(seen, { route: '/v1/chat/completions', status: 200, ...more });
-}
+const seenOf = (facts: ContextFacts = {}): RequestContext =>
+  contextWith({ route: '/v1/chat/completions', status: 200, ...facts });
 
-const carriedOut = (more: Partial<DecisionOutcome> = {}, also: Partial<Observation> = {}): Observation =>
-  seenOf({ judged: judgedOf(), settled: { outcome: outcomeOf(more), platform }, ...also });
+const carriedOut = (more: Partial<DecisionOutcome> = {}, also: ContextFacts = {}): RequestContext =>
+  seenOf({ routing: routingOf(), result: { outcome: outcomeOf(more), platform }, ...also });
 
-async function pageOf(seen: readonly Observation[], make: () => ChatMetrics = createChatMetrics): Promise<Page> {
+async function pageOf(seen: readonly RequestContext[], make: () => ChatMetrics = createChatMetrics): Promise<Page> {
   const metrics = make();
   for (const one of seen) metrics.count(one);
   return readPage(await metricsPage(metrics.families)());
@@ -84,7 +83,7 @@ async function pageOf(seen: readonly Observation[], make: () => ChatMetrics = cr
 
 describe('A chat request', () => {
   const refused = (code: ErrorCode, status: number = ERRORS[code].status) => seenOf({ code, status });
-  const ways: readonly (readonly [string, Observation, string])[] = [
+  const ways: readonly (readonly [string, RequestContext, string])[] = [
     ['that was answered', carriedOut(), 'completed'],
     ['that failed upstream', carriedOut({ status: 'failed' }, { code: 'upstream_failed', status: 502 }), 'failed'],
     ['whose answer broke off', carriedOut({ status: 'broken' }), 'broken'],
@@ -110,8 +109,8 @@ describe('A chat request', () => {
   test('counts as explored where another model than the best was drawn, whoever answered then', async () => {
     const drawn = (route_reason: string, more: Partial<Facts> = {}) =>
       seenOf({
-        judged: judgedOf(more),
-        settled: { outcome: outcomeOf(), platform: { ...platform, route_reason } },
+        routing: routingOf(more),
+        result: { outcome: outcomeOf(), platform: { ...platform, route_reason } },
       });
     const page = await pageOf([
       drawn('auto:balanced:explored'),
@@ -127,14 +126,14 @@ describe('A chat request', () => {
     const page = await pageOf([
       carriedOut(),
       carriedOut({ attempts: [failed(), attempt({ model: 'b', provider: 'q', upstream: 'b-up' })] }),
-      carriedOut({}, { judged: judgedOf({ model: 'a', pinned: true }) }),
+      carriedOut({}, { routing: routingOf({ model: 'a', pinned: true }) }),
       carriedOut({ status: 'failed', attempts: [failed()] }),
       carriedOut({ status: 'abandoned', attempts: [attempt({ firstPartMs: null })] }),
       // Its first content came with the failure, and nobody saw it.
       carriedOut({ status: 'abandoned', attempts: [failed({ firstPartMs: 3 })] }),
       carriedOut({ status: 'broken', attempts: [failed({ firstPartMs: 3, failure: 'cut' })] }),
       seenOf({ status: 401, code: 'invalid_api_key' }),
-      seenOf({ status: 422, code: 'no_eligible_model', judged: judgedOf() }),
+      seenOf({ status: 422, code: 'no_eligible_model', routing: routingOf() }),
     ]);
     const series = page.get(CHATS)!.samples.map(({ labels, value }) => [Object.values(labels).join(' '), value]);
     expect(series).toEqual([
@@ -151,7 +150,7 @@ describe('A chat request', () => {
 
   test('is one by its route and its method', async () => {
     const page = await pageOf([
-      seenOf({ route: '/v1/route', judged: judgedOf({}, { health: 2 }) }),
+      seenOf({ route: '/v1/route', routing: routingOf({}, { health: 2 }) }),
       seenOf({ route: '/v1/models', method: 'GET' }),
       seenOf({ method: 'GET', status: 405, code: 'method_not_allowed' }),
     ]);
@@ -161,7 +160,7 @@ describe('A chat request', () => {
 
   test('has a time, and a stream that showed content one to it', async () => {
     const page = await pageOf([
-      carriedOut({ totalMs: 2_500, firstPartMs: 400 }, { isStream: true, begunAt: 1_000, dispatchedAt: 1_000.7 }),
+      carriedOut({ totalMs: 2_500, firstPartMs: 400 }, { isStream: true, startedAt: 1_000, dispatchedAt: 1_000.7 }),
       carriedOut({ totalMs: 700, firstPartMs: 690 }, { isStream: false }),
       carriedOut({ status: 'failed', firstPartMs: 5, totalMs: 9 }, { isStream: true }),
       seenOf({ status: 429, code: 'rate_limit_exceeded' }),
@@ -209,32 +208,32 @@ describe('Rejections', () => {
     );
 
   test('are counted by kind', async () => {
-    const judged = judgedOf({}, { capability: 2, context: 1 });
-    const page = await pageOf([carriedOut({}, { judged }), carriedOut({}, { judged })]);
+    const routing = routingOf({}, { capability: 2, context: 1 });
+    const page = await pageOf([carriedOut({}, { routing }), carriedOut({}, { routing })]);
     expect(total(page, 'signalbox_rejections_total', { kind: 'capability', rule: '' })).toBe(4);
     expect(total(page, 'signalbox_rejections_total', { kind: 'context' })).toBe(2);
     expect(total(page, 'signalbox_rejections_total')).toBe(6);
   });
 
   test('by constraints are counted for each that applied, by what it has something against', async () => {
-    const judged = judgedOf(rules(0, 1), { constraint: 2 }, ruled);
-    expect(byRule(await pageOf([carriedOut({}, { judged })]))).toEqual({ 'only-a': 2, 'not-c': 1 });
+    const routing = routingOf(rules(0, 1), { constraint: 2 }, ruled);
+    expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'only-a': 2, 'not-c': 1 });
   });
 
   test('by a ceiling of a constraint have no name', async () => {
-    const judged = judgedOf(rules(1, 2), { constraint: 2 }, ruled);
-    expect(byRule(await pageOf([carriedOut({}, { judged })]))).toEqual({ 'not-c': 1, '': 1 });
+    const routing = routingOf(rules(1, 2), { constraint: 2 }, ruled);
+    expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'not-c': 1, '': 1 });
   });
 
   test('by a ceiling are told although constraints overlap', async () => {
     // Two constraints leave `c` out, and the ceiling what both allow.
-    const judged = judgedOf(rules(0, 1, 2), { constraint: 3 }, ruled);
-    expect(byRule(await pageOf([carriedOut({}, { judged })]))).toEqual({ 'only-a': 2, 'not-c': 1, '': 1 });
+    const routing = routingOf(rules(0, 1, 2), { constraint: 3 }, ruled);
+    expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'only-a': 2, 'not-c': 1, '': 1 });
   });
 
   test('of a pinned model are of that model alone', async () => {
     const pinned = (model: string, constraint: number) =>
-      carriedOut({}, { judged: judgedOf({ ...rules(0, 1), model, pinned: true }, { constraint }, ruled) });
+      carriedOut({}, { routing: routingOf({ ...rules(0, 1), model, pinned: true }, { constraint }, ruled) });
     expect(byRule(await pageOf([pinned('a', 0), pinned('b', 1)]))).toEqual({ 'only-a': 1 });
   });
 });
@@ -266,11 +265,11 @@ const settled = fc
     selector: fc.integer({ min: 0, max: 30 }),
     upstream: fc.integer({ min: 0, max: 30 }),
   })
-  .map(({ tries, selector, upstream, ...rest }): Observation => {
+  .map(({ tries, selector, upstream, ...rest }): RequestContext => {
     const made = tries.map(({ model, endpoint }, at) =>
       attempt({ model, endpoint, upstream: `u${upstream}`, failure: at < tries.length - 1 ? 'server' : null }),
     );
-    return carriedOut({ ...rest, attempts: made }, { judged: judgedOf({ model: `selector-${selector}` }) });
+    return carriedOut({ ...rest, attempts: made }, { routing: routingOf({ model: `selector-${selector}` }) });
   });
 
 const unsettled = fc
@@ -284,8 +283,8 @@ const unsettled = fc
 const requests = fc.array(fc.oneof({ weight: 4, arbitrary: settled }, unsettled), { maxLength: 40 });
 
 /** What is wrong with a page of these requests; empty for nothing. Credits are compared in whole microcredits. */
-function wrongs(page: Page, seen: readonly Observation[]): string[] {
-  const outcomes = seen.flatMap((one) => (one.settled ? [one.settled.outcome] : []));
+function wrongs(page: Page, seen: readonly RequestContext[]): string[] {
+  const outcomes = seen.flatMap((one) => (one.result ? [one.result.outcome] : []));
   const sum = (figure: (one: DecisionOutcome) => number) => outcomes.reduce((all, one) => all + figure(one), 0);
   const micro = (name: string) => Math.round((total(page, name) ?? 0) * 1e6);
   const changes = (isOne: (a: AttemptRecord, b: AttemptRecord) => boolean) =>
@@ -323,7 +322,7 @@ function wrongs(page: Page, seen: readonly Observation[]): string[] {
   return facts.flatMap(([name, told, is]) => (told === is ? [] : [`${name}: ${told}, not ${is}`]));
 }
 
-async function firstLie(make: () => ChatMetrics): Promise<readonly Observation[] | null> {
+async function firstLie(make: () => ChatMetrics): Promise<readonly RequestContext[] | null> {
   const law = fc.asyncProperty(requests, async (seen) => wrongs(await pageOf(seen, make), seen).length === 0);
   const { failed, counterexample, seed } = await fc.check(law, { numRuns: 300 });
   if (failed) console.log(`chat metrics: seed ${seed}`);
@@ -340,8 +339,8 @@ describe('What is told of chats', () => {
     const { count, families } = createChatMetrics();
     return {
       families,
-      count: ({ settled, ...seen }) =>
-        count(seenOf({ ...seen, settled: settled && { platform, outcome: change(settled.outcome) } })),
+      count: ({ result, ...seen }) =>
+        count(seenOf({ ...seen, result: result && { platform, outcome: change(result.outcome) } })),
     };
   };
   const mutants: Readonly<Record<string, () => ChatMetrics>> = {
@@ -356,7 +355,7 @@ describe('What is told of chats', () => {
     })),
     'counted those alone that were carried out': () => {
       const { count, families } = createChatMetrics();
-      return { families, count: (seen) => (seen.settled ? count(seen) : undefined) };
+      return { families, count: (seen) => (seen.result ? count(seen) : undefined) };
     },
   };
   for (const [wrong, make] of Object.entries(mutants)) {

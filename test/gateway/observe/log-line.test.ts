@@ -3,17 +3,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { idText } from '../../../src/core/id.ts';
 import { logRequests, requestLine } from '../../../src/gateway/observe/log-line.ts';
-import { type Judged, Observation, type Settled } from '../../../src/gateway/observe/observation.ts';
+import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/gateway/request-context.ts';
 import type { Log, LogFields } from '../../../src/telemetry/log.ts';
+import { type ContextFacts, contextWith } from '../../support/request-context.ts';
 
 const CHAT = '/v1/chat/completions';
 const ID = 123_456_789_012_345;
 
-type Seen = Partial<Omit<Observation, 'step'>>;
 type Deep<T> = { readonly [K in keyof T]?: Deep<T[K]> };
 
-const seenOf = ({ method = 'POST', trace = null, at = 1_000, ...fields }: Seen): Observation =>
-  Object.assign(new Observation(ID, at, method, trace), fields);
+const seenOf = (facts: ContextFacts): RequestContext => contextWith({ id: ID, at: 1_000, ...facts });
 
 const attempt = (provider: string, failure: string | null) => ({
   model: 'luna',
@@ -27,10 +26,17 @@ const attempt = (provider: string, failure: string | null) => ({
   finishReasons: [],
 });
 
-const judgedOf = (facts: Deep<Judged['facts']>): Judged =>
-  ({ facts: { task: 'code', ...facts }, snapshot: { revision: 'pol_judged' }, rejections: [] }) as unknown as Judged;
+const routingOf = (facts: Deep<RoutingAttempt['facts']>): RoutingAttempt =>
+  ({
+    facts: { task: 'code', ...facts },
+    snapshot: { revision: 'pol_judged' },
+    rejections: [],
+  }) as unknown as RoutingAttempt;
 
-function settledOf(outcome: Partial<Settled['outcome']>, platform: Partial<Settled['platform']> = {}): Settled {
+function resultOf(
+  outcome: Partial<ExchangeResult['outcome']>,
+  platform: Partial<ExchangeResult['platform']> = {},
+): ExchangeResult {
   return {
     outcome: {
       status: 'completed',
@@ -59,14 +65,14 @@ function settledOf(outcome: Partial<Settled['outcome']>, platform: Partial<Settl
   };
 }
 
-const chatOf = (fields: Seen = {}) =>
+const chatOf = (fields: ContextFacts = {}) =>
   seenOf({
     route: CHAT,
     keyId: 'k7mw2pq9x4ta',
     status: 200,
-    judged: judgedOf({ model: 'auto', pinned: false }),
+    routing: routingOf({ model: 'auto', pinned: false }),
     decisionId: 'dec_00000000001',
-    settled: settledOf({}),
+    result: resultOf({}),
     ...fields,
   });
 
@@ -103,8 +109,8 @@ describe('The line of a request', () => {
 
   test('has tokens of a cache and of reasoning where there are some, and the payment', () => {
     const usage = { inputTokens: 12, outputTokens: 34, cachedInputTokens: 5, cacheWriteTokens: 0, reasoningTokens: 6 };
-    const payment = { id: 'pay_1' } as Settled['platform']['payment'] & object;
-    expect(toldOf(requestLine(chatOf({ settled: settledOf({ usage }, { payment }) }), 9_000).fields)).toMatchObject({
+    const payment = { id: 'pay_1' } as ExchangeResult['platform']['payment'] & object;
+    expect(toldOf(requestLine(chatOf({ result: resultOf({ usage }, { payment }) }), 9_000).fields)).toMatchObject({
       cached_tokens: 5,
       reasoning_tokens: 6,
       payment: 'pay_1',
@@ -114,8 +120,8 @@ describe('The line of a request', () => {
   test('warns of one that failed or broke, and names each attempt that failed and the endpoint of the last', () => {
     const attempts = [attempt('openai', 'timeout'), attempt('azure', 'server_error')];
     for (const status of ['failed', 'broken'] as const) {
-      const settled = settledOf({ status, error: 'upstream_failed', attempts, usage: null, firstPartMs: null });
-      const line = requestLine(chatOf({ settled, status: status === 'failed' ? 502 : 200 }), 9_000);
+      const result = resultOf({ status, error: 'upstream_failed', attempts, usage: null, firstPartMs: null });
+      const line = requestLine(chatOf({ result, status: status === 'failed' ? 502 : 200 }), 9_000);
       expect(line.level).toBe('warn');
       expect(toldOf(line.fields)).toMatchObject({
         outcome: status,
@@ -130,8 +136,8 @@ describe('The line of a request', () => {
 
   test('names the model of a pinned one, though it was refused', () => {
     const seen = chatOf({
-      judged: judgedOf({ model: 'luna', pinned: true }),
-      settled: null,
+      routing: routingOf({ model: 'luna', pinned: true }),
+      result: null,
       decisionId: null,
       status: 402,
       code: 'insufficient_quota',
@@ -150,7 +156,7 @@ describe('The line of a request', () => {
   });
 
   test('tells a kept answer that was given again', () => {
-    expect(requestLine(chatOf({ settled: null, isReplayed: true }), 1_001).fields.outcome).toBe('replayed');
+    expect(requestLine(chatOf({ result: null, isReplayed: true }), 1_001).fields.outcome).toBe('replayed');
   });
 
   test('has of every other request its method and its route', () => {
@@ -167,7 +173,7 @@ describe('The line of a request', () => {
   });
 
   test('is one of a chat where a chat was asked for: another method on that route is told, as for every route', () => {
-    const seen = chatOf({ method: 'GET', judged: null, settled: null, decisionId: null, status: 405 });
+    const seen = chatOf({ method: 'GET', routing: null, result: null, decisionId: null, status: 405 });
     expect(requestLine(seen, 1_001)).toMatchObject({
       message: 'request',
       fields: { method: 'GET', route: CHAT, outcome: undefined },
@@ -175,7 +181,7 @@ describe('The line of a request', () => {
   });
 
   test('has the trace where one was kept', () => {
-    const trace = { traceId: 'a'.repeat(32), isSampled: true } as Observation['trace'];
+    const trace = { traceId: 'a'.repeat(32), isSampled: true } as RequestContext['trace'];
     expect(requestLine(chatOf({ trace }), 9_000).fields.trace).toBe('a'.repeat(32));
     expect(requestLine(chatOf({ trace: trace && { ...trace, isSampled: false } }), 9_000).fields.trace).toBeUndefined();
   });
@@ -212,7 +218,7 @@ describe('The lines of requests', () => {
   test('are there of all whom somebody knows, and of all that went wrong here', () => {
     const { told, written } = start();
     for (let i = 0; i < 100; i++) told(stranger(), 5_000);
-    for (let i = 0; i < 100; i++) told(chatOf({ status: 400, settled: null }), 5_000);
+    for (let i = 0; i < 100; i++) told(chatOf({ status: 400, result: null }), 5_000);
     for (let i = 0; i < 100; i++) told(stranger(500), 5_000);
     expect(written.length).toBe(260);
   });

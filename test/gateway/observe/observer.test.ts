@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import type { Observation } from '../../../src/gateway/observe/observation.ts';
 import { Observer } from '../../../src/gateway/observe/observer.ts';
 import type { Trace } from '../../../src/telemetry/trace.ts';
+import { type ContextFacts, callerNamed } from '../../support/request-context.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -21,21 +21,18 @@ function watched() {
   });
   const log = { info() {}, warn() {}, error() {} };
   const written = async () => {};
-  const observer = new Observer({ trace, witnesses: [], log, clock: () => now, nextId: () => 1, written });
+  const observer = new Observer({ trace, reporters: [], log, clock: () => now, nextId: () => 1, written });
   return {
     ended,
     wait: (ms: number) => {
       now += ms;
     },
-    end(fields: Partial<Observation>, count: number): void {
-      const request = new Request('http://localhost/v1/models');
-      for (let at = 0; at < count; at++)
-        observer.ended(
-          Object.assign(
-            observer.begin(request, () => true),
-            fields,
-          ),
-        );
+    end({ keyId = null, status, code = null }: ContextFacts & { readonly status: number }, count: number): void {
+      for (let at = 0; at < count; at++) {
+        const context = observer.open(new Request('http://localhost/v1/models'), () => true);
+        if (keyId !== null) context.caller = callerNamed(keyId);
+        context.handled(status, code);
+      }
     },
   };
 }

@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
 import type { ChatRequest } from '../../../src/core/chat-request.ts';
+import type { AttemptRecord } from '../../../src/core/decision-record.ts';
 import type { Provider } from '../../../src/core/snapshot.ts';
-import { Observation } from '../../../src/gateway/observe/observation.ts';
-import { type CallSeen, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
-import type { AttemptRecord } from '../../../src/records/record.ts';
+import { type CallFacts, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
+import type { RequestContext } from '../../../src/gateway/request-context.ts';
 import type { SpanAttributes } from '../../../src/telemetry/trace.ts';
 import { chatRequest } from '../../support/model-request.ts';
+import { type ContextFacts, contextWith } from '../../support/request-context.ts';
 
-const PRICE = { lines: [] } as unknown as CallSeen['endpoint']['price'];
+const PRICE = { lines: [] } as unknown as CallFacts['endpoint']['price'];
 
 const provider = (more: Partial<Provider> = {}): Provider => ({
   name: 'mine',
@@ -36,7 +37,7 @@ const ATTEMPT: AttemptRecord = {
 
 const USAGE = { inputTokens: 100, cachedInputTokens: 60, cacheWriteTokens: 10, outputTokens: 40, reasoningTokens: 25 };
 
-const seen = (more: Partial<CallSeen> = {}): CallSeen => ({
+const seen = (more: Partial<CallFacts> = {}): CallFacts => ({
   provider: provider(),
   endpoint: { provider: 'mine', upstream: 'best-2', regions: [], price: PRICE, capabilities: 0 },
   request: chatRequest(),
@@ -148,11 +149,10 @@ describe('The span of a call', () => {
   });
 });
 
-function observation(more: Partial<Observation> = {}, method = 'POST'): Observation {
-  return Object.assign(new Observation(1_234, 0, method, null), { route: '/v1/chat/completions', status: 200 }, more);
-}
+const requestWith = (facts: ContextFacts = {}): RequestContext =>
+  contextWith({ id: 1_234, route: '/v1/chat/completions', status: 200, ...facts });
 
-const settled = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error: string | null) =>
+const resultOf = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error: string | null) =>
   ({
     outcome: {
       status,
@@ -172,9 +172,9 @@ const settled = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error:
       cost_saved_credits: 0.5,
       estimated: false,
     },
-  }) as unknown as NonNullable<Observation['settled']>;
+  }) as unknown as NonNullable<RequestContext['result']>;
 
-const judged = {
+const routing = {
   facts: {
     operation: 'chat',
     model: 'auto',
@@ -184,12 +184,12 @@ const judged = {
   },
   snapshot: { revision: 'abc', constraints: [{ name: 'first' }, { name: 'second' }] },
   rejections: [],
-} as unknown as NonNullable<Observation['judged']>;
+} as unknown as NonNullable<RequestContext['routing']>;
 
 describe('The span of a request', () => {
   test('has how it came, how it was decided and what came of it', () => {
     const told = requestSpan(
-      observation({ keyId: 'key_1', decisionId: 'dec_1', judged, settled: settled('completed', null) }),
+      requestWith({ keyId: 'key_1', decisionId: 'dec_1', routing, result: resultOf('completed', null) }),
     );
     expect([told.name, told.error]).toEqual(['POST /v1/chat/completions', null]);
     expect(stated(told.attributes)).toEqual({
@@ -218,23 +218,23 @@ describe('The span of a request', () => {
     });
   });
 
-  test.each<[string, Partial<Observation>, string | null]>([
+  test.each<[string, ContextFacts, string | null]>([
     ['a refusal: it is the caller’s', { status: 400, code: 'invalid_json' }, null],
     ['a failure of ours', { status: 503, code: 'no_healthy_model' }, 'no_healthy_model'],
     ['a failure without a name', { status: 500 }, '500'],
-    ['a stream that broke', { settled: settled('broken', 'upstream_error') }, 'upstream_error'],
-    ['an answer that failed', { status: 400, settled: settled('failed', null) }, 'failed'],
-    ['a caller who left', { status: 0, settled: settled('abandoned', null) }, null],
-    ['a stop of the server', { settled: settled('abandoned', 'shutting_down') }, 'shutting_down'],
+    ['a stream that broke', { result: resultOf('broken', 'upstream_error') }, 'upstream_error'],
+    ['an answer that failed', { status: 400, result: resultOf('failed', null) }, 'failed'],
+    ['a caller who left', { status: 0, result: resultOf('abandoned', null) }, null],
+    ['a stop of the server', { result: resultOf('abandoned', 'shutting_down') }, 'shutting_down'],
   ])('says of %s whether it is an error', (_, more, error) => {
-    const told = requestSpan(observation(more));
+    const told = requestSpan(requestWith(more));
     expect(told.error).toBe(error);
     expect(told.attributes['error.type']).toBe(error ?? undefined);
     expect(told.attributes['signalbox.error_code']).toBe(more.code ?? undefined);
   });
 
   test('repeats neither a method nor a path that nobody knows', () => {
-    const { name, attributes } = requestSpan(observation({ route: 'other', status: 404 }, CANARY));
+    const { name, attributes } = requestSpan(requestWith({ route: 'other', status: 404, method: CANARY }));
     expect([name, attributes['http.request.method'], attributes['http.route']]).toEqual(['HTTP', '_OTHER', undefined]);
     expect(JSON.stringify(attributes)).not.toContain(CANARY);
   });
@@ -245,7 +245,7 @@ describe('Names of attributes', () => {
     const known = new Set<unknown>(Object.values(conventions).filter((value) => typeof value === 'string'));
     const used = [
       ...Object.keys(callSpan(seen({ request: chatRequest(FULL) })).attributes),
-      ...Object.keys(requestSpan(observation({ judged, settled: settled('completed', null) })).attributes),
+      ...Object.keys(requestSpan(requestWith({ routing, result: resultOf('completed', null) })).attributes),
     ];
     expect(used.length).toBeGreaterThan(40);
     expect(used.filter((name) => !name.startsWith('signalbox.') && !known.has(name))).toEqual([]);

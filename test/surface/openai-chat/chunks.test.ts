@@ -4,9 +4,9 @@ import type { StreamPart } from '../../../src/contract/parts.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import type { Receipt } from '../../../src/gateway/receipt.ts';
 import { ChunkWriter } from '../../../src/surface/openai-chat/chunks.ts';
-import { Completion } from '../../../src/surface/openai-chat/completion.ts';
+import { CompletionWriter } from '../../../src/surface/openai-chat/completion.ts';
 
-const IDENTITY = { id: 'chatcmpl-1', created: 1, model: 'm' };
+const IDENTITY = { decision: 1, created: 1, model: 'm' };
 const RECEIPT = { usage: plainUsage(3, 2), platform: { routed_model: 'm', estimated: false } } as unknown as Receipt;
 
 interface Chunk {
@@ -22,7 +22,7 @@ interface Chunk {
 /** The chunks of an answer whose parts come in these batches. */
 function chunksOf(batches: readonly (readonly StreamPart[])[]): Chunk[] {
   const writer = new ChunkWriter(IDENTITY);
-  const text = batches.map((batch) => writer.write(batch)).join('') + writer.end(RECEIPT, false);
+  const text = batches.map((batch) => writer.write(batch)).join('') + writer.end(RECEIPT);
   const events = text.split('\n\n').slice(0, -1);
   expect(events.pop()).toBe('data: [DONE]');
   return events.map((one) => JSON.parse(one.slice('data: '.length)));
@@ -61,9 +61,9 @@ function foldedOf(chunks: readonly Chunk[], choice: number): Told {
 
 /** The same of an answer in one piece. */
 function wholeOf(batches: readonly (readonly StreamPart[])[], choice: number): Told {
-  const whole = new Completion();
-  for (const batch of batches) whole.add(batch);
-  const { choices } = whole.body(IDENTITY, RECEIPT) as { choices: { message: Record<string, never> }[] };
+  const whole = new CompletionWriter(IDENTITY);
+  for (const batch of batches) whole.write(batch);
+  const { choices } = JSON.parse(whole.end(RECEIPT)) as { choices: { message: Record<string, never> }[] };
   const { message, logprobs, finish_reason } = choices[choice]! as unknown as Record<string, Record<string, never>>;
   const { content, reasoning_content, refusal, tool_calls } = message!;
   return {

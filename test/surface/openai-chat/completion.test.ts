@@ -3,14 +3,17 @@ import type { StreamPart } from '../../../src/contract/parts.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import type { Receipt } from '../../../src/gateway/receipt.ts';
 import { ChunkWriter } from '../../../src/surface/openai-chat/chunks.ts';
-import { Completion, usageBody } from '../../../src/surface/openai-chat/completion.ts';
+import { CompletionWriter, usageBody } from '../../../src/surface/openai-chat/completion.ts';
+
+const identity = { decision: 1, created: 1, model: 'm' };
 
 test('an answer with a million probabilities is gathered like any other', () => {
   const content = Array<unknown>(1_500_000).fill(0);
-  expect(() => new Completion().add([{ type: 'logprobs', choice: 0, content, refusal: [] }])).not.toThrow();
+  expect(() =>
+    new CompletionWriter(identity).write([{ type: 'logprobs', choice: 0, content, refusal: [] }]),
+  ).not.toThrow();
 });
 
-const identity = { id: 'chatcmpl-1', created: 1, model: 'm' };
 const details = [
   { type: 'reasoning.text', text: 'Hm.', signature: 'EqQB', index: 0 },
   { type: 'reasoning.encrypted', data: 'ErUB', index: 1 },
@@ -28,9 +31,9 @@ describe('what only the model can read', () => {
   const receipt = { usage: plainUsage(1, 1), platform: {} } as unknown as Receipt;
 
   test('stands in the message of a whole answer, to be given back as it is', () => {
-    const completion = new Completion();
-    completion.add(PARTS);
-    expect(completion.body(identity, receipt)).toMatchObject({
+    const completion = new CompletionWriter(identity);
+    completion.write(PARTS);
+    expect(JSON.parse(completion.end(receipt))).toMatchObject({
       choices: [
         {
           message: {
@@ -72,14 +75,14 @@ test('an answer that says nothing has an empty content, in a stream as in JSON',
   const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
   for (const silent of [[], PARTS.slice(0, 1), PARTS.slice(1, 2)]) {
     const parts = [...silent, finish];
-    const completion = new Completion();
-    completion.add(parts);
-    expect(completion.body(identity, receipt)).toMatchObject({ choices: [{ message: { content: '' } }] });
+    const completion = new CompletionWriter(identity);
+    completion.write(parts);
+    expect(JSON.parse(completion.end(receipt))).toMatchObject({ choices: [{ message: { content: '' } }] });
     const writer = new ChunkWriter(identity);
-    expect(writer.write(parts) + writer.end(receipt, false)).toContain('"content":""');
+    expect(writer.write(parts) + writer.end(receipt)).toContain('"content":""');
   }
   const writer = new ChunkWriter(identity);
-  expect(writer.write(PARTS) + writer.end(receipt, false)).not.toContain('"content"');
+  expect(writer.write(PARTS) + writer.end(receipt)).not.toContain('"content"');
 });
 
 test('usage tells cached and written tokens as parts of the prompt, by OpenAI’s names', () => {

@@ -1,9 +1,9 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
-import { type ErrorCode, SignalboxError } from '../core/errors.ts';
-import { dropNulls } from '../core/nullable.ts';
-import { mostTelling, stepsOf } from '../core/schema-errors.ts';
+import { type ErrorCode, SignalboxError } from './errors.ts';
+import { dropNulls } from './nullable.ts';
+import { mostTelling, stepsOf } from './schema-errors.ts';
 
 /**
  * Compiles a schema to a check that throws the *one* most telling error: of the variants of a union

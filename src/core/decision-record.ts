@@ -1,8 +1,8 @@
-import type { Microcredits } from '../core/credits.ts';
-import type { ErrorCode } from '../core/errors.ts';
-import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
-import type { Facts } from '../core/facts.ts';
-import type { Usage } from '../core/usage.ts';
+import type { Microcredits } from './credits.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Estimate, ExplorationDraw } from './estimate.ts';
+import type { Facts } from './facts.ts';
+import type { Usage } from './usage.ts';
 
 /** A decision with its outcome, without text of the request or answer. */
 export interface DecisionRecord {
@@ -73,25 +73,4 @@ export interface AttemptRecord {
   readonly requestId: string | null;
   /** The provider's finish reason of each choice. */
   readonly finishReasons: readonly string[];
-}
-
-/** A policy that was in force. */
-export interface Revision {
-  readonly revision: string;
-  /** The policy's files as text. */
-  readonly source: string;
-  /** The models that it served, in the order of its records' qualities. */
-  readonly models: readonly string[];
-  /** Null if an earlier version saved it. */
-  readonly surroundings: PolicyEnvironment | null;
-  /** Milliseconds since 1970. */
-  readonly saved: number;
-}
-
-/** What decisions depend on besides the policy's text. Names and hashes only, no values. */
-export interface PolicyEnvironment {
-  /** Variables of providers that were not set. */
-  readonly unset: readonly string[];
-  /** The operator's own plugins, with a hash of their code. */
-  readonly plugins: readonly (readonly [specifier: string, hash: string])[];
 }

@@ -1,7 +1,6 @@
-import { type ByteHold, ByteRoom } from '../core/byte-room.ts';
-import { SignalboxError } from '../core/errors.ts';
-import type { AdmissionPolicy } from '../core/rate-limit.ts';
-import type { BodyHold } from './body.ts';
+import { type ByteHold, ByteRoom } from '../../core/byte-room.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { AdmissionPolicy } from '../../core/rate-limit.ts';
 
 type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
 
@@ -26,9 +25,9 @@ export class Gate {
   /** Of the bodies of all requests, waiting ones included. */
   readonly #room = new ByteRoom();
   /** In the order of their arrival. */
-  readonly #line = new Set<Place>();
+  readonly #line = new Set<GatePlace>();
   /** Places whose body is being read. */
-  readonly #reading = new Set<Place>();
+  readonly #reading = new Set<GatePlace>();
   #bounds: Bounds | null = null;
 
   /** Requests that are worked on. */
@@ -61,7 +60,7 @@ export class Gate {
    * Takes a place, or one in the line, with room for `bytes` of a caller's body. Leave it in any case.
    * @throws SignalboxError `overloaded`, as `check` does.
    */
-  enter(bounds: Bounds, caller: string, bytes: number): Place {
+  enter(bounds: Bounds, caller: string, bytes: number): GatePlace {
     this.#bounds = bounds;
     // Under a new policy there may be places for those who wait.
     this.#serve();
@@ -70,7 +69,7 @@ export class Gate {
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
     const room = this.#room.hold(caller);
     if (!this.#takeRoom(room, caller, bytes, bounds)) throw overloaded();
-    const place = new Place(this, caller, room);
+    const place = new GatePlace(this, caller, room);
     if (isFree) this.#admit(place);
     else {
       this.#line.add(place);
@@ -83,18 +82,18 @@ export class Gate {
    * For places: takes room for more bytes of a body.
    * @throws SignalboxError `overloaded`
    */
-  grow({ caller, room }: Place, bytes: number): void {
+  grow({ caller, room }: GatePlace, bytes: number): void {
     if (!this.#takeRoom(room, caller, bytes, this.#bounds!)) throw overloaded(true);
   }
 
   /** For places. */
-  reads(place: Place, isReading: boolean): void {
+  reads(place: GatePlace, isReading: boolean): void {
     if (isReading) this.#reading.add(place);
     else this.#reading.delete(place);
   }
 
   /** For places: frees one. */
-  left(place: Place): void {
+  left(place: GatePlace): void {
     place.room.leave();
     this.#reading.delete(place);
     if (this.#line.delete(place)) return;
@@ -105,7 +104,7 @@ export class Gate {
     this.#serve();
   }
 
-  #admit(place: Place): void {
+  #admit(place: GatePlace): void {
     this.#inside++;
     this.#insideOf.set(place.caller, (this.#insideOf.get(place.caller) ?? 0) + 1);
     place.take();
@@ -138,10 +137,10 @@ export class Gate {
    * Returns the slowest of the slow bodies; null where none is slow. With a caller, only bodies whose end gives it room, of
    * callers who hold no less than it does.
    */
-  #slowest(caller: string | null = null): Place | null {
+  #slowest(caller: string | null = null): GatePlace | null {
     const now = performance.now();
     const held = caller === null ? 0 : this.#room.of(caller);
-    let slowest: Place | null = null;
+    let slowest: GatePlace | null = null;
     let least = SLOW_BYTES_PER_SECOND;
     for (const place of this.#reading) {
       const rate = place.bytesPerSecond(now);
@@ -153,7 +152,7 @@ export class Gate {
     return slowest;
   }
 
-  #cut(place: Place | null): boolean {
+  #cut(place: GatePlace | null): boolean {
     place?.cut();
     return place !== null;
   }
@@ -172,7 +171,7 @@ export class Gate {
 const reserveOf = ({ concurrencyMax }: Bounds): number => Math.floor(concurrencyMax * RESERVE);
 
 /** A place among the requests that are worked on, or in the line, with the room of the request's body. */
-export class Place implements BodyHold {
+export class GatePlace {
   readonly caller: string;
   /** The bytes of its body. For the gate. */
   readonly room: ByteHold;
@@ -202,17 +201,23 @@ export class Place implements BodyHold {
     this.#gate.left(this);
   }
 
+  /** Begins to read the body. Calls `onCut` when the body is slow and others need its room. */
   begin(onCut: () => void): void {
     this.#readSince = performance.now();
     this.#onCut = onCut;
     if (!this.#isLeft) this.#gate.reads(this, true);
   }
 
+  /**
+   * Takes room for bytes that have arrived.
+   * @throws SignalboxError `overloaded` where there is none.
+   */
   grow(bytes: number): void {
     if (this.#isLeft) return;
     this.#gate.grow(this, bytes);
   }
 
+  /** Ends the reading, complete or not. */
   end(): void {
     this.#gate.reads(this, false);
   }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { ERRORS } from '../../core/errors.ts';
-import { credits, named, orNull, tokens, word } from './parts.ts';
-import { PolicyDiagnostic } from './policy.ts';
+import { PolicyDiagnostic } from '../schemas/diagnostic.ts';
+import { credits, named, orNull, tokens, word } from '../schemas/parts.ts';
 
 const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
 

@@ -1,20 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { PlatformPayment } from '../x402/platform-payment.ts';
-import { ErrorObject } from './error.ts';
-import {
-  decisionId,
-  failureKind,
-  modelId,
-  named,
-  orNull,
-  policyRevision,
-  rawFinishReasons,
-  routeReason,
-  tokens,
-  unixTime,
-  upstreamRequestId,
-  word,
-} from './parts.ts';
+import { modelId, named, orNull, tokens, unixTime, word } from '../schemas/parts.ts';
+import { Platform } from '../schemas/platform.ts';
+import { ErrorObject } from './error-schema.ts';
 
 export const Usage = named('Usage', 'Tokens of one completion.', {
   prompt_tokens: tokens('Input tokens, cached ones included.', 12),
@@ -37,40 +24,6 @@ export const Usage = named('Usage', 'Tokens of one completion.', {
       { description: 'Absent when the tokens were counted here.' },
     ),
   ),
-});
-
-export const Platform = named('Platform', 'How the answer came about and what it cost.', {
-  routed_model: modelId('The model that answered.'),
-  route_reason: routeReason,
-  credits_consumed: Type.Union([Type.Number(), Type.Null()], {
-    description:
-      'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null where the charge could not be written down, because the disk is broken; `GET /v1/usage` counts it.',
-    examples: [0.09],
-  }),
-  cost_saved_credits: Type.Union([Type.Number(), Type.Null()], {
-    description:
-      'What the same tokens would have cost on the baseline model, less `credits_consumed`. In Credits, at most 6 decimals. Negative when the choice cost more; 0 for a pinned model; null where `credits_consumed` is.',
-    examples: [0.081],
-  }),
-  decision_id: decisionId,
-  policy_revision: policyRevision,
-  estimated: Type.Boolean({ description: 'True when tokens were counted here, not reported by the provider.' }),
-  dropped: Type.Array(Type.String(), {
-    description: 'Fields of the request that did not reach the model.',
-    examples: [['temperature']],
-  }),
-  attempts: Type.Array(
-    Type.Object({
-      model: modelId('The model asked.'),
-      provider: Type.String({ description: 'The policy’s name of the provider asked.', examples: ['openai'] }),
-      ms: Type.Integer({ description: 'From sending to the end, in ms.', examples: [1_840] }),
-      failure: orNull(failureKind, 'Null for none.'),
-      request_id: upstreamRequestId,
-      finish_reasons: rawFinishReasons,
-    }),
-    { description: 'What was tried, in that order. More than one: the others failed unseen.' },
-  ),
-  payment: Type.Optional(PlatformPayment),
 });
 
 const finishReason = word(

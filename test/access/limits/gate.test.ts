@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { SignalboxError } from '../../src/core/errors.ts';
-import { Gate, type Place } from '../../src/http/gate.ts';
-import { Visit } from '../../src/http/visit.ts';
+import { Gate, type GatePlace } from '../../../src/access/limits/gate.ts';
+import { SignalboxError } from '../../../src/core/errors.ts';
 
 const bounds = (concurrencyMax: number, queueMax: number, queueMs = 10_000) => ({
   concurrencyMax,
@@ -13,7 +12,7 @@ const bounds = (concurrencyMax: number, queueMax: number, queueMs = 10_000) => (
 const isOverloaded = (error: unknown) => error instanceof SignalboxError && error.code === 'overloaded';
 
 /** What became of a place's turn so far. */
-async function stateOf(place: Place): Promise<'inside' | 'waiting' | 'refused'> {
+async function stateOf(place: GatePlace): Promise<'inside' | 'waiting' | 'refused'> {
   if (!place.turn) return 'inside';
   const waiting = Promise.resolve('waiting' as const);
   return Promise.race([
@@ -93,7 +92,7 @@ describe('the gate', () => {
         fc.array(step, { maxLength: 60 }),
         async (most, line, steps) => {
           const gate = new Gate();
-          const there: Place[] = [];
+          const there: GatePlace[] = [];
           for (const { comes, which, times } of steps) {
             if (comes) {
               const isFull = there.length >= most + line;
@@ -148,64 +147,6 @@ describe('the last tenth of the places', () => {
     expect([gate.inside, gate.waiting]).toEqual([18, 1]);
     for (const place of greedy) place.leave();
     expect([gate.inside, gate.waiting]).toEqual([0, 0]);
-  });
-});
-
-describe('a visit', () => {
-  const caller = { keyId: 'k', scopes: new Set<never>(), labels: {}, models: null, limits: null, budgets: [] };
-
-  test('gives its place back once its handler is done and its work has ended, whichever is last', () => {
-    for (const order of [
-      ['handled', 'end'],
-      ['end', 'handled'],
-      ['handled', 'handled', 'end', 'end'],
-      ['end', 'end', 'handled', 'handled'],
-    ] as const) {
-      const gate = new Gate();
-      const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0), 'k', 0));
-      visit.begin(true, 10);
-      const done = new Set<string>();
-      for (const step of order) {
-        if (step === 'end') visit.end(5);
-        else visit.handled();
-        done.add(step);
-        expect({ order, inside: gate.inside }).toEqual({ order, inside: done.size === 2 ? 0 : 1 });
-      }
-    }
-  });
-
-  test('that begins no work ends with its handler', () => {
-    const gate = new Gate();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0), 'k', 0));
-    visit.handled();
-    expect(gate.inside).toBe(0);
-  });
-
-  test('whose caller hangs up in the line makes room at once', async () => {
-    const gate = new Gate();
-    const inside = gate.enter(bounds(1, 1), 'k', 0);
-    const leaving = new AbortController();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1), 'k', 0));
-    const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
-    leaving.abort();
-    expect(isOverloaded(await coming?.catch((error: unknown) => error))).toBe(true);
-    expect([gate.inside, gate.waiting]).toEqual([1, 0]);
-    inside.leave();
-    expect([gate.inside, gate.waiting]).toEqual([0, 0]);
-  });
-
-  test('whose caller hangs up after its turn came keeps its place until its work has ended', async () => {
-    const gate = new Gate();
-    const inside = gate.enter(bounds(1, 1), 'k', 0);
-    const leaving = new AbortController();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1), 'k', 0));
-    const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
-    inside.leave();
-    await coming;
-    leaving.abort();
-    expect(gate.inside).toBe(1);
-    visit.handled();
-    expect(gate.inside).toBe(0);
   });
 });
 

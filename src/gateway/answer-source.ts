@@ -1,0 +1,42 @@
+import type { StreamPart } from '../contract/parts.ts';
+import type { SignalboxError } from '../core/errors.ts';
+import type { Receipt } from './receipt.ts';
+
+/** The names that an answer has in every dialect. */
+export interface AnswerIdentity {
+  /** ID of the decision; each surface makes its own ID of it. */
+  readonly decision: number;
+  /** When the request was admitted, Unix time in seconds. */
+  readonly created: number;
+  /** ID of the model that answers; before the first content part, of the choice. */
+  readonly model: string;
+}
+
+/**
+ * The source of one answer, as parts. A running exchange is one; a stored answer that is given again is another. Writers
+ * and streams depend on this alone.
+ *
+ * Its reader calls `open`, then `read` until null, or `abandon`. Reading part of it and leaving it holds money and a
+ * place until the deadline.
+ */
+export interface AnswerSource extends AnswerIdentity {
+  /** Null until the answer has ended. */
+  readonly receipt: Receipt | null;
+  /** Why the answer ended before it was whole; null before the end and after a good one. */
+  readonly error: SignalboxError | null;
+  /**
+   * Waits for the first content.
+   * @throws SignalboxError when there will be none; the answer has then ended.
+   */
+  open(): Promise<void>;
+  /**
+   * Returns the next batch of parts, never an empty one; null after the end. Parts of the same answer may come in other
+   * batches next time.
+   */
+  read(): Promise<readonly StreamPart[] | null>;
+  /**
+   * Ends the answer early. Harmless after its end.
+   * @param reason the error for its reader, or that the reader is gone.
+   */
+  abandon(reason: SignalboxError | 'caller-gone'): void;
+}

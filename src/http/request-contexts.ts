@@ -1,0 +1,27 @@
+import type { Observer } from '../gateway/observe/observer.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
+import { isGuarded, routeOf } from './guard.ts';
+
+/** The context of each HTTP request. Elysia's hooks share only the `Request`: nothing else may be tied to one. */
+export class RequestContexts {
+  readonly #observer: Observer;
+  readonly #contexts = new WeakMap<Request, RequestContext>();
+
+  constructor(observer: Observer) {
+    this.#observer = observer;
+  }
+
+  /** Makes the context of a request that has just arrived. */
+  open(request: Request): RequestContext {
+    const context = this.#observer.open(request, () => isGuarded(request));
+    context.route = routeOf(request);
+    this.#contexts.set(request, context);
+    return context;
+  }
+
+  readonly of = (request: Request): RequestContext => {
+    const context = this.#contexts.get(request);
+    if (!context) throw new Error('a request without a context came to a handler');
+    return context;
+  };
+}

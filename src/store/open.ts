@@ -1,0 +1,94 @@
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { idempotencyMigrations } from '../access/idempotency/table.ts';
+import { accessMigrations } from '../access/key-table.ts';
+import { learningMigrations } from '../learning/tables.ts';
+import { recordsMigrations } from '../records/records.ts';
+import { ledgerMigrations } from './sqlite/books/schema.ts';
+import { copyDatabase } from './sqlite/copy.ts';
+import { openSqlite, type WatchedStore } from './sqlite/database.ts';
+import { type FolderLock, lockFolder } from './sqlite/folder-lock.ts';
+import { identityMigrations } from './sqlite/identity.ts';
+import { paymentMigrations } from './sqlite/payments.ts';
+import { openReader, type Reader } from './sqlite/reader.ts';
+import { type Migrations, StoreError } from './store.ts';
+
+/** The tables of a store, by the room that they serve. */
+const TABLES = {
+  access: accessMigrations,
+  idempotency: idempotencyMigrations,
+  identity: identityMigrations,
+  learning: learningMigrations,
+  ledger: ledgerMigrations,
+  payments: paymentMigrations,
+  records: recordsMigrations,
+} as const satisfies Record<string, Migrations>;
+
+/** A room whose tables a store has. */
+export type StoreRoom = keyof typeof TABLES;
+
+/** The tables of every room, in the order in which a new store gets them. */
+export const ALL_TABLES: readonly Migrations[] = Object.values(TABLES);
+
+const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.map((room) => TABLES[room]);
+
+export type OpenStore = WatchedStore;
+export type StoreReader = Reader;
+export type StoreLock = FolderLock;
+
+export interface OpenOptions {
+  /**
+   * `serve`: for the server. Brings all tables up to date, and fences off whoever has the store open in this mode.
+   * `repair`: for a command that holds the lock of the store. Brings the tables of `rooms` up to date.
+   * `beside`: for a command beside a server. Refuses tables of `rooms` that are not of this version.
+   */
+  readonly mode: 'serve' | 'repair' | 'beside';
+  /** The rooms whose tables are used; all in the mode `serve`. */
+  readonly rooms?: readonly StoreRoom[];
+  /** Called with appended writes that were lost, and once each time the disk starts to fail. */
+  readonly onError?: (error: StoreError) => void;
+  /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
+  readonly busyTimeoutMs?: number;
+}
+
+/**
+ * Opens a store for writing, made when missing.
+ * @param url the path of a SQLite database, or `sqlite:PATH`, or a `file:` URL.
+ * @throws StoreError of one clear sentence; its reason is `newer` or `older` for tables of another version.
+ */
+export function openStore(url: string, { mode, rooms = [], onError, busyTimeoutMs }: OpenOptions): Promise<OpenStore> {
+  const isServing = mode === 'serve';
+  const options = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
+  return openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), options);
+}
+
+/**
+ * Opens an existing store for reading, beside any server: all that is read is of one moment.
+ * @param rooms those whose tables are read; refused where a newer version of Signalbox wrote them.
+ * @throws StoreError of one clear sentence.
+ */
+export const readStore = (url: string, rooms: readonly StoreRoom[]): StoreReader =>
+  openReader(pathOf(url), tablesOf(rooms));
+
+/**
+ * Copies an existing store to a file as it is at one moment, beside any server.
+ * @throws StoreError of one clear sentence; an existing file is left alone.
+ */
+export const copyStore = (url: string, target: string): void => copyDatabase(pathOf(url), target);
+
+/**
+ * Takes the folder of a store for this process, until `release` or its end.
+ * @throws StoreError of one clear sentence; its reason is `busy` where another process has it.
+ */
+export const lockStore = (url: string): StoreLock => lockFolder(dirname(pathOf(url)));
+
+/** @throws StoreError for a URL of another kind of database. Only its scheme is shown: it may have a password. */
+function pathOf(url: string): string {
+  if (url.startsWith('file:')) return fileURLToPath(url);
+  if (url.startsWith('sqlite:')) return url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
+  const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(url)?.[1];
+  if (scheme === undefined) return url;
+  throw new StoreError(
+    `There is no store for ${scheme} URLs: name the path of a SQLite database, as sqlite:/var/lib/signalbox/signalbox.db.`,
+  );
+}

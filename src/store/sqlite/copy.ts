@@ -1,0 +1,43 @@
+import { Database } from 'bun:sqlite';
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { codeOf } from '../reason.ts';
+import { StoreError } from '../store.ts';
+import { BUSY_TIMEOUT_MS } from './database.ts';
+import { faultOf, wordsOf } from './fault.ts';
+
+/**
+ * Writes a copy of an existing database, as it is at one moment, to `target`, beside whoever uses it. The copy is
+ * whole and on the disk when this returns, readable by its owner only. Throws an Error of one clear sentence
+ * when that cannot be; an existing file is left alone, and what was begun is removed.
+ */
+export function copyDatabase(path: string, target: string): void {
+  let db: Database | null = null;
+  let made = false;
+  try {
+    // SQLite writes into an empty file, and leaves its mode as it is.
+    closeSync(openSync(target, 'wx', 0o600));
+    made = true;
+    db = new Database(path, { readwrite: true, create: false });
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db.run('VACUUM INTO ?', [target]);
+    const copy = openSync(target, 'r');
+    fsyncSync(copy);
+    closeSync(copy);
+  } catch (error) {
+    if (made) rmSync(target, { force: true });
+    throw new StoreError(`Cannot copy the database ${resolve(path)} to ${resolve(target)}: ${copyWords(error)}.`, {
+      reason: faultOf(error),
+      cause: error,
+    });
+  } finally {
+    db?.close();
+  }
+}
+
+function copyWords(error: unknown): string {
+  const code = codeOf(error);
+  if (code === 'EEXIST') return 'that file exists';
+  if (code === 'ENOENT') return 'there is no such folder';
+  return wordsOf(error);
+}

@@ -1,0 +1,52 @@
+import { SQLiteError } from 'bun:sqlite';
+import { codeOf, reasonOf } from '../reason.ts';
+import { StoreError, type StoreErrorReason } from '../store.ts';
+
+/** A fault that this room finds by itself. */
+export class Fault extends Error {
+  readonly reason: StoreErrorReason;
+
+  constructor(reason: StoreErrorReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** What an error code begins with, the reason that it stands for, and words where the error's own are not clear. */
+const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
+  ['SQLITE_FULL', 'full', 'the disk is full'],
+  ['ENOSPC', 'full'],
+  ['SQLITE_BUSY', 'busy', 'another process keeps it locked'],
+  ['SQLITE_READONLY', 'denied', 'the file system is read-only'],
+  ['EACCES', 'denied'],
+  ['EPERM', 'denied'],
+  ['EROFS', 'denied'],
+  ['SQLITE_NOTADB', 'damaged', 'the file is damaged or not a database'],
+  ['SQLITE_CORRUPT', 'damaged', 'the file is damaged or not a database'],
+  ['SQLITE_CONSTRAINT', 'refused'],
+  ['SQLITE_MISMATCH', 'refused'],
+  ['SQLITE_TOOBIG', 'refused'],
+  ['SQLITE_RANGE', 'refused'],
+  ['SQLITE_ERROR', 'refused'],
+];
+
+const entryOf = (error: unknown) => CODES.find(([code]) => codeOf(error).startsWith(code));
+
+/** Why SQLite or the file system failed, in words for an operator. */
+export const wordsOf = (error: unknown): string => entryOf(error)?.[2] ?? reasonOf(error);
+
+/**
+ * Classifies an error of a transaction or an opening. `refused` and `unmet` lie in the writes themselves: they never
+ * succeed, however often they are tried.
+ */
+export function faultOf(error: unknown): StoreErrorReason {
+  if (error instanceof Fault || error instanceof StoreError) return error.reason;
+  const reason = entryOf(error)?.[1];
+  if (reason) return reason;
+  // A value that cannot be bound is no error of SQLite.
+  return error instanceof SQLiteError || codeOf(error) !== '' ? 'broken' : 'refused';
+}
+
+/** @returns the error of a read that failed. */
+export const unreadable = (cause: unknown): StoreError =>
+  new StoreError(`the database cannot be read: ${wordsOf(cause)}`, { reason: faultOf(cause), cause });

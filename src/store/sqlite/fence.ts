@@ -1,0 +1,47 @@
+import type { Database } from 'bun:sqlite';
+import { statSync } from 'node:fs';
+import type { Migrations } from '../store.ts';
+import { Fault } from './fault.ts';
+
+/** A server that lost its lock on the folder (a file that somebody removed) must not write beside the next one. */
+export const FENCE_TABLE: Migrations = {
+  room: 'fence',
+  versions: ['CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT'],
+};
+
+export type Fence = () => void;
+
+/** How often a server looks whether its file is still where it was, ms. */
+const LOOK_MS = 1_000;
+
+/**
+ * Fences others off, and returns what throws once somebody else has done so, or has taken the file away. To be asked
+ * within a transaction.
+ */
+export function raiseFence(db: Database, path: string): Fence {
+  const raised = db.query<{ epoch: number }, []>(
+    `INSERT INTO fence (id, epoch) VALUES (1, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1 RETURNING epoch`,
+  );
+  const own = raised.get()?.epoch;
+  const select = db.prepare<{ epoch: number }, []>('SELECT epoch FROM fence');
+  const isThere = watchFile(path);
+  return () => {
+    if (!isThere())
+      throw new Fault('fenced', 'its file is gone or was replaced; put it back, or stop and restore a backup');
+    if (select.get()?.epoch !== own)
+      throw new Fault('fenced', 'another server has taken over this data folder; stop this one');
+  };
+}
+
+/** The system lets an open file be written that has no name any more: whatever is booked there is lost with the process. */
+function watchFile(path: string): () => boolean {
+  const own = statSync(path);
+  let lookAt = 0;
+  return () => {
+    if (performance.now() < lookAt) return true;
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.ino !== own.ino || found.dev !== own.dev) return false;
+    lookAt = performance.now() + LOOK_MS;
+    return true;
+  };
+}

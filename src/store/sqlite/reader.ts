@@ -1,0 +1,66 @@
+import { Database } from 'bun:sqlite';
+import { resolve } from 'node:path';
+import { codeOf } from '../reason.ts';
+import { type Migrations, type SqlValue, type Statement, type Store, StoreError } from '../store.ts';
+import { BUSY_TIMEOUT_MS } from './database.ts';
+import { faultOf, unreadable, wordsOf } from './fault.ts';
+import { pending } from './migrate.ts';
+
+/** A database as it is at one moment. */
+export interface Reader extends Pick<Store, 'query'> {
+  close(): void;
+}
+
+/**
+ * Opens an existing database for reading alone, beside whoever writes it: every query sees it as it was at
+ * the first. Throws an Error of one clear sentence when that cannot be, and when a newer version of the product has
+ * written the tables of `known` rooms, which are those that are read.
+ */
+export function openReader(path: string, known: readonly Migrations[]): Reader {
+  let db: Database | null = null;
+  try {
+    db = openReadable(path);
+    db.run('BEGIN');
+    // What is older is its reader's to tell: most can read some of it.
+    pending(db, known);
+    const open = db;
+    return {
+      query: async <Row>({ sql }: Statement, params: readonly SqlValue[] = []) => {
+        try {
+          return open.query<Row, SqlValue[]>(sql).all(...params);
+        } catch (error) {
+          throw unreadable(error);
+        }
+      },
+      close: () => open.close(),
+    };
+  } catch (error) {
+    db?.close();
+    throw new StoreError(`Cannot read the database ${resolve(path)}: ${wordsOf(error)}.`, {
+      reason: faultOf(error),
+      cause: error,
+    });
+  }
+}
+
+/** Opens a database read-only. After a crash SQLite may have to roll back a transaction first, and must write for that. */
+function openReadable(path: string): Database {
+  const open = (mode: 'readonly' | 'readwrite'): Database => {
+    const db = new Database(path, { [mode]: true, create: false });
+    try {
+      db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      db.query('SELECT count(*) FROM sqlite_schema').get();
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  };
+  try {
+    return open('readonly');
+  } catch (error) {
+    if (!codeOf(error).startsWith('SQLITE_READONLY_')) throw error;
+    open('readwrite').close();
+    return open('readonly');
+  }
+}

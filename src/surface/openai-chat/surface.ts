@@ -1,0 +1,49 @@
+import { ChatRequest } from '../../core/chat-request.ts';
+import type { Surface, SurfaceDocs } from '../surface.ts';
+import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
+import { CompletionWriter } from './completion.ts';
+import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
+import { errorBody } from './error.ts';
+import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './examples.ts';
+import { readChatRequest } from './reader.ts';
+import { readChat } from './request.ts';
+
+const docs: SurfaceDocs = {
+  summary: 'Create a chat completion',
+  description: `OpenAI’s chat completions. \`model\` is a model’s ID, or a selector that chooses one by the policy.
+\`budget_limit\` is hard; \`route_strategy\` and \`constraints\` steer the choice. Fields that Signalbox does not
+know are never an error: they are passed on where the policy says so, else named in \`platform.dropped\`.
+With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the same request gets the same answer for
+24 hours and is charged once; the header \`x-signalbox-replayed: true\` says so.
+Where the policy takes payments by x402, a request without an API key gets 402 with a quote, and is answered when it
+comes again with the header \`PAYMENT-SIGNATURE\`.`,
+  request: ChatRequest,
+  requests: CHAT_REQUESTS,
+  answer: { schema: ChatCompletion, description: 'With `stream: false`, one JSON body.', example: CHAT_ANSWER },
+  events: {
+    schema: ChatCompletionChunk,
+    mediaType: 'text/event-stream',
+    description:
+      'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its first part ends with `data: {"error": …, "platform": …}` and without `[DONE]`.',
+    example: CHAT_STREAM,
+  },
+  errorField: 'messages[0].content',
+};
+
+/** OpenAI's chat completions. The routes that are no surface's answer errors in its shape. */
+export const openaiChat: Surface = {
+  name: 'openai-chat',
+  operation: 'chat',
+  path: '/v1/chat/completions',
+  keyHeader: { name: 'authorization', scheme: 'Bearer' },
+  pays: true,
+  docs,
+  read(body) {
+    const chat = readChat(body);
+    const request = readChatRequest(chat);
+    if (!chat.stream) return { request, events: null };
+    return { request, events: chat.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
+  },
+  json: (identity) => new CompletionWriter(identity),
+  errorBody,
+};

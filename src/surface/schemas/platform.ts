@@ -1,0 +1,67 @@
+import { Type } from '@sinclair/typebox';
+import {
+  credits,
+  decisionId,
+  failureKind,
+  modelId,
+  named,
+  orNull,
+  policyRevision,
+  rawFinishReasons,
+  routeReason,
+  upstreamRequestId,
+  word,
+} from './parts.ts';
+
+/** `platform.payment`. */
+export const PlatformPayment = named('PlatformPayment', 'How a wallet paid for the answer.', {
+  id: orNull(Type.String({ examples: ['pay_0a4x1wm3zk0'] }), 'For `GET /v1/payments/{id}`; null for balance.'),
+  source: word(['x402', 'wallet_credits'], 'A payment settled for this request, or the balance of the wallet.'),
+  payer: Type.String({ description: 'Address of the wallet, in lower case.' }),
+  state: orNull(Type.String({ examples: ['captured'] }), 'Of the payment, as it stood when the answer was made.'),
+  scheme: orNull(Type.Literal('exact'), 'The scheme of x402.'),
+  network: orNull(Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }), 'Where it was settled.'),
+  asset: orNull(Type.String(), 'Address of the token.'),
+  paid_atomic: orNull(
+    Type.String({ description: 'What was paid. In atomic units of the asset.', examples: ['3250'] }),
+    'What was paid, in atomic units of the asset.',
+  ),
+  transaction: orNull(Type.String(), 'Hash of the transaction that settled it.'),
+  paid_credits: credits('What the payment is worth; 0 for balance.', 3.25),
+  fee_credits: credits('What its settlement cost; 0 where nothing was charged.', 1),
+  balance_added_credits: credits('What the request adds to the balance of the wallet; negative: takes from it.', 2.16),
+});
+
+export const Platform = named('Platform', 'How the answer came about and what it cost.', {
+  routed_model: modelId('The model that answered.'),
+  route_reason: routeReason,
+  credits_consumed: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null where the charge could not be written down, because the disk is broken; `GET /v1/usage` counts it.',
+    examples: [0.09],
+  }),
+  cost_saved_credits: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'What the same tokens would have cost on the baseline model, less `credits_consumed`. In Credits, at most 6 decimals. Negative when the choice cost more; 0 for a pinned model; null where `credits_consumed` is.',
+    examples: [0.081],
+  }),
+  decision_id: decisionId,
+  policy_revision: policyRevision,
+  estimated: Type.Boolean({ description: 'True when tokens were counted here, not reported by the provider.' }),
+  dropped: Type.Array(Type.String(), {
+    description: 'Fields of the request that did not reach the model.',
+    examples: [['temperature']],
+  }),
+  attempts: Type.Array(
+    Type.Object({
+      model: modelId('The model asked.'),
+      provider: Type.String({ description: 'The policy’s name of the provider asked.', examples: ['openai'] }),
+      ms: Type.Integer({ description: 'From sending to the end, in ms.', examples: [1_840] }),
+      failure: orNull(failureKind, 'Null for none.'),
+      request_id: upstreamRequestId,
+      finish_reasons: rawFinishReasons,
+    }),
+    { description: 'What was tried, in that order. More than one: the others failed unseen.' },
+  ),
+  payment: Type.Optional(PlatformPayment),
+});

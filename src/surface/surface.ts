@@ -1,0 +1,114 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { StreamPart } from '../contract/parts.ts';
+import type { SignalboxError } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { Operation } from '../core/operation.ts';
+import type { AnswerIdentity } from '../gateway/answer-source.ts';
+import type { Receipt } from '../gateway/receipt.ts';
+
+/**
+ * A dialect that callers speak: how a request is read into the neutral one, and how its answer and its errors are
+ * written. A surface is pure: it knows no clock, chance, socket or store. The edge checks the key and the limits,
+ * sends the text, and keeps answers for repeats, the same for every surface.
+ *
+ * @example
+ * export const myChat: Surface = {
+ *   name: 'my-chat',
+ *   operation: 'chat',
+ *   path: '/my/chat',
+ *   keyHeader: { name: 'x-api-key', scheme: null },
+ *   pays: false,
+ *   docs: MY_DOCS,
+ *   read: (body) => {
+ *     const request = checked(body);
+ *     return { request: toChat(request), events: request.stream ? LINES : null };
+ *   },
+ *   json: (identity) => new MyWriter(identity),
+ *   errorBody: (error) => ({ error: error.message }),
+ * };
+ */
+export interface Surface {
+  /** Unique among the surfaces, in kebab-case: `openai-chat`. */
+  readonly name: string;
+  /** What is asked of a model. */
+  readonly operation: Operation;
+  /** The path that takes its requests by POST. */
+  readonly path: string;
+  readonly keyHeader: KeyHeader;
+  /** Whether a request without a key may pay for itself, where the policy takes payments. */
+  readonly pays: boolean;
+  readonly docs: SurfaceDocs;
+  /**
+   * Checks a body and reads it.
+   * @param body parsed JSON, within the limits of size and depth.
+   * @throws SignalboxError that names the field at fault by its path in the body.
+   */
+  read(body: unknown, headers: Headers): SurfaceRequest;
+  /** Returns the writer of one answer as a JSON body. Its `write` returns ''; `end` returns the whole. */
+  json(identity: AnswerIdentity): AnswerWriter;
+  /** Returns the JSON body of an error that comes before any part of an answer. */
+  errorBody(error: SignalboxError): object;
+}
+
+/** The header that carries the API key. */
+export interface KeyHeader {
+  /** In lower case. */
+  readonly name: string;
+  /** The word in front of the key; null for a header with the key alone. */
+  readonly scheme: 'Bearer' | null;
+}
+
+/** A request as its surface has read it. */
+export interface SurfaceRequest {
+  /** The request as all else sees it. */
+  readonly request: ModelRequest;
+  /** The form of the stream that the caller asks for; null for an answer in one JSON body. */
+  readonly events: EventForm | null;
+}
+
+/** A form of streamed answers. */
+export interface EventForm {
+  readonly contentType: string;
+  /** Text that keeps a quiet connection open and that clients skip, before the first part. Not empty. */
+  readonly heartbeat: string;
+  /** Called once the first content is there, or has failed to come. */
+  writer(identity: AnswerIdentity): EventWriter;
+}
+
+/** Writes one answer as text. The split of its parts into batches changes nothing of the text. */
+export interface AnswerWriter {
+  /** Returns the text of a batch of parts; '' for a batch without anything to show yet. */
+  write(parts: readonly StreamPart[]): string;
+  /** Returns the text of a good end. Called once, last. */
+  end(receipt: Receipt): string;
+}
+
+export interface EventWriter extends AnswerWriter {
+  /**
+   * Returns the text of an end by an error, in place of `end`.
+   * @param error free of secrets.
+   * @param platform what the answer cost until then; null where nothing was settled.
+   */
+  error(error: SignalboxError, platform: Receipt['platform'] | null): string;
+}
+
+/** The part of a surface that the API's documentation is made from. */
+export interface SurfaceDocs {
+  readonly summary: string;
+  /** Markdown. */
+  readonly description: string;
+  /** The schema of a request's body. */
+  readonly request: TSchema;
+  /** Bodies to send, by name. */
+  readonly requests: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
+  readonly answer: { readonly schema: TSchema; readonly description: string; readonly example: object };
+  /** The schema of one event's data, and a whole stream as text. */
+  readonly events: {
+    readonly schema: TSchema;
+    readonly description: string;
+    readonly example: string;
+    readonly mediaType: string;
+  };
+  /** Path of a field that examples of errors about one field name. */
+  readonly errorField: string;
+}

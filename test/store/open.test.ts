@@ -1,0 +1,82 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { copyStore, lockStore, openStore, readStore } from '../../src/store/open.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { badNote, note, notes, tempFolder } from './support.ts';
+
+const reasonOf = (error: unknown) => (error instanceof StoreError ? error.reason : error);
+/** The reason of a refusal; null for none. */
+const refusalOf = (work: () => unknown) => Promise.try(work).then(() => null, reasonOf);
+
+test('a path, a sqlite: URL and a file: URL name the same database', async () => {
+  using folder = tempFolder();
+  await (await openStore(folder.file, { mode: 'serve' })).close();
+  for (const url of [`sqlite:${folder.file}`, `sqlite://${folder.file}`, pathToFileURL(folder.file).href])
+    readStore(url, ['ledger', 'records']).close();
+});
+
+test('a URL of another database is refused, and its password not repeated', () => {
+  const open = () => openStore('postgres://signalbox:secret@db/books', { mode: 'serve' });
+  expect(open).toThrow('There is no store for postgres URLs: name the path of a SQLite database');
+  expect(open).not.toThrow('secret');
+});
+
+test('one who serves fences off the one before; a command beside it does not', async () => {
+  using folder = tempFolder();
+  const first = await openStore(folder.file, { mode: 'serve' });
+  const command = await openStore(folder.file, { mode: 'beside', rooms: ['access', 'payments'] });
+  await first.commit([]);
+  const second = await openStore(folder.file, { mode: 'serve' });
+  expect(await refusalOf(() => first.commit([]))).toBe('fenced');
+  await command.close();
+  await second.close();
+  await first.close().catch(() => {});
+});
+
+test('a command beside a server refuses tables of an older version, and one that repairs brings them up to date', async () => {
+  using folder = tempFolder();
+  await (await openSqlite(folder.file, [notes])).close();
+  const options = { rooms: ['learning'] } as const;
+  expect(await refusalOf(() => openStore(folder.file, { mode: 'beside', ...options }))).toBe('older');
+  await (await openStore(folder.file, { mode: 'repair', ...options })).close();
+  await (await openStore(folder.file, { mode: 'beside', ...options })).close();
+});
+
+test('tables of a newer version are refused by who reads them alone', async () => {
+  using folder = tempFolder();
+  await (await openStore(folder.file, { mode: 'serve' })).close();
+  await (await openSqlite(folder.file, [{ room: 'learning', versions: Array(99).fill('SELECT 1') }])).close();
+  expect(await refusalOf(() => openStore(folder.file, { mode: 'serve' }))).toBe('newer');
+  expect(await refusalOf(() => readStore(folder.file, ['learning']))).toBe('newer');
+  readStore(folder.file, ['ledger']).close();
+});
+
+test('why a database cannot be opened is a reason to switch on', async () => {
+  using folder = tempFolder();
+  const damaged = join(folder.path, 'damaged.db');
+  writeFileSync(
+    damaged,
+    'no database at all, but some words that are long enough to be taken for a header of one'.repeat(9),
+  );
+  expect(await refusalOf(() => readStore(damaged, []))).toBe('damaged');
+  const lock = lockStore(folder.file);
+  expect(await refusalOf(() => lockStore(folder.file))).toBe('busy');
+  lock.release();
+  await (await openStore(folder.file, { mode: 'serve' })).close();
+  expect(() => copyStore(folder.file, damaged)).toThrow('that file exists');
+});
+
+test('a write that breaks a rule is told from one whose condition is not met, and neither changes anything', async () => {
+  using folder = tempFolder();
+  const store = await openSqlite(folder.file, [notes]);
+  const CONDITIONAL = { sql: 'INSERT INTO notes (id, text) SELECT ?, ? WHERE ? > 0', mustChange: true };
+  const conditional = (id: number, condition: number) => ({ statement: CONDITIONAL, params: [id, 'x', condition] });
+  expect(await refusalOf(() => store.commit([note(1), badNote(2)]))).toBe('refused');
+  expect(await refusalOf(() => store.commit([note(1), conditional(2, 0), note(3)]))).toBe('unmet');
+  await store.commit([note(1), conditional(2, 1), note(3)]);
+  await store.close();
+  expect(await refusalOf(() => store.commit([note(4)]))).toBe('closed');
+});

@@ -1,0 +1,18 @@
+import type { StreamPart } from '../../src/contract/parts.ts';
+import type { ChatMessage } from '../../src/core/chat-request.ts';
+import { plainUsage } from '../../src/core/usage.ts';
+import type { Receipt } from '../../src/gateway/receipt.ts';
+import { CompletionWriter } from '../../src/surface/openai-chat/completion.ts';
+
+/** A receipt of which writers read no more than this. */
+export const RECEIPT = {
+  usage: plainUsage(1, 1),
+  platform: { routed_model: 'm', estimated: false },
+} as unknown as Receipt;
+
+/** The message of an answer in one body, as a caller of OpenAI's surface gets it and sends it back. */
+export function callerMessage(parts: readonly StreamPart[]): ChatMessage {
+  const writer = new CompletionWriter({ decision: 1, created: 1, model: 'm' });
+  writer.write(parts);
+  return JSON.parse(writer.end(RECEIPT)).choices[0].message;
+}

@@ -1,0 +1,39 @@
+import { type Caller, walletCaller } from '../../src/core/caller.ts';
+import { RequestContext } from '../../src/gateway/request-context.ts';
+import type { Trace } from '../../src/telemetry/trace.ts';
+
+type NotedFact =
+  | 'route'
+  | 'status'
+  | 'code'
+  | 'routing'
+  | 'decisionId'
+  | 'result'
+  | 'failedUsage'
+  | 'isReplayed'
+  | 'isStream'
+  | 'startedAt'
+  | 'dispatchedAt';
+
+export interface ContextFacts extends Partial<Pick<RequestContext, NotedFact>> {
+  readonly id?: number;
+  readonly at?: number;
+  readonly method?: string;
+  readonly trace?: Trace | null;
+  readonly signal?: AbortSignal;
+  readonly keyId?: string | null;
+  readonly onEnd?: (context: RequestContext) => void;
+}
+
+/** A caller of which only the ID matters. */
+export const callerNamed = (keyId: string): Caller => walletCaller(keyId);
+
+/** A context with these facts. */
+export function contextWith(facts: ContextFacts = {}): RequestContext {
+  const { id = 1, at = 0, method = 'POST', trace = null, signal = new AbortController().signal, onEnd } = facts;
+  const { keyId = null, ...rest } = facts;
+  const context = new RequestContext({ method, signal }, id, at, trace, onEnd);
+  if (keyId !== null) context.caller = callerNamed(keyId);
+  const { id: _id, at: _at, method: _method, trace: _trace, signal: _signal, onEnd: _onEnd, ...noted } = rest;
+  return Object.assign(context, noted);
+}
