@@ -5,6 +5,7 @@ import { CAPABILITY_NAMES, capabilityNames, MODEL_CAPABILITIES, OF_EVERY_DIALECT
 import { ChatRequest } from '../core/chat-request.ts';
 import { dropNulls } from '../core/nullable.ts';
 import { readChatRequest } from '../surface/openai-chat/reader.ts';
+import { deepFreeze } from './law.ts';
 import { anyRequest } from './requests.ts';
 
 /** Model names of providers. */
@@ -64,6 +65,28 @@ export const plainCalls: fc.Arbitrary<ProviderCall> = fc
       outputTokensPerSecond: 100_000,
     },
   }));
+
+/** A copy of a call that shares nothing with it. */
+export const copyOfCall = ({ request, model, ...rest }: ProviderCall): ProviderCall => ({
+  ...structuredClone(rest),
+  model: structuredClone(model),
+  request: request.edit(
+    Object.entries(request.original.body).map(([name, value]) => ({ at: [name], value: structuredClone(value) })),
+  ),
+});
+
+/** All that an adapter can read of a call, as plain data. */
+export const plainOf = ({ request, ...rest }: ProviderCall) => {
+  const { conversation, settings, routing, extras, original } = request;
+  return { ...rest, request: { conversation, settings, routing, extras, original } };
+};
+
+/** A copy of a call that throws where it is written to. */
+export function frozenCall(call: ProviderCall): ProviderCall {
+  const copy = copyOfCall(call);
+  deepFreeze(plainOf(copy));
+  return copy;
+}
 
 /** A call in words, for reports. */
 export function describeCall({ upstream, request, extras, stream, outputCap, model }: ProviderCall): string {

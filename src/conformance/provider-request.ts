@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import { calls, describeCall, plainCalls, traits, upstreams } from './calls.ts';
+import { calls, copyOfCall, describeCall, frozenCall, plainCalls, plainOf, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
 import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 import {
@@ -160,7 +160,7 @@ const request = wireLaw<ProviderCall>({
   says: 'any request that is admitted becomes a path, headers and JSON, or a `rejected` with its reason; nothing throws',
   cases: () => calls,
   fault(adapter, call, { host }) {
-    const made = adapter.request(deepFreeze(structuredClone(call)));
+    const made = adapter.request(frozenCall(call));
     if (!('kind' in made)) return httpFault(adapter, made, host);
     if (made.kind !== 'rejected')
       return `in place of a request it gives a failure of kind ${shortJson(made.kind)}, not \`rejected\``;
@@ -174,9 +174,9 @@ const pure = wireLaw<ProviderCall>({
   says: 'the same call becomes the same request, without clock, chance and environment, and is not changed',
   cases: () => calls,
   fault(adapter, call) {
-    const given = structuredClone(call);
-    const { value, reached } = runSealed(() => [adapter.request(given), adapter.request(structuredClone(call))]);
-    if (!isEqual(given, call)) return 'it changes the call that it is given';
+    const given = copyOfCall(call);
+    const { value, reached } = runSealed(() => [adapter.request(given), adapter.request(copyOfCall(call))]);
+    if (!isEqual(plainOf(given), plainOf(call))) return 'it changes the call that it is given';
     return (
       reachedFault(reached) ??
       (isEqual(value[0], value[1]) ? null : `it gives ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
