@@ -206,6 +206,22 @@ describe('rooms', () => {
   });
 });
 
+describe('dialects of callers', () => {
+  /** OpenAI's names of an answer, the end of its streams, and the members of its errors. */
+  const OWN = /chatcmpl-|\[DONE\]|chat\.completion|\btype: row\.type\b|\berror: \{ message\b/;
+
+  test('are the surfaces’ own: no other room writes what OpenAI’s callers read', () => {
+    const elsewhere = sources
+      .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/surface/'))
+      // Samples of what providers speak.
+      .filter(({ path }) => path !== 'src/conformance/answers.ts')
+      .flatMap(({ path, text }) =>
+        text.split('\n').flatMap((line, i) => (OWN.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
+      );
+    expect(elsewhere).toEqual([]);
+  });
+});
+
 describe('exports', () => {
   test('are of use to another file: what one keeps to itself is nobody’s to look at', () => {
     const named = [...sources, ...tests].flatMap(({ path, text }) =>

@@ -18,6 +18,8 @@ import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
+import { x402Funding } from '../../src/gateway/x402/funding.ts';
+import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import type { ServerLearner } from '../../src/learning/stored-learner.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
@@ -198,12 +200,13 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     onFault: (_estimator, _where, error) => faults.push(error),
     onError: (error) => faults.push(error),
   });
-  const gateway: Gateway = {
+  const gateway: X402Gateway = {
     lease: () => runtime,
     leaseOf: () => runtime,
     ledger,
     payments,
     keys,
+    funding: x402Funding(() => gateway),
     records,
     past: { find: async () => runtime },
     learner,

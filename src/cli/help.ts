@@ -108,6 +108,10 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
   signalbox ledger audit [--json] [--idle]
       Proves from the journal that no budget was overspent and every sum is right, beside a running server or
       without one. Ends with 2 when something is wrong; with --idle an open reservation is wrong, too.
+  signalbox ledger usage [--from DAY] [--to DAY] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
+                         [--by day,model] [--json]
+      Sums up what was charged, by the groupings of ledger export: the last 30 days unless they are named; --to is
+      exclusive. GET /admin/usage answers the same.
   signalbox ledger export [--from T] [--to T] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
                           [--by day,month,key,label:team,model,provider,selector] [--format csv|json]
       Writes every charge, or sums of them. T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z; --to is exclusive, and
@@ -116,6 +120,6 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       Copies the database while it is used, and audits the copy.
   signalbox ledger refund DECISION [CREDITS] [--note TEXT]
       Gives back what a request was charged, or a part of it.
-      All four take --data, as serve does.
+      All five take --data, as serve does.
   signalbox version
 `;

@@ -6,21 +6,18 @@ import type { ModelRequest } from '../core/model-request.ts';
 import type { Order } from '../ledger/ledger.ts';
 import { recordContent } from '../records/contents.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { scrub } from '../telemetry/secrets.ts';
 import type { PromptHistory } from './affinity.ts';
 import { decideChat } from './decide-chat.ts';
 import { decisionWrites } from './decision-record.ts';
 import { drainingError } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
+import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import { blameForRetry, lessonOf, noteAsked } from './lesson.ts';
 import type { RequestContext } from './request-context.ts';
 import { expectedTokens, usedTokens } from './ticket.ts';
 import { wordsForLog } from './words.ts';
-import { type Aside, setAside } from './x402/funded-hold.ts';
-import { type Asked, type Payer, type Way, wayOf } from './x402/payer.ts';
-import { demandFor, mendable } from './x402/quote-request.ts';
 
 /** The claim of a request on its name, which is stored before a provider is called. */
 export interface RequestClaim {
@@ -30,6 +27,12 @@ export interface RequestClaim {
    * @throws StoreError
    */
   begin(decision: number): Promise<void>;
+}
+
+/** A chat request on its way. */
+export interface ChatCall {
+  readonly request: ModelRequest;
+  readonly context: RequestContext;
 }
 
 /** How a request is carried out. */
@@ -46,38 +49,30 @@ export interface ExecutionOptions {
  */
 export async function beginChat(
   gateway: Gateway,
-  asked: Asked,
-  payer: Payer,
+  call: ChatCall,
+  funding: Funding,
   options: ExecutionOptions = {},
 ): Promise<Exchange> {
   if (gateway.draining()) throw drainingError();
-  if (payer.kind === 'nobody') {
-    throw await demandFor(
-      gateway,
-      asked,
-      payer,
-      'payment_required',
-      'Pay for this request by x402, or send an API key.',
-    );
-  }
   try {
-    asked.context.step('pin');
-    return await begin(gateway, asked, wayOf(gateway, payer), options);
+    return await begin(gateway, call, funding, options);
   } catch (cause) {
-    throw await mendable(gateway, asked, payer, cause);
+    throw await funding.mend(cause);
   }
 }
 
 async function begin(
   gateway: Gateway,
-  { request, context }: Asked,
-  way: Way,
+  { request, context }: ChatCall,
+  funding: Funding,
   { claim = null, toTheEnd = false }: ExecutionOptions,
 ): Promise<Exchange> {
   const signal = toTheEnd ? undefined : context.signal;
+  const terms = funding.terms();
+  context.step('pin');
   const startedAt = gateway.clock();
-  const { runtime, caller } = way;
-  const { history, decision, features } = await decideChat(gateway, request, way, true, context);
+  const { runtime, caller } = terms;
+  const { history, decision, features } = await decideChat(gateway, request, terms, true, context);
   context.startedAt = startedAt;
   context.step('reserve');
   // It may have taken a while.
@@ -85,13 +80,13 @@ async function begin(
   context.beginWork(request.stream, expectedTokens(decision, runtime.snapshot));
   // Before money is waited for, so that a shutdown waits, too.
   context.enterFlight(gateway.inFlight);
-  let aside: Aside;
-  const asideAt = gateway.clock();
+  let funded: FundedHold;
+  const reservedAt = gateway.clock();
   try {
     const begun = claim?.begin(decision.id) ?? null;
     // Looked at when there is money.
     begun?.catch(() => {});
-    aside = await setAside(gateway, way, orderOf(gateway, request, decision, way, startedAt, signal), begun);
+    funded = await funding.reserve(orderOf(gateway, decision, terms, startedAt, signal), begun);
   } catch (cause) {
     context.endWork(0);
     throw cause;
@@ -99,8 +94,8 @@ async function begin(
   // Before this nothing of it is kept, and nobody could look it up.
   context.decisionId = idText('dec_', decision.id);
   // A chain takes seconds, which are not the gateway's own.
-  if (aside.payment?.payment) context.startedAt += gateway.clock() - asideAt;
-  const paid = { runtime, request, history, caller, decision, features, aside, startedAt, context };
+  if (funded.isSettledPayment) context.startedAt += gateway.clock() - reservedAt;
+  const paid = { runtime, request, history, caller, decision, features, funded, startedAt, context };
   noteAsked(gateway, paid);
   blameForRetry(gateway, paid);
   const exchange = exchangeOf(gateway, paid);
@@ -114,9 +109,8 @@ const EXPIRY_SLACK_MS = 60_000;
 /** What is to be set aside: the worst case, so that it suffices or is raised, whoever answers. */
 function orderOf(
   { clock, now }: Gateway,
-  { routing: { agentWallet } }: ModelRequest,
   { id, facts, ranked }: Decision,
-  { caller, payer, runtime }: Way,
+  { caller, payer, agentWallet, runtime }: FundingTerms,
   startedAt: number,
   signal: AbortSignal | undefined,
 ): Order {
@@ -127,8 +121,7 @@ function orderOf(
     id,
     caller,
     selector: facts.model,
-    // The books keep it for good.
-    agentWallet: agentWallet === undefined ? null : scrub(agentWallet),
+    agentWallet,
     payer,
     amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
     limit: facts.budget,
@@ -147,16 +140,15 @@ interface Paid {
   readonly caller: Caller;
   readonly decision: Decision;
   readonly features: Uint8Array | null;
-  readonly aside: Aside;
+  readonly funded: FundedHold;
   readonly startedAt: number;
   readonly context: RequestContext;
 }
 
 /** The exchange of a request, with what is to be told and written down of it. */
 function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
-  const { runtime, request, history, caller, decision, aside, startedAt, context } = paid;
+  const { runtime, request, history, caller, decision, funded, startedAt, context } = paid;
   const lesson = lessonOf(gateway, paid);
-  const { hold, payment } = aside;
   const { snapshot } = runtime;
   let tokens = 0;
   const answerBytes = gateway.answers.hold(caller.keyId);
@@ -166,9 +158,9 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     request,
     history,
     decision,
-    hold,
+    hold: funded.hold,
+    funded,
     answerBytes,
-    payment,
     seen: context,
     clock: gateway.clock,
     now: gateway.now,
@@ -180,7 +172,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
       const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
       if (lesson) writes.push(...lesson.settled(outcome, platform));
       if (listener) writes.push(...listener.writes(decision.id, gateway.now()));
-      if (payment) writes.push(...payment.settled(outcome.charged));
+      writes.push(...funded.settlementWrites(outcome.charged));
       return writes;
     },
     onParts: hearers(listener?.add.bind(listener), lesson?.hear),

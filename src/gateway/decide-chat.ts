@@ -5,10 +5,10 @@ import { chatFacts } from '../routing/facts.ts';
 import { questionOf } from '../routing/texts.ts';
 import type { PromptHistory } from './affinity.ts';
 import { decide } from './decide.ts';
+import type { FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
 import { screen } from './screen.ts';
-import type { Way } from './x402/payer.ts';
 
 /** A chat request with its decision, and what it takes to learn from its answer. */
 export interface Decided {
@@ -24,7 +24,7 @@ export interface Decided {
 export async function decideChat(
   gateway: Gateway,
   request: ModelRequest,
-  { runtime, caller, cap, windowsOnly }: Pick<Way, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>,
+  { runtime, caller, cap, windowsOnly }: Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>,
   isMade: boolean,
   context: RequestContext,
 ): Promise<Decided> {

@@ -6,7 +6,6 @@ import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts'
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { Payment } from '../payments/payment.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
@@ -26,17 +25,17 @@ import {
   unreadError,
   wasCut,
 } from './failure.ts';
+import type { FundedHold } from './funding.ts';
 import type { Measured } from './meter.ts';
 import { Plan, type Step, type Way } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
-import type { Paying } from './x402/funded-hold.ts';
 
 export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings' | 'makeRoom'> {
   readonly decision: Decision;
   readonly hold: Hold;
   readonly answerBytes: ByteHold;
-  /** How a wallet pays for it; null for a key. */
-  readonly payment: Paying | null;
+  /** What is told of the money behind `hold`. */
+  readonly funded: FundedHold;
   /** Unix time, ms. */
   readonly now: () => number;
   /** When the request was admitted, on that clock. */
@@ -113,9 +112,8 @@ export class Exchange implements AnswerSource {
     const { decision, runtime } = this.#context;
     return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
   }
-  /** The payment that it runs on; null where none was settled for it. */
-  get payment(): Payment | null {
-    return this.#context.payment?.payment ?? null;
+  get funded(): FundedHold {
+    return this.#context.funded;
   }
   /** Null until the exchange has ended. */
   get receipt(): Receipt | null {
@@ -366,7 +364,7 @@ export class Exchange implements AnswerSource {
     measured: Measured | null,
     charged: Microcredits,
   ): readonly Write[] {
-    const { decision, clock, startedAt, onSettle, runtime, payment } = this.#context;
+    const { decision, clock, startedAt, onSettle, runtime, funded } = this.#context;
     const receipt = receiptOf({
       decision,
       baseline: runtime.snapshot.models[decision.baseline]!,
@@ -376,7 +374,7 @@ export class Exchange implements AnswerSource {
       charged,
       dropped: running?.dropped ?? [],
       attempts: this.#attempts,
-      payment: payment?.shown(charged) ?? null,
+      payment: funded.shown(charged),
     });
     this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;

@@ -1,14 +1,13 @@
-import type { Keys } from '../access/keys.ts';
 import type { ByteRoom } from '../core/byte-room.ts';
 import type { Learner } from '../learning/learner.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Payments } from '../payments/payments.ts';
 import type { Records } from '../records/records.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
 import type { Affinity } from './affinity.ts';
+import type { FundingSource } from './funding.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Retries } from './signals/retry.ts';
 
@@ -16,11 +15,8 @@ import type { Retries } from './signals/retry.ts';
 export interface Gateway {
   /** The runtime in force; taken once per request and kept to its end. */
   lease(): Runtime;
-  /** The runtime of a revision that quotes may still be open for; null for another. */
-  leaseOf(revision: string): Runtime | null;
   readonly ledger: Ledger;
-  readonly payments: Payments;
-  readonly keys: WalletKeys;
+  readonly funding: FundingSource;
   readonly records: Records;
   /** What decisions of earlier policies are decided again with. */
   readonly past: Pick<PastPolicies, 'find'>;
@@ -43,9 +39,6 @@ export interface Gateway {
   /** True once the process has been asked to stop. */
   draining(): boolean;
 }
-
-/** The keys by which wallets show themselves. */
-export type WalletKeys = Pick<Keys, 'createForWallet' | 'ofWallet'>;
 
 /** 64 random bits in hexadecimal. */
 export function newSeed(): string {

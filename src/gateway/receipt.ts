@@ -6,7 +6,6 @@ import { costOf } from '../core/price.ts';
 import type { Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
 import type { Measured } from './meter.ts';
-import type { PlatformPayment } from './x402/platform-payment.ts';
 
 /** `platform`: what Signalbox tells about an answer. The same, field for field, in JSON and in a stream. */
 export interface Platform {
@@ -44,6 +43,27 @@ export type PlatformAttempt = {
   readonly request_id: string | null;
   /** Why each choice ended, in the provider's own words. */
   readonly finish_reasons: readonly string[];
+};
+
+/** `platform.payment`: how a wallet paid for an answer. */
+export type PlatformPayment = {
+  /** Of the payment; null where the request ran on balance. */
+  readonly id: string | null;
+  readonly source: 'x402' | 'wallet_credits';
+  readonly payer: string;
+  /** As it stands with the answer; `GET /v1/payments/{id}` tells later ones. Null for balance. */
+  readonly state: string | null;
+  readonly scheme: 'exact' | null;
+  readonly network: string | null;
+  readonly asset: string | null;
+  /** The amount paid, in atomic units of the asset. */
+  readonly paid_atomic: string | null;
+  readonly transaction: string | null;
+  readonly paid_credits: number;
+  /** The part of it that the settlement cost; 0 where nothing was charged. */
+  readonly fee_credits: number;
+  /** The change of the wallet's balance by this request; negative for what it took. */
+  readonly balance_added_credits: number;
 };
 
 /** How an exchange ended, in tokens and Credits. */

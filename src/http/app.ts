@@ -8,6 +8,7 @@ import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
+import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
@@ -31,14 +32,10 @@ import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { usageRoutes } from './usage.ts';
-import { paymentAdminRoutes } from './x402/admin.ts';
-import { PAYMENT_HEADERS } from './x402/payer.ts';
-import { paymentRoutes } from './x402/payments.ts';
-import { walletRoutes } from './x402/wallets.ts';
-import { wellKnownRoutes } from './x402/well-known.ts';
+import { x402Routes } from './x402/routes.ts';
 
 export interface AppOptions {
-  readonly gateway: Gateway;
+  readonly gateway: X402Gateway;
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
@@ -65,13 +62,14 @@ const TOLD_WITH_ERRORS = [
   'x-signalbox-credits',
   'x-signalbox-given-back',
   ...CORS_HEADERS,
-  ...PAYMENT_HEADERS,
   ...LIMIT_HEADERS,
 ];
 
-const toldWithErrors = (headers: HTTPHeaders): Record<string, string> =>
+const toldWithErrors = (headers: HTTPHeaders, { headerNames }: Gateway['funding']): Record<string, string> =>
   Object.fromEntries(
-    TOLD_WITH_ERRORS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+    [...TOLD_WITH_ERRORS, ...headerNames].flatMap((name) =>
+      headers[name] === undefined ? [] : [[name, String(headers[name])]],
+    ),
   );
 
 const isAdmittedTo = ({ isAdmitted, route }: RequestContext, pattern: string | undefined): boolean =>
@@ -94,15 +92,12 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
     .use(keyRoutes({ ...context, keys }))
-    .use(paymentAdminRoutes({ ...context, store }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(feedbackRoutes(context))
     .use(usageRoutes(context))
     .use(contentRoutes(context))
-    .use(paymentRoutes(context))
-    .use(walletRoutes(context))
-    .use(wellKnownRoutes(context))
+    .use(x402Routes({ ...context, gateway, store }))
     .use(recommendRoutes(context))
     .use(surfaceRoutes(context, openaiChat));
 
@@ -170,7 +165,7 @@ export function createApp(options: AppOptions) {
           gateway.log.error('a request failed on a defect', { request: requestId, method: request.method, stack });
         });
         contextOf(request).handled(known.status, known.code);
-        return errorResponse(known, toldWithErrors(set.headers));
+        return errorResponse(known, toldWithErrors(set.headers, gateway.funding));
       })
       .use(groups)
       .use(docsRoutes(() => openApiDocument(version, groups)))

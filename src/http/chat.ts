@@ -1,14 +1,14 @@
 import { Elysia } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import { beginChat } from '../gateway/chat.ts';
+import { beginChat, type ChatCall } from '../gateway/chat.ts';
+import type { Funding } from '../gateway/funding.ts';
 import type { Surface } from '../surface/surface.ts';
 import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { answerOnce, askOf } from './replay.ts';
 import { streamResponse } from './stream.ts';
-import { arrivedAs, payerFor } from './x402/payer.ts';
 
 /** The errors of every surface. */
 const SURFACE_ERRORS: readonly ErrorCode[] = [
@@ -40,6 +40,15 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
 /** Seconds for which nobody may read of an answer that is complete, or whose deadline is over; its socket holds memory. */
 const UNREAD_S = 30;
 
+/** The funding of a request. A caller who has just proved itself is counted against the rate limits from here on. */
+async function fundingOf({ gateway }: RouteContext, call: ChatCall, { url, headers }: Request): Promise<Funding> {
+  const { context } = call;
+  const idempotencyKey = headers.get('idempotency-key');
+  const funding = await gateway.funding.of({ ...call, key: context.caller, idempotencyKey, url, headers });
+  if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
+  return funding;
+}
+
 /** The route of a surface: a request is read, carried out and answered in its dialect, in JSON or as a stream. */
 export const surfaceRoutes = (context: RouteContext, surface: Surface) =>
   new Elysia({ name: surface.name }).post(
@@ -51,11 +60,11 @@ export const surfaceRoutes = (context: RouteContext, surface: Surface) =>
       requestContext.whenOver(() => server?.timeout(request, UNREAD_S));
       const { request: chat, events } = surface.read(body, request.headers);
       requestContext.isStream = events !== null;
-      const arrived = arrivedAs(chat, request, set.headers, requestContext);
-      const payer = await payerFor(context, arrived);
-      const ask = askOf(arrived, payer);
-      if (ask) return answerOnce(context, ask, payer, arrived, { surface, events });
-      const exchange = await beginChat(context.gateway, arrived.asked, payer);
+      const call = { request: chat, context: requestContext };
+      const funding = await fundingOf(context, call, request);
+      const ask = askOf(requestContext, request.headers, funding);
+      if (ask) return answerOnce(context, ask, funding, { ...call, headers: set.headers }, { surface, events });
+      const exchange = await beginChat(context.gateway, call, funding);
       requestContext.addLimitHeaders(set.headers);
       set.headers['x-signalbox-decision-id'] = idText('dec_', exchange.decision);
       request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));

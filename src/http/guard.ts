@@ -42,6 +42,7 @@ export const ROUTES: readonly RouteRule[] = [
   { method: 'GET', path: '/admin/policy', access: 'admin' },
   { method: 'POST', path: '/admin/policy/reload', access: 'admin', body: 'none' },
   { method: 'GET', path: '/admin/ledger', access: 'admin' },
+  { method: 'GET', path: '/admin/usage', access: 'admin' },
   { method: 'GET', path: '/admin/decisions/:id/content', access: 'admin' },
   { method: 'GET', path: '/admin/keys', access: 'admin' },
   { method: 'POST', path: '/admin/keys', access: 'admin' },

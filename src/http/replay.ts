@@ -8,10 +8,10 @@ import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
 import { ERROR_CODES, type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import { beginChat } from '../gateway/chat.ts';
+import { beginChat, type ChatCall } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
-import type { Payer } from '../gateway/x402/payer.ts';
-import { ofPayment } from '../gateway/x402/platform-payment.ts';
+import type { Funding } from '../gateway/funding.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { errorBody } from '../surface/openai-chat/error.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
@@ -19,7 +19,6 @@ import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
 import { streamResponse } from './stream.ts';
-import { type Arrived, afterPayment, askByPayment, PAYMENT_HEADERS, tellPayment } from './x402/payer.ts';
 
 /** The form that an answer is given in: the surface, and its stream if the caller asks for one. */
 interface AnswerForm {
@@ -38,33 +37,43 @@ const SLICE = 65_536;
 interface OnceAsk extends KeyedRequest {
   /** Whether it is carried out to its end though its caller leaves: who sends an `Idempotency-Key` asks for that. */
   readonly toTheEnd: boolean;
-  /** Whether it was named by its payment. */
-  readonly isPaid: boolean;
+  /** The word for its name in a text, and the header that brings it. */
+  readonly label: string;
+  readonly param: string;
+  /** Whether a client may repeat it by itself while it runs. */
+  readonly canRetry: boolean;
 }
 
+/** A chat request with the headers of its response. */
+interface ReplayableCall extends ChatCall {
+  readonly headers: HTTPHeaders;
+}
+
+const BY_KEY = { label: 'Idempotency-Key', param: 'Idempotency-Key', toTheEnd: true, canRetry: true } as const;
+
 /**
- * The request as it is known by: its `Idempotency-Key`, or else its payment, for what was paid must be had. Null for
- * one with neither. What is kept for a payment can only be opened with the same signature and quote.
+ * The name by which a repeat of the request is recognized: its `Idempotency-Key`, or else its payment, so that a paid
+ * answer can be had again. Null for one with neither. Throws SignalboxError.
  */
-export function askOf({ asked: { named, context }, request }: Arrived, payer: Payer): OnceAsk | null {
+export function askOf(context: RequestContext, headers: Headers, { identity, caller }: Funding): OnceAsk | null {
+  const named = headers.get('idempotency-key');
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
       param: 'Idempotency-Key',
     });
   }
-  if (payer.kind === 'offer') {
-    const ask = askByPayment(payer.offer);
+  if (identity) {
+    // A client that repeats it by itself would sign another payment.
     return named === null
-      ? { ...ask, toTheEnd: false, isPaid: true }
-      : { ...ask, idempotencyKey: named, toTheEnd: true, isPaid: false };
+      ? { ...identity, toTheEnd: false, canRetry: false }
+      : { ...identity, idempotencyKey: named, ...BY_KEY };
   }
   const body = context.bodyHash;
-  // Nothing is carried out for nobody.
-  if (named === null || !body || payer.kind === 'nobody') return null;
-  const key = parseKey(bearerOf(request.headers.get('authorization') ?? '') ?? '');
+  // Without a caller nothing is carried out.
+  if (named === null || !body || !caller) return null;
+  const key = parseKey(bearerOf(headers.get('authorization') ?? '') ?? '');
   if (!key) throw new Error('a request was admitted without an API key');
-  const { keyId } = payer.caller;
-  return { keyId, secret: key.secret, idempotencyKey: named, body, toTheEnd: true, isPaid: false };
+  return { keyId: caller.keyId, secret: key.secret, idempotencyKey: named, body, ...BY_KEY };
 }
 
 /**
@@ -74,12 +83,11 @@ export function askOf({ asked: { named, context }, request }: Arrived, payer: Pa
 export async function answerOnce(
   services: RouteContext,
   ask: OnceAsk,
-  payer: Payer,
-  arrived: Arrived,
+  funding: Funding,
+  call: ReplayableCall,
   { surface, events }: AnswerForm,
 ): Promise<Response | string> {
-  const { asked, request, headers } = arrived;
-  const { context } = asked;
+  const { context, headers } = call;
   const claim = await claimed(services, ask);
   if (claim.kind === 'replay') {
     context.isReplayed = true;
@@ -91,7 +99,7 @@ export async function answerOnce(
   const { run } = claim;
   let exchange: Exchange;
   try {
-    exchange = await beginChat(services.gateway, asked, payer, { claim: run, toTheEnd: ask.toTheEnd });
+    exchange = await beginChat(services.gateway, call, funding, { claim: run, toTheEnd: ask.toTheEnd });
   } catch (cause) {
     await run.drop();
     throw cause;
@@ -100,26 +108,25 @@ export async function answerOnce(
   }
   context.addLimitHeaders(headers);
   headers['x-signalbox-decision-id'] = idText('dec_', exchange.decision);
-  tellPayment(exchange.payment, headers);
+  Object.assign(headers, exchange.funded.headers);
   if (!ask.toTheEnd) {
-    request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
-    if (request.signal.aborted) exchange.abandon('caller-gone');
+    const { signal } = context;
+    signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
+    if (signal.aborted) exchange.abandon('caller-gone');
   }
   if (!events) return jsonOnce(exchange, surface, run, headers);
-  return streamOnce(services, exchange, events, run, arrived);
+  return streamOnce(services, exchange, events, run, call);
 }
 
 const claimed = ({ idempotency }: RouteContext, ask: KeyedRequest): Promise<Claim> =>
   orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(ask));
 
-function refusalError(refusal: ClaimRefusal, { isPaid }: OnceAsk): SignalboxError {
-  const what = isPaid ? 'payment' : 'Idempotency-Key';
+function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: OnceAsk): SignalboxError {
   switch (refusal.kind) {
     case 'in-flight':
-      return new SignalboxError('in_flight', `The request with this ${what} is still running.`, {
+      return new SignalboxError('in_flight', `The request with this ${label} is still running.`, {
         retryAfterMs: RETRY_MS,
-        // A client that repeats it by itself would sign another payment.
-        ...(isPaid && { retry: false }),
+        ...(!canRetry && { retry: false }),
       });
     case 'reused':
       return new SignalboxError(
@@ -131,8 +138,8 @@ function refusalError(refusal: ClaimRefusal, { isPaid }: OnceAsk): SignalboxErro
       const decision = idText('dec_', refusal.decision);
       return new SignalboxError(
         'idempotency_answer_unavailable',
-        `This request was charged as ${decision}, and its answer cannot be given again; to pay for another, send a new ${what}.`,
-        { param: isPaid ? 'PAYMENT-SIGNATURE' : 'Idempotency-Key', details: { decision_id: decision } },
+        `This request was charged as ${decision}, and its answer cannot be given again; to pay for another, send a new ${label}.`,
+        { param, details: { decision_id: decision } },
       );
     }
   }
@@ -151,7 +158,7 @@ async function jsonOnce(
     throw await failed(exchange, run, headers, cause);
   }
   // Durable before the caller has it: who was answered gets the same again.
-  await run.keep({ status: 200, headers: worthRepeating(headers), frame: '', body });
+  await run.keep({ status: 200, headers: worthRepeating(exchange, headers), frame: '', body });
   tellGivenBack(run, headers);
   return body;
 }
@@ -161,7 +168,7 @@ async function streamOnce(
   exchange: Exchange,
   form: EventForm,
   run: IdempotentRun,
-  { request: { signal }, headers }: Arrived,
+  { context: { signal }, headers }: ReplayableCall,
 ): Promise<Response> {
   try {
     return await streamResponse(exchange, form, {
@@ -173,7 +180,8 @@ async function streamOnce(
             if (fate === 'drop') await run.drop();
             else if (fate === 'lose') await run.lose();
             else if (!recorded) await run.tooLarge();
-            else await run.keep({ status: 200, headers: { ...worthRepeating(headers), ...own }, ...recorded });
+            else
+              await run.keep({ status: 200, headers: { ...worthRepeating(exchange, headers), ...own }, ...recorded });
           },
           defect(error) {
             const stack = error instanceof Error ? error.stack : String(error);
@@ -217,13 +225,13 @@ async function failed(exchange: Exchange, run: IdempotentRun, headers: HTTPHeade
   if (fate === 'drop') await run.drop();
   if (fate === 'lose') await run.lose();
   tellGivenBack(run, headers);
-  if (fate !== 'keep') return afterPayment(cause, exchange.payment);
+  if (fate !== 'keep') return exchange.funded.errorOf(cause, false);
   // It was charged, and the same again is all that a repeat would get.
   const { retryAfterMs: _, ...info } = cause.info;
-  const told = ofPayment(new SignalboxError(cause.code, cause.message, { ...info, retry: false }), exchange.payment);
+  const told = exchange.funded.errorOf(new SignalboxError(cause.code, cause.message, { ...info, retry: false }), true);
   const own = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   const body = JSON.stringify(errorBody(told));
-  await run.keep({ status: told.status, headers: { ...worthRepeating(headers), ...own }, frame: '', body });
+  await run.keep({ status: told.status, headers: { ...worthRepeating(exchange, headers), ...own }, frame: '', body });
   tellGivenBack(run, headers);
   return told;
 }
@@ -234,16 +242,15 @@ async function abandonLost(exchange: Exchange, run: IdempotentRun): Promise<void
   await run.lose();
 }
 
-/** What else of an answer's headers is worth repeating. */
-const OF_PAYMENTS: ReadonlySet<string> = new Set(PAYMENT_HEADERS);
-/** What is about this request, not about its answer. */
+/** Headers about one request, not about its answer. */
 const NOT_REPEATED: ReadonlySet<string> = new Set(['x-signalbox-version', 'x-signalbox-given-back']);
 
 /** Of the headers of an answer, those that a replay has, too. */
-function worthRepeating(headers: HTTPHeaders): Record<string, string> {
+function worthRepeating({ funded }: Exchange, headers: HTTPHeaders): Record<string, string> {
+  const ofPayment = funded.headers;
   const repeated = Object.entries(headers).filter(
     ([name]) =>
-      name === 'content-type' || OF_PAYMENTS.has(name) || (name.startsWith('x-signalbox-') && !NOT_REPEATED.has(name)),
+      name === 'content-type' || name in ofPayment || (name.startsWith('x-signalbox-') && !NOT_REPEATED.has(name)),
   );
   return Object.fromEntries(repeated.map(([name, value]) => [name, String(value)]));
 }

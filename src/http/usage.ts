@@ -1,78 +1,139 @@
 import { Elysia, t } from 'elysia';
 import type { Caller } from '../core/caller.ts';
-import { type Microcredits, toCredits } from '../core/credits.ts';
+import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { Usage } from '../ledger/usage.ts';
+import {
+  type UsagePeriod,
+  type UsageQuery,
+  type UsageReport,
+  UsageTooLargeError,
+  usageBody,
+  usageOf,
+  usagePeriod,
+} from '../operate/usage.ts';
+import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
 import type { RouteContext } from './context.ts';
 import { USAGE_ANSWER } from './docs/examples.ts';
+import { ADMIN_USAGE_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
 import { fundBody } from './ledger.ts';
-import { UsageReport } from './schemas/usage.ts';
+import * as schemas from './schemas/usage.ts';
 
-/** Days of a report, unless it says otherwise, and at most. */
-const DAYS = 30;
+/** Days of a report at most. */
 const DAYS_MAX = 366;
 
-/** `GET /v1/usage`: what the calling key has spent, and what it may still spend. */
+const PERIOD_QUERY = {
+  from: t.Optional(t.String({ description: 'The first day, such as `2026-11-01`; 30 days before `to` unless given.' })),
+  to: t.Optional(t.String({ description: 'The day after the last one, such as `2026-12-01`; tomorrow unless given.' })),
+  time_zone: t.Optional(
+    t.String({
+      description: 'IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.',
+    }),
+  ),
+};
+
+/** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
 export const usageRoutes = ({ gateway, callerOf }: RouteContext) =>
-  new Elysia({ name: 'usage' }).get('/v1/usage', ({ request }) => report(gateway, callerOf(request), request.url), {
-    query: t.Object({
-      from: t.Optional(
-        t.String({ description: 'The first day, such as `2026-11-01`; 30 days before `to` unless given.' }),
-      ),
-      to: t.Optional(
-        t.String({ description: 'The day after the last one, such as `2026-12-01`; tomorrow unless given.' }),
-      ),
-      time_zone: t.Optional(
-        t.String({
-          description: 'IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.',
-        }),
-      ),
-    }),
-    ...operation({
-      summary: 'Your own usage',
-      description:
-        'What this key was charged, by day and model, and every budget and balance that its requests draw on, with what is left and when it renews. A request counts on the day on which it began. The figures are those of `signalbox ledger export --key … --by day,model`.',
-      tag: 'usage',
-      answer: { schema: UsageReport, description: 'The report.', example: USAGE_ANSWER },
-      errorField: 'from',
-      errors: ['invalid_value', 'out_of_range'],
-    }),
-  });
+  new Elysia({ name: 'usage' })
+    .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
+      query: t.Object(PERIOD_QUERY),
+      ...operation({
+        summary: 'Your own usage',
+        description:
+          'What this key was charged, by day and model, and every budget and balance that its requests draw on, with what is left and when it renews. A request counts on the day on which it began. The figures are those of `signalbox ledger export --key … --by day,model`.',
+        tag: 'usage',
+        answer: { schema: schemas.UsageReport, description: 'The report.', example: USAGE_ANSWER },
+        errorField: 'from',
+        errors: ['invalid_value', 'out_of_range'],
+      }),
+    })
+    .get('/admin/usage', ({ request }) => adminUsage(gateway, request.url), {
+      query: t.Object({
+        ...PERIOD_QUERY,
+        by: t.Optional(
+          t.String({
+            description: `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
+          }),
+        ),
+        key: t.Optional(t.String({ description: 'Only charges of the key with this ID, or of this wallet.' })),
+        model: t.Optional(t.String({ description: 'Only charges of the model with this ID.' })),
+        label: t.Optional(
+          t.Union([t.String(), t.Array(t.String())], {
+            description: 'Only charges of keys with this label, as `name=value`. It may be repeated.',
+          }),
+        ),
+      }),
+      ...operation({
+        summary: 'Usage by groups',
+        description:
+          'What all keys were charged in a period, summed up by any of the dimensions that the books keep. A request counts on the day on which it began. The figures are those of `signalbox ledger usage`.',
+        tag: 'admin',
+        answer: { schema: schemas.AdminUsage, description: 'The report.', example: ADMIN_USAGE_ANSWER },
+        errorField: 'by',
+        errors: ['insufficient_permissions', 'invalid_value', 'out_of_range'],
+      }),
+    });
 
-interface Period {
-  readonly from: Temporal.PlainDate;
-  /** Exclusive. */
-  readonly to: Temporal.PlainDate;
-  readonly timeZone: string;
-}
-
-async function report({ ledger, lease, now }: Gateway, caller: Caller, url: string): Promise<object> {
+async function keyUsage({ ledger, lease, now }: Gateway, caller: Caller, url: string): Promise<object> {
   const period = periodOf(new URL(url).searchParams, now());
-  const { from, to, timeZone } = period;
-  const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
-  const used = await ledger.usage(caller.keyId, beginning(from), beginning(to));
+  const { keyId } = caller;
+  const report = await reported(ledger, { ...period, by: ['day', 'model'], keyId, model: null, labels: {} });
+  const { by: _, groups, ...body } = usageBody(report);
   const { selectors, models } = lease().snapshot;
   const funds = ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]);
   const balance = funds.find(({ title }) => title.kind === 'balance');
   return {
-    object: 'usage',
-    from: from.toString(),
-    to: to.toString(),
-    time_zone: timeZone,
-    total_credits: toCredits(used.reduce((sum, { microcredits }) => sum + microcredits, 0)),
-    days: byDay(used, timeZone),
+    ...body,
+    days: groups.map(({ group: { day: date, model }, ...sums }) => ({ date, model: model || null, ...sums })),
     funds: funds.map(fundBody),
     balance_credits: balance ? toCredits(balance.free) : null,
   };
 }
 
-function periodOf(query: URLSearchParams, now: number): Period {
-  const timeZone = query.get('time_zone') ?? 'UTC';
-  const today = todayIn(timeZone, now);
-  const to = dayOf(query, 'to') ?? today.add({ days: 1 });
-  const from = dayOf(query, 'from') ?? to.subtract({ days: DAYS });
+async function adminUsage({ ledger, now }: Gateway, url: string): Promise<object> {
+  const query = new URL(url).searchParams;
+  return usageBody(
+    await reported(ledger, {
+      ...periodOf(query, now()),
+      by: groupingsOf(query.get('by') ?? 'day,model'),
+      keyId: query.get('key'),
+      model: query.get('model'),
+      labels: Object.fromEntries(query.getAll('label').map(labelOf)),
+    }),
+  );
+}
+
+async function reported(ledger: Gateway['ledger'], query: UsageQuery): Promise<UsageReport> {
+  try {
+    return await usageOf(ledger, query);
+  } catch (cause) {
+    if (!(cause instanceof UsageTooLargeError)) throw cause;
+    const message = `${cause.message} Ask for a shorter period or fewer groupings.`;
+    throw new SignalboxError('out_of_range', message, { param: 'by', cause });
+  }
+}
+
+function groupingsOf(text: string): Grouping[] {
+  return text.split(',').map((part, at, all) => {
+    const grouping = parseGrouping(part.trim());
+    if (grouping && all.findIndex((one) => one.trim() === part.trim()) === at) return grouping;
+    const message = `\`by\` takes ${GROUPINGS.join(', ')} and label:NAME, each once, not \`${part.slice(0, 64)}\`.`;
+    throw new SignalboxError('invalid_value', message, { param: 'by' });
+  });
+}
+
+function labelOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
+  const message = `\`label\` is written name=value, not \`${text.slice(0, 64)}\`.`;
+  throw new SignalboxError('invalid_value', message, { param: 'label' });
+}
+
+function periodOf(query: URLSearchParams, now: number): UsagePeriod {
+  const timeZone = zoneOf(query);
+  const period = usagePeriod({ from: dayOf(query, 'from'), to: dayOf(query, 'to') }, timeZone, now);
+  const { from, to } = period;
   const days = from.until(to).days;
   if (days < 1)
     throw new SignalboxError('invalid_value', `\`to\` is ${to}, which must be later than ${from}.`, { param: 'to' });
@@ -80,14 +141,16 @@ function periodOf(query: URLSearchParams, now: number): Period {
     const message = `A report has at most ${DAYS_MAX} days; from ${from} to ${to} it has ${days}.`;
     throw new SignalboxError('out_of_range', message, { param: 'from' });
   }
-  return { from, to, timeZone };
+  return period;
 }
 
-function todayIn(timeZone: string, now: number): Temporal.PlainDate {
+function zoneOf(query: URLSearchParams): string {
+  const timeZone = query.get('time_zone') ?? 'UTC';
   try {
     // Temporal takes offsets such as +01:07, too, whose days begin amid a quarter of an hour that sums are kept by.
     if (!/^[A-Za-z]/.test(timeZone)) throw new RangeError('an offset is no zone');
-    return Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate();
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(timeZone);
+    return timeZone;
   } catch (cause) {
     const message = `There is no time zone \`${timeZone.slice(0, 64)}\`; one is written UTC or Europe/Berlin.`;
     throw new SignalboxError('invalid_value', message, { param: 'time_zone', cause });
@@ -113,36 +176,4 @@ function dateOrNull(text: string): Temporal.PlainDate | null {
   } catch {
     return null;
   }
-}
-
-interface Line {
-  readonly date: string;
-  readonly model: string | null;
-  charges: number;
-  input_tokens: number;
-  output_tokens: number;
-  microcredits: Microcredits;
-}
-
-/** Sums by day and model, in that order. */
-function byDay(used: readonly Usage[], timeZone: string): object[] {
-  const dates = new Map<number, string>();
-  const lines = new Map<string, Line>();
-  for (const { time, model, charges, input, output, microcredits } of used) {
-    let date = dates.get(time);
-    if (date === undefined) {
-      date = Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(timeZone).toPlainDate().toString();
-      dates.set(time, date);
-    }
-    const name = JSON.stringify([date, model ?? '']);
-    const line = lines.get(name) ?? { date, model, charges: 0, input_tokens: 0, output_tokens: 0, microcredits: 0 };
-    line.charges += charges;
-    line.input_tokens += input;
-    line.output_tokens += output;
-    line.microcredits += microcredits;
-    lines.set(name, line);
-  }
-  return [...lines]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, { microcredits, ...line }]) => ({ ...line, credits: toCredits(microcredits) }));
 }

@@ -55,8 +55,8 @@ export class Desk {
   readonly #tariffs: Numbers;
   /** Tariffs are made once, so most are known by identity. */
   readonly #known = new WeakMap<Tariff, number>();
-  /** Number → model, of all that were given a number here. */
-  readonly #models = new Map<number, string>();
+  /** By number, of all that were given a number here. */
+  readonly #numbered = new Map<number, Tariff>();
   #seq: number;
   #fundId: number;
 
@@ -76,9 +76,9 @@ export class Desk {
     return this.#options.now();
   }
 
-  /** The model of a tariff's number; null for one that was not used since the start. */
-  modelOf(tariff: number): string | null {
-    return this.#models.get(tariff) ?? null;
+  /** Returns the tariff of a number; null for one that was not used since the start. */
+  tariffOf(number: number): Tariff | null {
+    return this.#numbered.get(number) ?? null;
   }
 
   append(writes: readonly Write[]): void {
@@ -218,7 +218,7 @@ export class Desk {
         this.append([insertTariff(id, model, provider, upstream, price)]),
       );
       this.#known.set(tariff, number);
-      this.#models.set(number, model);
+      this.#numbered.set(number, tariff);
     }
     return number;
   }

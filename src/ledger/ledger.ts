@@ -9,7 +9,7 @@ import type { Hold } from './hold.ts';
 import type { Fund } from './rules/fund.ts';
 import type { LedgerSample } from './sample.ts';
 import type { Shortage, Standing } from './standing.ts';
-import type { Usage } from './usage.ts';
+import type { Usage, UsageFilter } from './usage.ts';
 
 /** What of a policy concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
@@ -106,8 +106,8 @@ export interface Ledger {
   status(): Promise<LedgerStatus>;
   /** How it stands, from what is in memory: asks no store, and takes one pass over the funds. */
   sample(): LedgerSample;
-  /** What a key was charged from `from` to before `to`, ms since 1970, by quarters of an hour that may repeat. */
-  usage(keyId: string, from: number, to: number): Promise<readonly Usage[]>;
+  /** Reads the charges of a period; groups may repeat. */
+  usage(filter: UsageFilter): Promise<readonly Usage[]>;
   /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */
   fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly Fund[];
   /** How full each budget of a key's own is now. */

@@ -26,7 +26,7 @@ import { type Blocked, type Fund, fit, hold, isBlocked } from './rules/fund.ts';
 import { expire, openReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
 import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
-import { fundsOf, readUsage, type Usage } from './usage.ts';
+import { fundsOf, readUsage, type Usage, type UsageFilter } from './usage.ts';
 
 /** How often the sums are written, and holds are looked at that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
@@ -240,8 +240,8 @@ export class StoredLedger implements Ledger {
     };
   }
 
-  usage(keyId: string, from: number, to: number): Promise<readonly Usage[]> {
-    return readUsage({ store: this.#store, desk: this.#desk, checkpoints: this.#checkpoints }, keyId, from, to);
+  usage(filter: UsageFilter): Promise<readonly Usage[]> {
+    return readUsage({ store: this.#store, desk: this.#desk, checkpoints: this.#checkpoints }, filter);
   }
 
   fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly Fund[] {

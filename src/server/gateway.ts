@@ -5,8 +5,9 @@ import { createIds } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/affinity.ts';
-import type { Gateway } from '../gateway/gateway.ts';
 import { Retries } from '../gateway/signals/retry.ts';
+import { x402Funding } from '../gateway/x402/funding.ts';
+import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import { openLearner } from '../learning/open.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { openLedger } from '../ledger/open.ts';
@@ -109,12 +110,13 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
   await pruneNow();
   let draining = false;
-  const gateway: Gateway = {
+  const gateway: X402Gateway = {
     lease: reloader.lease,
     leaseOf: reloader.leaseOf,
     ledger,
     payments,
     keys,
+    funding: x402Funding(() => gateway),
     records,
     past,
     learner,

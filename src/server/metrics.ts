@@ -1,5 +1,5 @@
 import type { Gate } from '../access/limits/gate.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
 import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
@@ -14,7 +14,7 @@ import type { EndpointSample } from '../upstream/health/types.ts';
 
 /** The sources of the page of metrics. */
 export interface MetricSources {
-  readonly gateway: Gateway;
+  readonly gateway: X402Gateway;
   readonly gate: Gate;
   readonly policy: PolicyReadings;
   readonly store: { readonly activity: StoreActivity };

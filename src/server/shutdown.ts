@@ -1,7 +1,7 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { drain } from '../gateway/drain.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import type { OpenStore, StoreLock } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { LedgerNote } from './ledger-note.ts';
@@ -14,7 +14,7 @@ const FAREWELL_MS = 1_000;
 export interface ServerParts {
   /** The data folder. */
   readonly data: string;
-  readonly gateway: Gateway;
+  readonly gateway: X402Gateway;
   readonly idempotency: Idempotency;
   readonly keys: Keys;
   readonly store: OpenStore;

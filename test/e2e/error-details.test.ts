@@ -7,8 +7,9 @@ import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
-import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
+import { x402Funding } from '../../src/gateway/x402/funding.ts';
+import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
@@ -279,12 +280,13 @@ describe('when this program itself fails', () => {
     const { deposit, waiveFee } = ledger;
     const payments = await openPayments({ store, now: Date.now, nextId, env: env.get, deposit, waiveFee, log });
     const walletKeys = { createForWallet: never, ofWallet: never };
-    const gateway: Gateway = {
+    const gateway: X402Gateway = {
       lease: () => runtime,
       leaseOf: () => runtime,
       ledger,
       payments,
       keys: walletKeys,
+      funding: x402Funding(() => gateway),
       records: openRecords({ store, now: Date.now }),
       learner: await openLearner({ store, now: Date.now, nextId }),
       retries: new Retries(() => performance.now()),

@@ -110,6 +110,7 @@ describe('the OpenAPI document', () => {
       [ANSWERS.LedgerStatus, admin.LEDGER_ANSWER],
       [ANSWERS.KeptContent, admin.CONTENT_ANSWER],
       [ANSWERS.UsageReport, examples.USAGE_ANSWER],
+      [ANSWERS.AdminUsage, admin.ADMIN_USAGE_ANSWER],
       ...Object.values(feedback.FEEDBACK_REQUESTS).map(({ value }) => [FeedbackRequest, value] as const),
       [ANSWERS.Feedback, feedback.FEEDBACK_ANSWER],
       ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),

@@ -10,8 +10,9 @@ import { type Keys, openKeys } from '../../src/access/keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
-import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
+import { x402Funding } from '../../src/gateway/x402/funding.ts';
+import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
@@ -137,7 +138,7 @@ export function headerJson<T>(headers: Headers, name: string): T {
 type PolicyName = 'all' | 'no-topups' | 'two-networks' | 'behind-proxy' | 'nothing';
 
 export interface WalletApp {
-  readonly gateway: Gateway;
+  readonly gateway: X402Gateway;
   readonly keys: Keys;
   readonly chain: FakeChain;
   /** With the scope `admin`, and without. */
@@ -224,7 +225,7 @@ export async function startWalletApp(): Promise<WalletApp> {
   };
   const lease = () => runtimes[inForce];
   const faults = { noKeys: false, draining: false };
-  const gateway: Gateway = {
+  const gateway: X402Gateway = {
     lease,
     leaseOf: () => lease(),
     ledger,
@@ -236,6 +237,7 @@ export async function startWalletApp(): Promise<WalletApp> {
           : keys.createForWallet(wallet, name, isAlone),
       ofWallet: (wallet) => keys.ofWallet(wallet),
     },
+    funding: x402Funding(() => gateway),
     records: openRecords({ store, now }),
     learner: await openLearner({ store, now, nextId }),
     retries: new Retries(() => performance.now()),

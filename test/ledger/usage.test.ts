@@ -58,9 +58,12 @@ const idSpan = idAt(NOON + QUARTER_MS) - idAt(NOON);
 
 async function told(ledger: Ledger, keyId: string): Promise<Map<string, number>> {
   const sums = new Map<string, number>();
-  for (const { time, model, microcredits } of await ledger.usage(keyId, NOON, NOON + 10 * QUARTER_MS)) {
-    const name = `${Math.floor(idAt(time) / idSpan)}/${model ?? ''}`;
-    sums.set(name, (sums.get(name) ?? 0) + microcredits);
+  for (let at = 0; at < 10; at++) {
+    const time = NOON + at * QUARTER_MS;
+    for (const { model, microcredits } of await ledger.usage({ keyId, from: time, to: time + QUARTER_MS })) {
+      const name = `${Math.floor(idAt(time) / idSpan)}/${model ?? ''}`;
+      sums.set(name, (sums.get(name) ?? 0) + microcredits);
+    }
   }
   return sums;
 }
@@ -97,7 +100,7 @@ describe('what a key was charged', () => {
     const slow = (store: Store): Store => ({
       ...whole(store),
       async query<Row>(statement: Statement, params?: Parameters<Store['query']>[1]) {
-        const isUsage = statement.sql.includes('JOIN spend');
+        const isUsage = statement.sql.includes('FROM accounts AS a CROSS JOIN spend');
         if (isUsage && ++reads === 1) await during();
         const rows = await store.query<Row>(statement, params);
         if (isUsage && reads === 1) await during();
@@ -111,7 +114,7 @@ describe('what a key was charged', () => {
       await charge(opened, { ...amounts, cost: 7 });
       (await opened.ledger.prepare(NO_TERMS))();
     };
-    const sum = (await opened.ledger.usage('one', NOON, NOON + QUARTER_MS)).reduce(
+    const sum = (await opened.ledger.usage({ keyId: 'one', from: NOON, to: NOON + QUARTER_MS })).reduce(
       (all, one) => all + one.microcredits,
       0,
     );

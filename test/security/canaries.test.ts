@@ -151,7 +151,15 @@ async function lookAround(stage: Stage, when: string): Promise<void> {
   for (const path of keyed) {
     stage.found.push(...stage.nets.find(`${when}: another at ${path}`, await whole(stage, path, withKey(stage.other))));
   }
-  const operator = ['/admin/policy', '/admin/ledger', '/admin/keys', '/admin/trail', '/v1/usage', '/v1/models'];
+  const operator = [
+    '/admin/policy',
+    '/admin/ledger',
+    '/admin/usage',
+    '/admin/keys',
+    '/admin/trail',
+    '/v1/usage',
+    '/v1/models',
+  ];
   for (const path of operator) {
     stage.found.push(
       ...stage.nets.find(`${when}: an operator at ${path}`, await whole(stage, path, withKey(stage.admin))),

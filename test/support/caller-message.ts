@@ -7,7 +7,7 @@ import { CompletionWriter } from '../../src/surface/openai-chat/completion.ts';
 /** A receipt of which writers read no more than this. */
 export const RECEIPT = {
   usage: plainUsage(1, 1),
-  platform: { routed_model: 'm', estimated: false },
+  platform: { routed_model: 'm', estimated: false, attempts: [] },
 } as unknown as Receipt;
 
 /** The message of an answer in one body, as a caller of OpenAI's surface gets it and sends it back. */

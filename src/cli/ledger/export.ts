@@ -1,6 +1,14 @@
+import { toCredits } from '../../core/credits.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Line, Lines, type MoneyEntry, moneyEntries, unitOf } from '../../ledger/export/export.ts';
-import { GROUPINGS, type Grouping, GroupSums } from '../../ledger/export/sums.ts';
+import {
+  columnOf,
+  GROUPINGS,
+  type Grouping,
+  parseGrouping,
+  type UsageGroup,
+  UsageSums,
+} from '../../operate/usage-sums.ts';
 import type { Store } from '../../store/store.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
 import { labelOf, pairsOf } from '../keys/terms.ts';
@@ -21,7 +29,7 @@ const OPTIONS = {
   format: { type: 'string' },
 } as const;
 
-interface Asked {
+interface ExportQuery {
   readonly filter: Parameters<typeof moneyEntries>[1];
   /** Null: a line for each entry. */
   readonly by: readonly Grouping[] | null;
@@ -29,8 +37,8 @@ interface Asked {
   readonly format: Format;
 }
 
-/** Reads what is asked for, before a database is opened. Throws UsageError. */
-export function parseExport(args: readonly string[]): Asked {
+/** Reads the arguments, before a database is opened. Throws UsageError. */
+export function parseExport(args: readonly string[]): ExportQuery {
   const flags = parseFlags(args, OPTIONS);
   const { format = 'csv', 'time-zone': timeZone = 'UTC', by } = flags;
   if (format !== 'csv' && format !== 'json') throw new UsageError(`--format is csv or json, not "${format}".`);
@@ -40,36 +48,57 @@ export function parseExport(args: readonly string[]): Asked {
   return { filter, by: by === undefined ? null : groupingsOf(by), timeZone, format };
 }
 
-function groupingsOf(text: string): Grouping[] {
+/** Reads `--by`. Throws UsageError. */
+export function groupingsOf(text: string): Grouping[] {
   const groupings = text.split(',').map((part) => groupingOf(part.trim()));
-  const twice = groupings.find((one, at) => groupings.indexOf(one) !== at);
-  if (twice) throw new UsageError(`--by names ${twice} twice.`);
+  const repeated = groupings.find((one, at) => groupings.indexOf(one) !== at);
+  if (repeated) throw new UsageError(`--by names ${repeated} twice.`);
   return groupings;
 }
 
 function groupingOf(name: string): Grouping {
-  if (/^label:./.test(name)) return `label:${name.slice('label:'.length)}`;
-  const known = GROUPINGS.find((grouping) => grouping === name);
-  if (known) return known;
+  const grouping = parseGrouping(name);
+  if (grouping) return grouping;
   throw new UsageError(`--by takes ${GROUPINGS.join(', ')} and label:NAME, not "${name}".`);
 }
 
 /** Writes page by page: an export may be larger than the memory. */
-export async function writeExport(asked: Asked, reader: Pick<Store, 'query'>, write: Writer): Promise<void> {
-  const pages = moneyEntries(reader, asked.filter);
-  if (asked.by) {
-    const sums = new GroupSums(asked.by, asked.timeZone);
-    for await (const page of pages) for (const entry of page) sums.add(entry);
-    const table = new Table(sums.columns, asked.format, write);
-    await table.page(sums.lines());
+export async function writeExport(
+  { filter, by, timeZone, format }: ExportQuery,
+  reader: Pick<Store, 'query'>,
+  write: Writer,
+): Promise<void> {
+  const pages = moneyEntries(reader, filter);
+  if (by) {
+    const sums = new UsageSums(by, timeZone);
+    for await (const page of pages) for (const entry of page) sums.addEntry(entry);
+    const names = by.map(columnOf);
+    const table = new Table([...names, ...SUM_COLUMNS], format, write);
+    await table.page(sums.groups().map((group) => sumLine(names, group)));
     await table.end();
     return;
   }
   const lines = new Lines(await unitOf(reader));
-  const table = new Table(Lines.COLUMNS, asked.format, write);
+  const table = new Table(Lines.COLUMNS, format, write);
   for await (const page of pages) await table.page(page.map((entry: MoneyEntry) => lines.of(entry)));
   await table.end();
 }
+
+const SUM_COLUMNS = [
+  ...['charges', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens'],
+  ...['credits', 'overrun_credits'],
+];
+
+const sumLine = (columns: readonly string[], { names, ...sums }: UsageGroup): Line => ({
+  ...Object.fromEntries(columns.map((column, at) => [column, names[at]!])),
+  charges: sums.charges,
+  input_tokens: sums.input,
+  cached_input_tokens: sums.cached,
+  cache_write_tokens: sums.written,
+  output_tokens: sums.output,
+  credits: toCredits(sums.charged),
+  overrun_credits: toCredits(sums.overrun),
+});
 
 type Format = 'csv' | 'json';
 

@@ -2,6 +2,7 @@ import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { parseId } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
+import { storedUsage } from '../../operate/usage.ts';
 import { SETTLE } from '../../payments/table.ts';
 import { copyStore, openStore, readStore, type StoreReader } from '../../store/open.ts';
 import { type Booked, findReservation, refundWrite } from '../../store/sqlite/books/adjust.ts';
@@ -13,6 +14,7 @@ import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { creditsText, parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, type Writer, writeExport } from './export.ts';
+import { parseUsage, usageText } from './usage.ts';
 
 export interface LedgerCommand {
   /** The database, which exists. */
@@ -29,14 +31,15 @@ export interface LedgerCommand {
 /** What the process ends with: 0 fine, 2 something is wrong with the books. */
 export type LedgerCode = 0 | 2;
 
-/** `signalbox ledger audit|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
+/** `signalbox ledger audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
 export async function runLedger(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const [name, ...rest] = args;
   if (name === 'audit') return audit(rest, command);
   if (name === 'export') return exportEntries(rest, command);
+  if (name === 'usage') return usage(rest, command);
   if (name === 'backup') return backup(rest, command);
   if (name === 'refund') return refund(rest, command);
-  throw new UsageError('ledger takes audit, export, backup or refund. See signalbox help.');
+  throw new UsageError('ledger takes audit, usage, export, backup or refund. See signalbox help.');
 }
 
 /** Reads one moment of the database, beside whoever writes it. Warns where settlements are in the spool that it lacks. */
@@ -107,6 +110,13 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<L
 async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const asked = parseExport(args);
   await reading(command, (reader) => writeExport(asked, reader, command.write));
+  return 0;
+}
+
+async function usage(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+  const { query, json } = parseUsage(args, command.now());
+  const report = await reading(command, (reader) => storedUsage(reader, query));
+  await command.write(usageText(report, json));
   return 0;
 }
 

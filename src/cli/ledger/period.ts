@@ -46,7 +46,8 @@ function daysFrom(first: Temporal.PlainDate, length: { months?: number; days?: n
   return { starts: beginning(first), ends: beginning(first.add(length)), isMonth: length.months !== undefined };
 }
 
-function checkZone(timeZone: string): void {
+/** Throws UsageError for an unknown time zone. */
+export function checkZone(timeZone: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone });
   } catch {

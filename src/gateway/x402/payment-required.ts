@@ -1,20 +1,21 @@
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { Quote } from '../../payments/quote.ts';
+import { base64Json } from './payment-headers.ts';
 
-/** The codes of errors that a payment would mend. */
-export type Demand = 'payment_required' | 'payment_invalid' | 'insufficient_quota';
+/** The code of an error that a payment would mend, and the text and figures of why. */
+export interface PaymentReason {
+  readonly code: 'payment_required' | 'payment_invalid' | 'insufficient_quota';
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
 
 /**
- * An error that says how to pay: the header `PAYMENT-REQUIRED` and the same members in the body, beside `error`, for
- * those who read no headers. No cache may keep it, and repeating the request without a payment is of no use.
+ * The error that says how to pay: in the header `PAYMENT-REQUIRED`, and with the same members in the body beside `error`
+ * for clients that read no headers. No cache may keep it, and repeating the request without a payment is of no use.
  */
-export function demandPayment(
-  code: Demand,
-  message: string,
-  { required, price }: Quote,
-  details: Readonly<Record<string, unknown>> = {},
-): SignalboxError {
+export function paymentRequiredError({ code, message, details }: PaymentReason, quote: Quote): SignalboxError {
+  const { required, price } = quote;
   const { x402Version, resource, accepts } = required;
   return new SignalboxError(code, message, {
     beside: { x402Version, resource, accepts },
@@ -24,13 +25,10 @@ export function demandPayment(
   });
 }
 
-/** What a program wants to know of a quote without decoding it. */
+/** The figures of a quote, for programs that do not decode it. */
 function quoteDetails(accepts: Quote['required']['accepts']) {
   return {
     expires_at: accepts[0]?.extra.expires_at,
     amounts: accepts.map(({ network, asset, amount }) => ({ network, asset, amount_atomic: amount })),
   };
 }
-
-/** How x402 puts an object into a header. */
-export const base64Json = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64');

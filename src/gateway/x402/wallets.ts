@@ -7,34 +7,33 @@ import type { Payment, SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
 import { drainingError } from '../drain.ts';
-import type { Gateway } from '../gateway.ts';
 import type { RequestContext } from '../request-context.ts';
-import { type Demand, demandPayment } from './payment-required.ts';
+import type { X402Gateway } from './gateway.ts';
+import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
 
-/** What a wallet asks for beside completions, and pays for or proves itself by. */
-export interface WalletAsk extends Pick<PaymentSubmission, 'requestHash'> {
+/** A request of a wallet for something else than a completion, which it pays for or proves itself by. */
+export interface WalletRequest extends Pick<PaymentSubmission, 'requestHash'> {
   readonly purpose: 'topup' | 'keys';
-  /** What is to be paid in; 0 for a mere proof that the wallet is held. */
+  /** The amount to pay in; 0 for a mere proof that the wallet is held. */
   readonly amount: Microcredits;
   readonly url: string;
 }
 
-const DESCRIPTIONS: Readonly<Record<WalletAsk['purpose'], string>> = {
+const DESCRIPTIONS: Readonly<Record<WalletRequest['purpose'], string>> = {
   topup: 'Credits, paid in advance: all of it becomes balance of the wallet.',
   keys: 'A key of the wallet: nothing is paid, the signature alone proves who holds it.',
 };
 
 /**
- * The error that tells how to pay, or how to prove the wallet. One that may have paid for this very thing already is
- * told that in its place. Throws SignalboxError `payment_unavailable` when nobody can be quoted.
+ * The error that tells how to pay, or how to prove the wallet; `payment_unsettled` for a wallet that may have paid for
+ * this already.
+ * @throws SignalboxError `payment_unavailable` when no network can be quoted.
  */
-export function walletDemand(
-  { payments, lease }: Gateway,
-  { purpose, amount, requestHash, url }: WalletAsk,
+export function walletQuoteError(
+  { payments, lease }: X402Gateway,
+  { purpose, amount, requestHash, url }: WalletRequest,
   wallet: string | null,
-  code: Demand,
-  message: string,
-  details?: Readonly<Record<string, unknown>>,
+  reason: PaymentReason,
 ): SignalboxError {
   const open = wallet && payments.unsettled(wallet, requestHash);
   if (open) return unsettledError(open.id);
@@ -49,33 +48,33 @@ export function walletDemand(
     description: DESCRIPTIONS[purpose],
     isFeeDue: false,
   });
-  return demandPayment(code, message, quote, details);
+  return paymentRequiredError(reason, quote);
 }
 
 /**
- * Reads a payment or a proof. Throws SignalboxError: with a new quote where that would mend it; `payment_unsettled`
- * where another payment may have paid for it already; 403 for a wallet that has never paid and asks for a key, for of
- * those anybody has as many as he likes.
+ * Reads a payment or a proof.
+ * @throws SignalboxError, with a new quote where that would mend it; `payment_unsettled` where another payment may have
+ * paid for it already; 403 for a wallet that has never paid and asks for a key, because such wallets cost nothing.
  */
-export async function readOffer(gateway: Gateway, ask: WalletAsk, header: string): Promise<SignedPayment> {
+export async function readSigned(gateway: X402Gateway, request: WalletRequest, header: string): Promise<SignedPayment> {
   const { payments } = gateway;
-  const { purpose, requestHash } = ask;
-  const offer = await withQuote(gateway, ask, null, () =>
+  const { purpose, requestHash } = request;
+  const signed = await orQuoted(gateway, request, null, () =>
     payments.read({ header, purpose, requestHash, wallet: null }),
   );
-  const other = payments.unsettled(offer.payer, requestHash);
-  if (other && other.nonce !== offer.nonce) throw unsettledError(other.id);
-  if (purpose === 'keys' && !(await hasPaid(gateway, offer.payer))) {
+  const other = payments.unsettled(signed.payer, requestHash);
+  if (other && other.nonce !== signed.nonce) throw unsettledError(other.id);
+  if (purpose === 'keys' && !(await hasPaid(gateway, signed.payer))) {
     const message = 'This wallet has never paid here: top it up, or pay for a request, and it can have keys.';
     throw new SignalboxError('insufficient_permissions', message);
   }
-  return offer;
+  return signed;
 }
 
-/** Does what a payment is for. What is refused and a new payment can mend is told with a quote. */
-export async function withQuote<T>(
-  gateway: Gateway,
-  ask: WalletAsk,
+/** Runs the work of a payment. A refusal that a new payment can mend becomes an error with a quote. */
+export async function orQuoted<T>(
+  gateway: X402Gateway,
+  request: WalletRequest,
   wallet: string | null,
   run: () => Promise<T>,
 ): Promise<T> {
@@ -84,17 +83,18 @@ export async function withQuote<T>(
   } catch (cause) {
     if (!(cause instanceof PaymentRefused)) throw cause;
     const { reason, message } = cause;
-    throw walletDemand(gateway, ask, wallet, 'payment_invalid', message, { reason });
+    throw walletQuoteError(gateway, request, wallet, { code: 'payment_invalid', message, details: { reason } });
   }
 }
 
-/** How a wallet wants its key. */
-export interface KeyWish {
+/** The key that a top-up asks for. */
+export interface TopUpKey {
   readonly name: string;
-  /** Whether it wants one beside those that it has. */
+  /** Whether it is wanted beside keys that the wallet has. */
   readonly isNew: boolean;
 }
 
+/** A settled top-up. */
 export interface TopUp {
   readonly payment: Payment;
   /** Null for a wallet that has one already and did not ask for another, or has as many as it may. */
@@ -102,42 +102,46 @@ export interface TopUp {
 }
 
 /**
- * Has a top-up settled: all that it brings is balance, in one commit. A wallet without a key gets its first. Rejects
- * with PaymentRefused, KeyTermsError or SignalboxError, and then no key was made.
+ * Has a top-up settled: all that it brings is balance, in one commit. A wallet without a key gets its first.
+ * @throws PaymentRefused, KeyTermsError or SignalboxError, and then no key was made.
  */
 export async function topUp(
-  gateway: Gateway,
+  gateway: X402Gateway,
   context: RequestContext,
-  offer: SignedPayment,
-  wish: KeyWish,
-  by: Omit<PaymentUse, 'decision'>,
+  signed: SignedPayment,
+  key: TopUpKey,
+  use: Omit<PaymentUse, 'decision'>,
 ): Promise<TopUp> {
   if (gateway.draining()) throw drainingError();
   context.enterFlight(gateway.inFlight);
   try {
-    return await toppedUp(gateway, offer, wish, { ...by, decision: null });
+    return await settleTopUp(gateway, signed, key, { ...use, decision: null });
   } finally {
     context.leaveFlight();
   }
 }
 
-async function toppedUp(gateway: Gateway, offer: SignedPayment, wish: KeyWish, beside: PaymentUse): Promise<TopUp> {
+async function settleTopUp(
+  gateway: X402Gateway,
+  signed: SignedPayment,
+  wanted: TopUpKey,
+  use: PaymentUse,
+): Promise<TopUp> {
   const { payments, ledger, keys } = gateway;
-  const { payer: wallet } = offer;
+  const { payer: wallet } = signed;
   // Before money moves.
-  if (wish.isNew && (await keys.ofWallet(wallet)).length >= WALLET_KEYS_MAX) throw tooManyKeys();
-  const resolution = await payments.settle(offer, beside, (payment, captured) => {
+  if (wanted.isNew && (await keys.ofWallet(wallet)).length >= WALLET_KEYS_MAX) throw tooManyKeys();
+  const resolution = await payments.settle(signed, use, (payment, captured) => {
     const { id, paid, fee } = payment;
     const settled = payments.settleWrites(payment, 0, fee);
     return ledger.deposit(wallet, { paid, fee, note: idText('pay_', id) }, [...captured, ...settled]);
   });
   if (resolution.state === 'proved') throw new Error('a top-up was quoted with nothing to pay');
-  // A payment that was taken before gives no second key to whoever comes upon its signature, and later on no first one,
-  // either.
+  // A payment that was taken before gives no second key to somebody who comes upon its signature, and later no first one.
   const isNow = resolution.state === 'captured';
-  const isWanted = isNow && wish.isNew;
-  const isFirst = (isNow || gateway.now() < offer.terms.expiresAt) && (await keys.ofWallet(wallet)).length === 0;
-  const made = isWanted || isFirst ? await keyOrNull(keys.createForWallet(wallet, wish.name)) : null;
+  const isWanted = isNow && wanted.isNew;
+  const isFirst = (isNow || gateway.now() < signed.terms.expiresAt) && (await keys.ofWallet(wallet)).length === 0;
+  const made = isWanted || isFirst ? await keyOrNull(keys.createForWallet(wallet, wanted.name)) : null;
   return { payment: (await payments.get(resolution.payment.id)) ?? resolution.payment, made };
 }
 
@@ -151,22 +155,22 @@ async function keyOrNull(making: Promise<IssuedKey>): Promise<IssuedKey | null> 
   }
 }
 
-export interface KeyOrder {
+export interface WalletKeyTerms {
   readonly name: string;
-  /** Whether every other key of the wallet is to end. */
+  /** Whether every other key of the wallet is revoked. */
   readonly revokeOthers: boolean;
 }
 
-/** Makes a key for a wallet that has proved itself. Rejects with PaymentRefused, KeyTermsError and SignalboxError. */
+/** Makes a key for a wallet that has proved itself. Throws PaymentRefused, KeyTermsError and SignalboxError. */
 export async function makeWalletKey(
-  gateway: Gateway,
-  offer: SignedPayment,
-  { name, revokeOthers }: KeyOrder,
+  gateway: X402Gateway,
+  signed: SignedPayment,
+  { name, revokeOthers }: WalletKeyTerms,
 ): Promise<{ made: IssuedKey; revoked: number }> {
   if (gateway.draining()) throw drainingError();
   const { payments, keys } = gateway;
-  const { payer: wallet } = offer;
-  const resolution = await payments.settle(offer, { decision: null, keyId: null }, () => {
+  const { payer: wallet } = signed;
+  const resolution = await payments.settle(signed, { decision: null, keyId: null }, () => {
     throw new Error('a proof of a wallet has moved money');
   });
   if (resolution.state !== 'proved') throw new Error('a key was quoted with something to pay');
@@ -174,7 +178,7 @@ export async function makeWalletKey(
   return { made: await keys.createForWallet(wallet, name, revokeOthers), revoked };
 }
 
-async function hasPaid({ ledger, payments }: Gateway, payer: string): Promise<boolean> {
+async function hasPaid({ ledger, payments }: X402Gateway, payer: string): Promise<boolean> {
   if ((ledger.balanceOf(payer)?.limit ?? 0) > 0) return true;
   const [one] = await payments.list({ state: 'settled', payer, limit: 1, before: null });
   return one !== undefined;

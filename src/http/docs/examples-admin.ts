@@ -48,6 +48,24 @@ export const POLICY_ANSWER = {
   previous: { revision: '0c2e77a1b5d94f60', changes: RELOAD_ANSWER.changes },
 };
 
+export const ADMIN_USAGE_ANSWER = {
+  object: 'usage',
+  from: '2026-10-22',
+  to: '2026-11-21',
+  time_zone: 'UTC',
+  by: ['key', 'model'],
+  total_credits: 61.75,
+  groups: [
+    {
+      group: { key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' },
+      charges: 214,
+      input_tokens: 120_400,
+      output_tokens: 31_250,
+      credits: 61.75,
+    },
+  ],
+};
+
 export const LEDGER_ANSWER = {
   charged_credits: 40_210.25,
   held_credits: 12.4,

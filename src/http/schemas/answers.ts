@@ -16,10 +16,11 @@ import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from './keys.ts
 import { LedgerStatus } from './ledger.ts';
 import { Model, ModelList } from './model.ts';
 import { PolicyReload, PolicyStatus } from './policy.ts';
-import { UsageReport } from './usage.ts';
+import { AdminUsage, UsageReport } from './usage.ts';
 
 /** The schema of every answer, by the name that it has in the API's documentation. */
 export const ANSWERS = {
+  AdminUsage,
   ApiKey,
   ApiKeyList,
   ApiKeyStatus,

@@ -10,18 +10,13 @@ import { exactMillionths } from '../../gateway/x402/top-up-amount.ts';
 import { PAYMENT_STATES, type PaymentState } from '../../payments/payment.ts';
 import type { PaymentQuery } from '../../payments/payments.ts';
 import { grantWrite } from '../../store/sqlite/books/adjust.ts';
-import type { Store } from '../../store/store.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
-import type { RouteContext } from '../context.ts';
 import { actorOf, inTerms, limitOf } from '../terms.ts';
+import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import { BlockRequest, CreditRequest } from './schemas.ts';
 import { walletBody } from './wallet-body.ts';
-
-export interface PaymentAdminContext extends RouteContext {
-  readonly store: Pick<Store, 'commit'>;
-}
 
 const LIMIT = 100;
 const LIMIT_MAX = 1_000;
@@ -29,11 +24,11 @@ const LIMIT_MAX = 1_000;
 const checkBlock = compileCheck(BlockRequest);
 const checkCredit = compileCheck(CreditRequest);
 
-/** `/admin/payments` and `/admin/wallets`: what agents paid, and shutting them out. */
-export const paymentAdminRoutes = (context: PaymentAdminContext) =>
+/** `/admin/payments` and `/admin/wallets`: the payments of agents, and blocking them. */
+export const paymentAdminRoutes = (context: X402Context) =>
   new Elysia({ name: 'payments-admin' }).use(paymentsAdmin(context)).use(walletsAdmin(context));
 
-const paymentsAdmin = ({ gateway, callerOf }: PaymentAdminContext) =>
+const paymentsAdmin = ({ gateway, callerOf }: X402Context) =>
   new Elysia({ name: 'payments-admin-payments' })
     .get(
       '/admin/payments',
@@ -61,9 +56,9 @@ const paymentsAdmin = ({ gateway, callerOf }: PaymentAdminContext) =>
       operations.RECONCILE,
     );
 
-const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
+const walletsAdmin = ({ gateway, store, callerOf }: X402Context) => {
   const { payments, ledger, log, now } = gateway;
-  /** What is done to a wallet is one commit with its line in the trail, and told in the log once it is done. */
+  /** A change to a wallet is one commit with its line in the trail, and logged once it is done. */
   const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request, id: unknown) => {
     const actor = actorOf({ callerOf }, request, id);
     const line = trailWrite({ time: now(), actor, action, keyId: wallet, details });
@@ -114,8 +109,8 @@ const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
     );
 };
 
-/** A wallet is shown once something is known of it, and be it that it is or was blocked. */
-async function status(gateway: PaymentAdminContext['gateway'], wallet: string, wasBlocked = false): Promise<object> {
+/** The figures of a wallet of which something is known, if only that it is or was blocked. */
+async function status(gateway: X402Context['gateway'], wallet: string, wasBlocked = false): Promise<object> {
   const isBlocked = gateway.payments.isBlocked(wallet);
   const { body, isKnown } = await walletBody(gateway, wallet);
   if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'Nothing is known of this wallet.');
@@ -135,7 +130,7 @@ const checkNote = (note: string) => inTerms(() => checkText('note', note));
 const written = (write: Promise<void>): Promise<void> =>
   orOverloaded('The database cannot be written, so nothing was done; try again.', () => write);
 
-/** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
+/** Values are checked by hand, for our own errors: the router would refuse them in its words. */
 const QUERY = t.Object({
   state: t.Optional(t.Any({ type: 'string', enum: [...PAYMENT_STATES], description: 'Only those in this state.' })),
   wallet: t.Optional(t.Any({ type: 'string', description: 'Only those of this wallet.' })),

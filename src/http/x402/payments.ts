@@ -5,11 +5,11 @@ import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
 import type { Payment } from '../../payments/payment.ts';
-import type { RouteContext } from '../context.ts';
+import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
 
 /** `GET /v1/payments/{id}`: what became of a payment. */
-export const paymentRoutes = ({ gateway, callerOf }: RouteContext) =>
+export const paymentRoutes = ({ gateway, callerOf }: X402Context) =>
   new Elysia({ name: 'payments' }).get(
     '/v1/payments/:id',
     async ({ params: { id }, request }) => {

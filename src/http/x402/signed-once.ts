@@ -4,43 +4,43 @@ import type { IdempotentRun } from '../../access/idempotency/run.ts';
 import { walletCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isWallet } from '../../core/wallet.ts';
-import { readOffer, type WalletAsk, walletDemand, withQuote } from '../../gateway/x402/wallets.ts';
+import { identityOf } from '../../gateway/x402/payment-funding.ts';
+import { PAYMENT_HEADERS, SIGNATURE_HEADER } from '../../gateway/x402/payment-headers.ts';
+import { orQuoted, readSigned, type WalletRequest, walletQuoteError } from '../../gateway/x402/wallets.ts';
 import type { SignedPayment } from '../../payments/payment.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
-import type { RouteContext } from '../context.ts';
-import { askByPayment, PAYMENT_HEADERS } from './payer.ts';
+import type { X402Context } from './context.ts';
 
 /** When to ask again for an answer that is being made, ms. */
 const RETRY_MS = 1_000;
 
 /** A request of a wallet, with the headers of its response. */
-export interface FromWallet {
-  readonly ask: WalletAsk;
+export interface WalletCall {
+  readonly wanted: WalletRequest;
   readonly request: Request;
   readonly headers: HTTPHeaders;
 }
 
 /**
- * Answers a request of a wallet: with a quote where it brings no signature; else with what `carryOut` makes of it,
- * status 201. The same signature gets the same answer, key and all, for a day: that is kept so that nothing but the
- * signature with its quote opens it.
+ * Answers a request of a wallet: with a quote where it brings no signature; else with the result of `carryOut`,
+ * status 201. The same signature gets the same answer, key and all, for a day: only the signature with its quote opens it.
  */
 export async function onceSigned(
-  services: RouteContext,
-  { ask, request, headers }: FromWallet,
-  carryOut: (offer: SignedPayment) => Promise<object>,
+  services: X402Context,
+  { wanted, request, headers }: WalletCall,
+  carryOut: (signed: SignedPayment) => Promise<object>,
 ): Promise<Response> {
   const { gateway, contextOf, idempotency } = services;
   const context = contextOf(request);
-  const signature = request.headers.get('payment-signature');
+  const signature = request.headers.get(SIGNATURE_HEADER);
   if (signature === null) {
     const known = context.keyId !== null && isWallet(context.keyId) ? context.keyId : null;
-    throw walletDemand(gateway, ask, known, 'payment_required', messageFor(ask));
+    throw walletQuoteError(gateway, wanted, known, { code: 'payment_required', message: messageFor(wanted) });
   }
-  const offer = await readOffer(gateway, ask, signature);
-  context.acceptPayer(walletCaller(offer.payer));
+  const signed = await readSigned(gateway, wanted, signature);
+  context.acceptPayer(walletCaller(signed.payer));
   context.addLimitHeaders(headers);
-  const claim = await stored(() => idempotency.claim(askByPayment(offer)));
+  const claim = await stored(() => idempotency.claim(identityOf(signed)));
   if (claim.kind === 'replay') {
     const { status, headers: kept, body } = claim.answer;
     return new Response(body, { status, headers: { ...kept, 'x-signalbox-replayed': 'true' } });
@@ -50,7 +50,7 @@ export async function onceSigned(
   let body: string;
   try {
     await stored(() => run.begin(gateway.nextId()));
-    body = JSON.stringify(await withQuote(gateway, ask, offer.payer, () => stored(() => carryOut(offer))));
+    body = JSON.stringify(await orQuoted(gateway, wanted, signed.payer, () => stored(() => carryOut(signed))));
   } catch (cause) {
     await run.drop();
     throw cause;
@@ -58,7 +58,7 @@ export async function onceSigned(
   return answered(run, body, headers);
 }
 
-/** Durable before anybody has it: whoever gets no answer can ask for it again. */
+/** The answer is durable before it is sent: a caller who does not get it can ask again. */
 async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders): Promise<Response> {
   const own = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   const told = Object.fromEntries(
@@ -69,7 +69,7 @@ async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders):
   return new Response(body, { status: 201, headers: kept });
 }
 
-const messageFor = ({ purpose }: WalletAsk): string =>
+const messageFor = ({ purpose }: WalletRequest): string =>
   purpose === 'topup'
     ? 'Pay by x402: sign what the header PAYMENT-REQUIRED asks for, and send this request again with PAYMENT-SIGNATURE.'
     : 'Prove that you hold the wallet: sign what the header PAYMENT-REQUIRED asks for, an amount of 0, and send this request again with PAYMENT-SIGNATURE.';
@@ -90,6 +90,6 @@ function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): Sig
   );
 }
 
-/** What cannot be written down is not begun. Nor is it repeated by itself: signed anew it would be paid twice. */
+/** Maps a StoreError to an error that clients do not repeat by themselves: signed anew it would be paid twice. */
 const stored = <T>(work: () => Promise<T>): Promise<T> =>
   orOverloaded('The database cannot be written or read; send the same request again.', work, { retry: false });

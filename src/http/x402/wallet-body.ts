@@ -1,12 +1,12 @@
 import { iso } from '../../core/clock.ts';
 import { toCredits } from '../../core/credits.ts';
-import type { Gateway } from '../../gateway/gateway.ts';
+import type { X402Gateway } from '../../gateway/x402/gateway.ts';
 import { paymentBody } from './payments.ts';
 
 const PAYMENTS_SHOWN = 20;
 
-/** What is known of a wallet. `isKnown`: it has paid, has a key or was given something. */
-export async function walletBody({ ledger, payments, keys }: Gateway, wallet: string) {
+/** The figures, keys and last payments of a wallet. `isKnown`: it has paid, has a key or was granted something. */
+export async function walletBody({ ledger, payments, keys }: X402Gateway, wallet: string) {
   const [valid, last] = await Promise.all([
     keys.ofWallet(wallet),
     payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null }),

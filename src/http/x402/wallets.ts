@@ -4,46 +4,51 @@ import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { compileCheck } from '../../core/validation.ts';
 import { isWallet } from '../../core/wallet.ts';
-import { paymentShown } from '../../gateway/x402/platform-payment.ts';
+import { paymentHeaders } from '../../gateway/x402/payment-headers.ts';
+import { paymentShown } from '../../gateway/x402/payment-hold.ts';
 import { topUpAmount } from '../../gateway/x402/top-up-amount.ts';
-import { makeWalletKey, topUp, type WalletAsk } from '../../gateway/x402/wallets.ts';
+import { makeWalletKey, topUp, type WalletRequest } from '../../gateway/x402/wallets.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
-import type { RouteContext } from '../context.ts';
 import { inTerms } from '../terms.ts';
+import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
-import { tellPayment } from './payer.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
-import { type FromWallet, onceSigned } from './signed-once.ts';
+import { onceSigned, type WalletCall } from './signed-once.ts';
 import { walletBody } from './wallet-body.ts';
 
 const checkTopUp = compileCheck(TopUpRequest);
 const checkKey = compileCheck(WalletKeyRequest);
 
 /** `/v1/wallets`: paying in advance, keys of a wallet, and what it has. */
-export const walletRoutes = (context: RouteContext) =>
+export const walletRoutes = (context: X402Context) =>
   new Elysia({ name: 'wallets' })
     .post(
       '/v1/wallets/topup',
       async ({ body, request, server, set }) => {
         // A chain takes its time.
         server?.timeout(request, 0);
-        const from = { ask: await topUpAsk(context, body, request.url), request, headers: set.headers };
-        return toppedUp(context, from, body);
+        const wanted = await topUpRequest(context, body, request.url);
+        return settledTopUp(context, { wanted, request, headers: set.headers }, body);
       },
       { transform: ({ body }) => checkTopUp(body), body: TopUpRequest, ...operations.TOP_UP },
     )
     .post(
       '/v1/wallets/keys',
       async ({ body, request, set }) => {
-        const ask: WalletAsk = { purpose: 'keys', amount: 0, requestHash: requestHashOf(body), url: request.url };
+        const wanted: WalletRequest = {
+          purpose: 'keys',
+          amount: 0,
+          requestHash: requestHashOf(body),
+          url: request.url,
+        };
         await checkName(body.name);
-        return givenKey(context, { ask, request, headers: set.headers }, body);
+        return newKey(context, { wanted, request, headers: set.headers }, body);
       },
       { transform: ({ body }) => checkKey(body), body: WalletKeyRequest, ...operations.WALLET_KEY },
     )
     .get('/v1/wallets/me', ({ request }) => ownWallet(context, request), operations.WALLET);
 
-async function topUpAsk({ gateway }: RouteContext, body: TopUpRequest, url: string): Promise<WalletAsk> {
+async function topUpRequest({ gateway }: X402Context, body: TopUpRequest, url: string): Promise<WalletRequest> {
   const { payments } = gateway.lease().snapshot;
   if (!payments?.prepaid) {
     throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/topup: this gateway takes no top-ups.');
@@ -53,21 +58,21 @@ async function topUpAsk({ gateway }: RouteContext, body: TopUpRequest, url: stri
   return { purpose: 'topup', amount, requestHash: requestHashOf(body), url };
 }
 
-function toppedUp(context: RouteContext, from: FromWallet, { name = '', new_key: isNew = false }: TopUpRequest) {
+function settledTopUp(context: X402Context, from: WalletCall, { name = '', new_key: isNew = false }: TopUpRequest) {
   const { gateway, contextOf } = context;
   const requestContext = contextOf(from.request);
-  // Of a wallet that came by a key of its own nothing more is told than that it paid.
+  // A wallet's own key is not stored with its payment, only a key of somebody else.
   const { keyId } = requestContext;
-  return onceSigned(context, from, async (offer) => {
+  return onceSigned(context, from, async (signed) => {
     // It is settled to its end though its caller leaves, who may come again without having heard of it.
     const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
-    const { payment, made } = await withinTerms(() => topUp(gateway, requestContext, offer, { name, isNew }, by));
-    tellPayment(payment, from.headers);
+    const { payment, made } = await withinTerms(() => topUp(gateway, requestContext, signed, { name, isNew }, by));
+    Object.assign(from.headers, paymentHeaders(payment));
     return {
       object: 'wallet.topup',
-      wallet: offer.payer,
+      wallet: signed.payer,
       paid_credits: toCredits(payment.paid),
-      balance_credits: toCredits(gateway.ledger.balanceOf(offer.payer)?.free ?? 0),
+      balance_credits: toCredits(gateway.ledger.balanceOf(signed.payer)?.free ?? 0),
       key: made?.key ?? null,
       key_id: made?.info.id ?? null,
       payment: paymentShown(payment, 0, payment.fee),
@@ -75,18 +80,18 @@ function toppedUp(context: RouteContext, from: FromWallet, { name = '', new_key:
   });
 }
 
-function givenKey(context: RouteContext, from: FromWallet, body: WalletKeyRequest) {
+function newKey(context: X402Context, from: WalletCall, body: WalletKeyRequest) {
   const { name = '', revoke_others: revokeOthers = false } = body;
   if (!context.gateway.lease().snapshot.payments) {
     throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/keys: this gateway takes no payments.');
   }
-  return onceSigned(context, from, async (offer) => {
-    const { made, revoked } = await withinTerms(() => makeWalletKey(context.gateway, offer, { name, revokeOthers }));
-    return { object: 'wallet.key', wallet: offer.payer, id: made.info.id, name, key: made.key, revoked };
+  return onceSigned(context, from, async (signed) => {
+    const { made, revoked } = await withinTerms(() => makeWalletKey(context.gateway, signed, { name, revokeOthers }));
+    return { object: 'wallet.key', wallet: signed.payer, id: made.info.id, name, key: made.key, revoked };
   });
 }
 
-async function ownWallet({ gateway, callerOf }: RouteContext, request: Request): Promise<object> {
+async function ownWallet({ gateway, callerOf }: X402Context, request: Request): Promise<object> {
   const { keyId } = callerOf(request);
   if (!isWallet(keyId)) {
     const message = 'This API key is of no wallet: a top-up at /v1/wallets/topup gives one that is.';
@@ -97,5 +102,5 @@ async function ownWallet({ gateway, callerOf }: RouteContext, request: Request):
 
 const checkName = (name = '') => withinTerms(() => checkText('name', name));
 
-/** Of what the terms of a key refuse only the name is a field here. */
+/** Of the terms of a key, only the name is a field here. */
 const withinTerms = <T>(deed: () => T | Promise<T>) => inTerms(deed, (param) => param === 'name');

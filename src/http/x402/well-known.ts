@@ -3,8 +3,8 @@ import { MICROCREDITS, type Microcredits } from '../../core/credits.ts';
 import { parseDecimal, toNumber } from '../../core/decimal.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { PaymentPolicy } from '../../core/payment-policy.ts';
-import type { Gateway } from '../../gateway/gateway.ts';
-import type { RouteContext } from '../context.ts';
+import type { X402Gateway } from '../../gateway/x402/gateway.ts';
+import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
 
 const REFUNDS =
@@ -15,7 +15,7 @@ const TOP_UP = { method: 'POST', path: '/v1/wallets/topup', description: 'Credit
 const KEYS = { method: 'POST', path: '/v1/wallets/keys', description: 'A key of a wallet, for a signature alone.' };
 
 /** `GET /.well-known/x402`: how payments are taken, for agents that look before they ask. */
-export const wellKnownRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
+export const wellKnownRoutes = ({ gateway }: Pick<X402Context, 'gateway'>) =>
   new Elysia({ name: 'well-known' }).get(
     '/.well-known/x402',
     () => {
@@ -26,7 +26,7 @@ export const wellKnownRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
     operations.WELL_KNOWN,
   );
 
-function termsBody(gateway: Gateway, policy: PaymentPolicy, usdPerCredit: string): object {
+function termsBody(gateway: X402Gateway, policy: PaymentPolicy, usdPerCredit: string): object {
   const usd = (amount: Microcredits) => dollars(amount, usdPerCredit);
   const { networks, prepaid } = policy;
   const ready = new Set(gateway.payments.ready());

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import type { PaymentPolicy } from '../../../src/core/payment-policy.ts';
-import type { Gateway } from '../../../src/gateway/gateway.ts';
+import type { X402Gateway } from '../../../src/gateway/x402/gateway.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../src/ledger/open.ts';
 import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
@@ -69,19 +69,19 @@ export class ServerRun {
   readonly file: string;
   readonly ledger: Ledger;
   readonly payments: Payments;
-  /** The gateway for `setAside`. */
-  readonly gateway: Gateway;
+  /** The gateway for `Funding.reserve`. */
+  readonly gateway: X402Gateway;
   readonly #life: Life;
   readonly #store: Store;
 
-  private constructor(file: string, life: Life, store: Store, parts: Pick<Gateway, 'ledger' | 'payments' | 'now'>) {
+  private constructor(file: string, life: Life, store: Store, parts: Pick<X402Gateway, 'ledger' | 'payments' | 'now'>) {
     this.file = file;
     this.#life = life;
     this.#store = store;
     this.ledger = parts.ledger;
     this.payments = parts.payments;
-    // Only the parts of a gateway that `setAside` uses.
-    this.gateway = { ...parts, log: SILENT } as unknown as Gateway;
+    // Only the parts of a gateway that `Funding.reserve` uses.
+    this.gateway = { ...parts, log: SILENT } as unknown as X402Gateway;
   }
 
   static async open({ file, now, nextId, onCrash, network, infection }: HouseOptions): Promise<ServerRun> {

@@ -4,13 +4,16 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { walletCaller } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
-import type { Aside } from '../../../src/gateway/x402/funded-hold.ts';
-import { setAside } from '../../../src/gateway/x402/funded-hold.ts';
+import type { FundedHold, FundingRequest } from '../../../src/gateway/funding.ts';
+import { KeyFunding } from '../../../src/gateway/key-funding.ts';
+import { RequestContext } from '../../../src/gateway/request-context.ts';
+import { PaymentFunding } from '../../../src/gateway/x402/payment-funding.ts';
 import type { Order } from '../../../src/ledger/ledger.ts';
 import { PaymentRefused } from '../../../src/payments/payments.ts';
 import type { Quote } from '../../../src/payments/quote.ts';
 import { randomFrom } from '../../deep/effort.ts';
 import { line } from '../../ledger/support.ts';
+import { chatRequest } from '../../support/model-request.ts';
 import { scratchFolder } from './files.ts';
 import { type Fault, ProcessKilled, ServerRun } from './house.ts';
 import { finalProblems, standingProblems } from './laws.ts';
@@ -30,7 +33,7 @@ export interface SignedRequest {
 }
 
 interface Run {
-  readonly aside: Aside;
+  readonly funded: FundedHold;
   readonly one: SignedRequest | null;
 }
 
@@ -52,6 +55,16 @@ const ACTIONS = {
 } as const;
 export type Action = keyof typeof ACTIONS;
 export type Counts = Record<Action | SignedRequest['lastAnswer'] | 'restarted', number>;
+
+/** A request that names nothing: its text plays no part here. */
+const REQUEST: FundingRequest = {
+  request: chatRequest({ messages: [] }),
+  key: null,
+  idempotencyKey: null,
+  url: 'http://127.0.0.1/v1/chat/completions',
+  headers: new Headers(),
+  context: new RequestContext(new Request('http://127.0.0.1/'), 0, 0),
+};
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
@@ -234,12 +247,14 @@ export class Play {
     const { wallet, requestHash, header, bound } = one;
     this.trace.push(`  request ${one.n}`);
     try {
-      const offer = await house.payments.read({ header, purpose: 'chat', requestHash, wallet });
-      const way = { offer, keyId: null } as Parameters<typeof setAside>[1];
-      const aside = await setAside(house.gateway, way, this.#order(wallet, bound), null);
+      const payment = await house.payments.read({ header, purpose: 'chat', requestHash, wallet });
+      const funded = await new PaymentFunding(house.gateway, REQUEST, payment).reserve(
+        this.#order(wallet, bound),
+        null,
+      );
       // A dead run decides nothing.
       if (house.isDead) return;
-      this.#runs.push({ aside, one });
+      this.#runs.push({ funded, one });
       this.#tell(one, 'runs');
     } catch (cause) {
       if (house.isDead) return;
@@ -282,10 +297,10 @@ export class Play {
   async #fromBalance(): Promise<void> {
     const wallet = this.#one(this.wallets).address.toLowerCase();
     const { house } = this;
-    const way = { offer: null, keyId: null } as Parameters<typeof setAside>[1];
     try {
-      const aside = await setAside(house.gateway, way, this.#order(wallet, 1_000_000), null);
-      if (!house.isDead) this.#runs.push({ aside, one: null });
+      const funding = new KeyFunding(house.gateway, REQUEST, walletCaller(wallet));
+      const funded = await funding.reserve(this.#order(wallet, 1_000_000), null);
+      if (!house.isDead) this.#runs.push({ funded, one: null });
     } catch (cause) {
       if (!house.isDead && !(cause instanceof SignalboxError)) throw cause;
     }
@@ -295,9 +310,10 @@ export class Play {
   #finish(): void {
     const [run] = this.#runs.splice(Math.floor(this.#random() * this.#runs.length), 1);
     if (!run) return;
-    const { hold, payment } = run.aside;
+    const { funded } = run;
+    const { hold } = funded;
     const cost = this.#yes(0.3) ? null : line(Math.floor(this.#random() * hold.reserved));
-    hold.settle(cost, ({ charged }) => payment?.settled(charged) ?? []);
+    hold.settle(cost, ({ charged }) => funded.settlementWrites(charged));
   }
 
   #cancel(): void {

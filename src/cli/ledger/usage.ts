@@ -1,0 +1,59 @@
+import { UsageError } from '../../core/usage-error.ts';
+import { type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
+import { columnOf } from '../../operate/usage-sums.ts';
+import { labelOf, pairsOf } from '../keys/terms.ts';
+import { parseFlags } from '../options.ts';
+import { grid } from '../terminal.ts';
+import { creditsText, jsonText } from '../text.ts';
+import { groupingsOf } from './export.ts';
+import { checkZone } from './period.ts';
+
+const OPTIONS = {
+  from: { type: 'string' },
+  to: { type: 'string' },
+  'time-zone': { type: 'string', default: 'UTC' },
+  key: { type: 'string' },
+  label: { type: 'string', multiple: true },
+  model: { type: 'string' },
+  by: { type: 'string', default: 'day,model' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+/** Reads the arguments of `ledger usage`. Throws UsageError. */
+export function parseUsage(args: readonly string[], now: number): { query: UsageQuery; json: boolean } {
+  const flags = parseFlags(args, OPTIONS);
+  const { from, to, key, label, model, by, json, 'time-zone': timeZone } = flags;
+  checkZone(timeZone);
+  const dates = { from: from === undefined ? null : dateOf(from), to: to === undefined ? null : dateOf(to) };
+  const period = usagePeriod(dates, timeZone, now);
+  if (Temporal.PlainDate.compare(period.from, period.to) >= 0) {
+    throw new UsageError(`--to ${period.to} must be later than --from ${period.from}.`);
+  }
+  const labels = pairsOf(label ?? [], labelOf);
+  return { query: { ...period, by: groupingsOf(by), keyId: key ?? null, model: model ?? null, labels }, json };
+}
+
+function dateOf(text: string): Temporal.PlainDate {
+  try {
+    if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return Temporal.PlainDate.from(text);
+  } catch {
+    // A date that no calendar has.
+  }
+  throw new UsageError(`A day is written 2026-11-20, not "${text}".`);
+}
+
+/** The report as JSON, or as a table with the sum. */
+export function usageText(report: UsageReport, json: boolean): string {
+  if (json) return jsonText(usageBody(report));
+  const { by, from, to } = report.query;
+  const sum = `From ${from} to before ${to}: ${creditsText(report.total)}.\n`;
+  if (report.groups.length === 0) return sum;
+  const figure = (value: number) => value.toLocaleString('en');
+  const rows = report.groups.map(({ names, charges, input, output, charged }) => [
+    ...names.map((name) => name || '-'),
+    ...[charges, input, output].map(figure),
+    creditsText(charged),
+  ]);
+  const head = [...by.map(columnOf), 'charges', 'input', 'output', 'charged'].map((name) => name.toUpperCase());
+  return `${grid([head, ...rows], false, (column) => column >= by.length).join('\n')}\n\n${sum}`;
+}

@@ -1,0 +1,120 @@
+import type { KeyedRequest } from '../access/idempotency/idempotency.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Microcredits } from '../core/credits.ts';
+import type { Decision } from '../core/decision.ts';
+import type { SignalboxError } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Hold } from '../ledger/hold.ts';
+import type { Order } from '../ledger/ledger.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { Write } from '../store/store.ts';
+import type { PlatformPayment } from './receipt.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** A request that somebody must pay for. */
+export interface FundingRequest {
+  readonly request: ModelRequest;
+  /** The API key that it came with; null for none. */
+  readonly key: Caller | null;
+  /** Its `Idempotency-Key`; null for none. A payment is for the request of that name, and for no other. */
+  readonly idempotencyKey: string | null;
+  /** The URL that it was sent to. */
+  readonly url: string;
+  /** Of the HTTP request: one of them may bring a payment. */
+  readonly headers: Pick<Headers, 'get'>;
+  readonly context: RequestContext;
+}
+
+/** Finds who pays for requests; a gateway has one. */
+export interface FundingSource {
+  /** The headers that tell of a payment: errors and repeats of an answer have them, too. */
+  readonly headerNames: readonly string[];
+  /**
+   * Finds who pays for a request.
+   * @throws SignalboxError for a request that contradicts itself, or whose payment is refused; the error tells how to
+   * pay where another payment would be accepted.
+   */
+  of(request: FundingRequest): Promise<Funding>;
+  /** Throws SignalboxError for a request that names a payer which its key may not name. Advice is checked by it. */
+  checkNamed(request: ModelRequest, key: Caller): void;
+  /** What advice tells of payments under a policy; null where it takes none. */
+  adviceUnder(policy: Pick<PolicySnapshot, 'payments'>): FundingAdvice | null;
+}
+
+/** Payments in advice, which itself spends nothing. */
+export interface FundingAdvice {
+  /** Whether a caller without a balance would be asked to pay. */
+  mayPay(caller: Caller): boolean;
+  quoteOf(decision: Decision): PaymentEstimate;
+}
+
+/** `payment_quote`: the most that a request would be quoted for, before a balance pays its part. */
+export type PaymentEstimate = {
+  readonly schemes: readonly string[];
+  readonly max_credits: number;
+  readonly max_atomic: readonly { readonly network: string; readonly asset: string; readonly amount_atomic: string }[];
+};
+
+/** The terms on which a request is decided and carried out. */
+export interface FundingTerms {
+  readonly runtime: Runtime;
+  /** Whose rules, limits and models apply. */
+  readonly caller: Caller;
+  /** The most that the request may cost beside its own `budget_limit`; null for no more than that. */
+  readonly cap: Microcredits | null;
+  /** Whether the caller's balance is left out, because it is yet to be paid in. */
+  readonly windowsOnly: boolean;
+  /** The holder whose balance pays in place of the caller's own; null for the caller's own. */
+  readonly payer: string | null;
+  /** The wallet that the request named, as the books keep it; null for none. */
+  readonly agentWallet: string | null;
+}
+
+/** By what a repeat of a request is recognized where not its API key but its payment tells it. */
+export interface RepeatIdentity extends KeyedRequest {
+  /** The word for it in a text, and the header that brings it. */
+  readonly label: string;
+  readonly param: string;
+}
+
+/**
+ * Who pays for one request, and how. The request is decided on its `terms`; then `reserve` sets its worst case aside,
+ * once. An error of either goes through `mend` before a caller is told of it.
+ */
+export interface Funding {
+  /** Whose request it is; null while nobody pays for it. */
+  readonly caller: Caller | null;
+  /** A caller without a key who has proved itself by its payment: its rate limits are counted from here on. */
+  readonly provedCaller: Caller | null;
+  /** Null where the API key and the body tell a repeat. */
+  readonly identity: RepeatIdentity | null;
+  /**
+   * The terms of the request, with the runtime that is in force or was quoted for.
+   * @throws Error that `mend` turns into a public one, such as for a request that nobody pays for yet.
+   */
+  terms(): FundingTerms;
+  /**
+   * Sets the worst case of a decided request aside, having a payment settled where one was offered.
+   * @param begun resolves when the request's own row is durable, before which no money may move; null for none.
+   * @throws Error that `mend` turns into a public one, and then nothing is held.
+   */
+  reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold>;
+  /** The error to tell of a request that ended before it ran: one that says how to pay where a payment would help. */
+  mend(cause: unknown): Promise<unknown>;
+}
+
+/** Money that was set aside for a request, and what is told of it. */
+export interface FundedHold {
+  readonly hold: Hold;
+  /** Whether a payment was settled for it: that takes seconds, which are not the gateway's own. */
+  readonly isSettledPayment: boolean;
+  /** Headers of the answer, by their lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The writes for the commit that settles the hold, of which so much was charged. */
+  settlementWrites(charged: Microcredits): readonly Write[];
+  /** `platform.payment` beside an answer that was charged so much; null for a key's own funds. */
+  shown(charged: Microcredits): PlatformPayment | null;
+  /** The error of a request that failed on this money. `isKept`: a repeat gets the same, and pays no more. */
+  errorOf(error: SignalboxError, isKept: boolean): SignalboxError;
+}

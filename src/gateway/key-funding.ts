@@ -1,0 +1,135 @@
+import type { Caller } from '../core/caller.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { SignalboxError } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import { isWallet } from '../core/wallet.ts';
+import type { Hold } from '../ledger/hold.ts';
+import type { Order } from '../ledger/ledger.ts';
+import { isShortage } from '../ledger/standing.ts';
+import type { Write } from '../store/store.ts';
+import { orOverloaded } from '../store/unwritten.ts';
+import { scrub } from '../telemetry/secrets.ts';
+import type { FundedHold, Funding, FundingRequest, FundingTerms } from './funding.ts';
+import type { Gateway } from './gateway.ts';
+import type { PlatformPayment } from './receipt.ts';
+import { shortageError } from './shortage.ts';
+
+/** A key pays from its own funds: its budgets, those of the policy, and its balance. */
+export class KeyFunding implements Funding {
+  readonly caller: Caller;
+  readonly provedCaller = null;
+  readonly identity = null;
+  readonly #gateway: Gateway;
+  readonly #agentWallet: string | null;
+
+  constructor(gateway: Gateway, { request }: Pick<FundingRequest, 'request'>, key: Caller) {
+    this.caller = key;
+    this.#gateway = gateway;
+    this.#agentWallet = recordedWallet(request);
+  }
+
+  terms(): FundingTerms {
+    const runtime = this.#gateway.lease();
+    return {
+      runtime,
+      caller: this.caller,
+      cap: null,
+      windowsOnly: false,
+      payer: null,
+      agentWallet: this.#agentWallet,
+    };
+  }
+
+  async reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold> {
+    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(order));
+    if (isShortage(hold)) throw shortageError(hold, order.caller, this.#gateway);
+    if (begun) await confirmed(hold, begun);
+    return holdOf(hold, order);
+  }
+
+  async mend(cause: unknown): Promise<unknown> {
+    return cause;
+  }
+}
+
+/** Gives the money back when the request's own row cannot be written. */
+async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
+  try {
+    await orUnwritten(() => begun);
+  } catch (cause) {
+    hold.settle(null, () => []);
+    throw cause;
+  }
+}
+
+/** `agent_wallet` as the books have it: they keep it for good, whatever was put there. */
+export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest): string | null =>
+  named === undefined ? null : scrub(named);
+
+/** A hold on the funds of the order's caller, or of the payer in its place. */
+export function holdOf(hold: Hold, { caller, payer }: Order): FundedHold {
+  const holder = payer ?? caller.keyId;
+  return isWallet(holder) ? new BalanceHold(hold, holder) : new FundsHold(hold);
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+const NO_WRITES: readonly Write[] = [];
+
+/** A hold on a key's own funds, of which nothing is told. */
+class FundsHold implements FundedHold {
+  readonly hold: Hold;
+
+  constructor(hold: Hold) {
+    this.hold = hold;
+  }
+
+  get isSettledPayment(): boolean {
+    return false;
+  }
+  get headers(): Readonly<Record<string, string>> {
+    return NO_HEADERS;
+  }
+
+  settlementWrites(_: Microcredits): readonly Write[] {
+    return NO_WRITES;
+  }
+
+  shown(_: Microcredits): PlatformPayment | null {
+    return null;
+  }
+
+  errorOf(error: SignalboxError, _: boolean): SignalboxError {
+    return error;
+  }
+}
+
+/** A hold on what a wallet has paid in before. */
+class BalanceHold extends FundsHold {
+  readonly #holder: string;
+
+  constructor(hold: Hold, holder: string) {
+    super(hold);
+    this.#holder = holder;
+  }
+
+  override shown(charged: Microcredits): PlatformPayment {
+    return {
+      id: null,
+      source: 'wallet_credits',
+      payer: this.#holder,
+      state: null,
+      scheme: null,
+      network: null,
+      asset: null,
+      paid_atomic: null,
+      transaction: null,
+      paid_credits: 0,
+      fee_credits: 0,
+      balance_added_credits: toCredits(0 - charged),
+    };
+  }
+}
+
+/** Maps a StoreError to `overloaded`: money that cannot be written down may not be spent. */
+export const orUnwritten = <T>(write: () => Promise<T>): Promise<T> =>
+  orOverloaded('The ledger cannot be written, so nothing may be spent; try again.', write);

@@ -1,0 +1,142 @@
+import type { Caller } from '../../core/caller.ts';
+import { toCredits } from '../../core/credits.ts';
+import type { Decision } from '../../core/decision.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { atomicOf, type PaymentPolicy } from '../../core/payment-policy.ts';
+import { isWallet } from '../../core/wallet.ts';
+import { requestHashOf } from '../../payments/canonical.ts';
+import type { SignedPayment } from '../../payments/payment.ts';
+import { blockedError, unsettledError } from '../../payments/refusals.ts';
+import type { FundedHold, Funding, FundingRequest, FundingSource, FundingTerms, PaymentEstimate } from '../funding.ts';
+import { KeyFunding } from '../key-funding.ts';
+import { lacksBalance } from '../shortage.ts';
+import type { X402Gateway } from './gateway.ts';
+import { checkMayName, keyPayer, namedWallet, unprovedPayer } from './payer.ts';
+import { PaymentFunding } from './payment-funding.ts';
+import { PAYMENT_HEADERS, SIGNATURE_HEADER } from './payment-headers.ts';
+import { paymentErrorOf, quotedError } from './quoted-error.ts';
+
+/**
+ * The funding of a gateway that may take payments. While its policy takes none, keys alone pay.
+ * @param gatewayOf returns the gateway, which has this source itself.
+ */
+export const x402Funding = (gatewayOf: () => X402Gateway): FundingSource => ({
+  headerNames: PAYMENT_HEADERS,
+  of: (request) => fundingOf(gatewayOf(), request),
+  checkNamed: (request, key) => void namedWallet(request, key),
+  adviceUnder: ({ payments }) =>
+    payments && {
+      mayPay: ({ keyId }) => isWallet(keyId),
+      quoteOf: (decision) => paymentEstimate(payments, decision),
+    },
+});
+
+async function fundingOf(gateway: X402Gateway, given: FundingRequest): Promise<Funding> {
+  const { request, key, headers } = given;
+  const { policy } = gateway.payments;
+  const wallet = namedWallet(request, key);
+  const header = headers.get(SIGNATURE_HEADER);
+  if (header === null) {
+    if (key) return policy ? new PayableKeyFunding(gateway, given, key) : new KeyFunding(gateway, given, key);
+    if (wallet && gateway.payments.isBlocked(wallet)) throw blockedError();
+    if (!wallet && policy?.walletRequired) throw namelessError();
+    return new UnpaidFunding(gateway, given, wallet);
+  }
+  if (!policy) {
+    const message = 'This gateway takes no payments: send the request without PAYMENT-SIGNATURE.';
+    throw new SignalboxError('unsupported_parameter', message, { param: 'PAYMENT-SIGNATURE' });
+  }
+  if (!wallet && !key && policy.walletRequired) throw namelessError();
+  try {
+    return new PaymentFunding(gateway, given, await signedPayment(gateway, given, header, wallet));
+  } catch (cause) {
+    throw await paymentErrorOf(gateway, given, unprovedPayer(wallet, key), cause);
+  }
+}
+
+/** Reads and checks the payment of a request. Throws SignalboxError, and PaymentRefused for one that a new one would mend. */
+async function signedPayment(
+  { payments }: X402Gateway,
+  { request, idempotencyKey, key }: FundingRequest,
+  header: string,
+  wallet: string | null,
+): Promise<SignedPayment> {
+  const requestHash = requestHashOf(request.original.body, idempotencyKey);
+  const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet });
+  if (key) checkMayName(key, payment.payer);
+  if (payments.isBlocked(payment.payer)) throw blockedError();
+  const other = payments.unsettled(payment.payer, requestHash);
+  if (other && other.nonce !== payment.nonce) throw unsettledError(other.id);
+  return payment;
+}
+
+/** A key where payments are taken: one that lacks balance is told how to pay. */
+class PayableKeyFunding extends KeyFunding {
+  readonly #gateway: X402Gateway;
+  readonly #request: FundingRequest;
+
+  constructor(gateway: X402Gateway, request: FundingRequest, key: Caller) {
+    super(gateway, request, key);
+    this.#gateway = gateway;
+    this.#request = request;
+  }
+
+  override async mend(cause: unknown): Promise<unknown> {
+    if (!(cause instanceof SignalboxError && lacksBalance(cause)) || !this.#gateway.payments.policy) return cause;
+    const payer = keyPayer(this.caller, this.#request.request);
+    const { message, info } = cause;
+    // One who cannot be quoted for is told what is missing all the same.
+    return quotedError(this.#gateway, this.#request, payer, {
+      code: 'insufficient_quota',
+      message,
+      details: info.details,
+    }).catch(() => cause);
+  }
+}
+
+/** Nobody pays yet: the request is not carried out, and its caller is told the price. */
+class UnpaidFunding implements Funding {
+  readonly caller = null;
+  readonly provedCaller = null;
+  readonly identity = null;
+  readonly #gateway: X402Gateway;
+  readonly #request: FundingRequest;
+  readonly #wallet: string | null;
+
+  constructor(gateway: X402Gateway, request: FundingRequest, wallet: string | null) {
+    this.#gateway = gateway;
+    this.#request = request;
+    this.#wallet = wallet;
+  }
+
+  terms(): FundingTerms {
+    throw unpaidError();
+  }
+
+  async reserve(): Promise<FundedHold> {
+    throw unpaidError();
+  }
+
+  async mend(): Promise<unknown> {
+    return quotedError(this.#gateway, this.#request, unprovedPayer(this.#wallet, null), UNPAID);
+  }
+}
+
+function paymentEstimate({ settleFee, chargeMin, networks }: PaymentPolicy, { ranked }: Decision): PaymentEstimate {
+  const price = Math.max(chargeMin, Math.max(...ranked.map(({ bound }) => bound)) + settleFee);
+  return {
+    schemes: ['exact'],
+    max_credits: toCredits(price),
+    max_atomic: networks.map(({ id, asset, rate }) => ({
+      network: id,
+      asset: asset.address,
+      amount_atomic: String(atomicOf(rate, price)),
+    })),
+  };
+}
+
+const UNPAID = { code: 'payment_required', message: 'Pay for this request by x402, or send an API key.' } as const;
+const unpaidError = () => new SignalboxError(UNPAID.code, UNPAID.message);
+
+const namelessError = () =>
+  new SignalboxError('invalid_api_key', 'Name your wallet in `agent_wallet` to pay by x402, or send an API key.');

@@ -1,0 +1,142 @@
+import { type Caller, walletCaller } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { idText } from '../../core/id.ts';
+import type { Earmark } from '../../ledger/earmark.ts';
+import type { Order } from '../../ledger/ledger.ts';
+import { isShortage, type Shortage } from '../../ledger/standing.ts';
+import type { Payment, SignedPayment } from '../../payments/payment.ts';
+import { PaymentRefused } from '../../payments/payments.ts';
+import type { FundedHold, Funding, FundingRequest, FundingTerms, RepeatIdentity } from '../funding.ts';
+import { holdOf, orUnwritten, recordedWallet } from '../key-funding.ts';
+import { shortageError } from '../shortage.ts';
+import type { X402Gateway } from './gateway.ts';
+import { signedPayer } from './payer.ts';
+import { errorOfPayment, PaymentHold } from './payment-hold.ts';
+import { paymentErrorOf } from './quoted-error.ts';
+
+/** A wallet pays by the payment that it has signed, or from the balance that this payment has become before. */
+export class PaymentFunding implements Funding {
+  readonly caller: Caller;
+  readonly provedCaller: Caller | null;
+  readonly identity: RepeatIdentity;
+  readonly #gateway: X402Gateway;
+  readonly #request: FundingRequest;
+  readonly #payment: SignedPayment;
+
+  /** @param request its key's rules apply, and its funds are left alone. */
+  constructor(gateway: X402Gateway, request: FundingRequest, payment: SignedPayment) {
+    const { key } = request;
+    const wallet = walletCaller(payment.payer);
+    this.caller = key ?? wallet;
+    this.provedCaller = key ? null : wallet;
+    this.identity = identityOf(payment);
+    this.#gateway = gateway;
+    this.#request = request;
+    this.#payment = payment;
+  }
+
+  terms(): FundingTerms {
+    const { caller } = this;
+    const { payer, terms } = this.#payment;
+    const runtime = this.#gateway.leaseOf(terms.revision);
+    if (!runtime) throw new PaymentRefused('quote_outdated', 'The quote is of a policy that is no longer in force.');
+    return {
+      runtime,
+      // Only what was quoted for may answer.
+      caller: { ...caller, models: new Set(terms.models.filter((model) => caller.models?.has(model) ?? true)) },
+      cap: terms.bound,
+      windowsOnly: true,
+      payer: caller.keyId === payer ? null : payer,
+      agentWallet: recordedWallet(this.#request.request),
+    };
+  }
+
+  async reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold> {
+    if (begun) await orUnwritten(() => begun);
+    const { payments, ledger } = this.#gateway;
+    const { amount, terms } = this.#payment;
+    const isPaid = amount === 0n || hasArrived(await orUnwritten(() => payments.find(this.#payment)));
+    const earmark = isPaid ? null : await orUnwritten(() => ledger.earmark(order, terms.bound - terms.credit));
+    if (earmark && isShortage(earmark)) throw balanceError(this.#gateway, earmark, order);
+    try {
+      return await this.#settled(order, earmark);
+    } catch (cause) {
+      earmark?.release();
+      throw cause;
+    }
+  }
+
+  mend(cause: unknown): Promise<unknown> {
+    const payer = signedPayer(this.#payment, this.#request.key);
+    return paymentErrorOf(this.#gateway, this.#request, payer, cause);
+  }
+
+  /** Has the payment settled and runs on it; one that brought its money before runs on the balance. */
+  async #settled(order: Order, earmark: Earmark | null): Promise<FundedHold> {
+    const { payments, now } = this.#gateway;
+    const use = { decision: order.id, keyId: this.#request.key?.keyId ?? null, signal: order.signal };
+    const resolution = await payments.settle(this.#payment, use, (payment, writes) => {
+      if (!earmark) throw new Error('a payment arrived that nothing was set aside for');
+      const { id, paid, fee } = payment;
+      return earmark.capture({ paid, fee, note: idText('pay_', id) }, writes);
+    });
+    if (resolution.state !== 'captured') {
+      earmark?.release();
+      // Somebody who comes upon a signature later may not spend by it.
+      if (this.#payment.terms.expiresAt <= now()) throw expiredError();
+      return onPayment(resolution.state === 'known' ? resolution.payment : null, this.#fromBalance(order));
+    }
+    const { booked: hold, payment } = resolution;
+    if (hold) return new PaymentHold(this.#gateway, hold, payment);
+    await onPayment(
+      payment,
+      orUnwritten(() => depositAll(this.#gateway, payment)),
+    );
+    throw new PaymentRefused('balance_lowered', 'The balance was lowered meanwhile; what was paid is added to it.');
+  }
+
+  async #fromBalance(order: Order): Promise<FundedHold> {
+    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(order));
+    if (isShortage(hold)) throw balanceError(this.#gateway, hold, order);
+    return holdOf(hold, order);
+  }
+}
+
+/** An answer is kept once for each authorization, and opens with the signature of its quote alone. */
+export const identityOf = (signed: SignedPayment): RepeatIdentity => ({
+  keyId: signed.payer,
+  secret: signed.secret,
+  idempotencyKey: `x402 ${signed.network} ${signed.requirements.asset} ${signed.nonce}`,
+  body: Buffer.from(signed.terms.requestHash, 'hex'),
+  label: 'payment',
+  param: 'PAYMENT-SIGNATURE',
+});
+
+/** A failure after the money has come names the payment: the request must not be repeated as if nothing had come. */
+async function onPayment<T>(payment: Payment | null, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw payment && cause instanceof SignalboxError ? errorOfPayment(cause, payment) : cause;
+  }
+}
+
+/** All that a payment brought becomes balance: nothing runs on it. */
+function depositAll({ payments, ledger }: X402Gateway, payment: Payment): Promise<void> {
+  const { id, payer, fee } = payment;
+  const waived = { paid: 0, fee: -fee, note: idText('pay_', id) };
+  return ledger.deposit(payer, waived, payments.settleWrites(payment, 0, 0));
+}
+
+/** A balance that was spent since it was quoted with asks for another quote; budgets and running requests do not. */
+function balanceError(gateway: X402Gateway, shortage: Shortage, { caller }: Order): Error {
+  if (shortage.kind === 'balance' && shortage.why === 'exhausted') {
+    return new PaymentRefused('balance_spent', 'The balance of this wallet no longer covers its part of the price.');
+  }
+  return shortageError(shortage, caller, gateway);
+}
+
+const hasArrived = (payment: Payment | null): boolean => payment?.state === 'captured' || payment?.state === 'settled';
+
+const expiredError = () =>
+  new PaymentRefused('quote_expired', 'The quote has expired; what was paid before is balance of the wallet.');

@@ -1,0 +1,80 @@
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { idText } from '../../core/id.ts';
+import type { Hold } from '../../ledger/hold.ts';
+import type { Payment } from '../../payments/payment.ts';
+import type { Write } from '../../store/store.ts';
+import type { FundedHold } from '../funding.ts';
+import type { PlatformPayment } from '../receipt.ts';
+import type { X402Gateway } from './gateway.ts';
+import { paymentHeaders } from './payment-headers.ts';
+
+/** A hold on what a payment has just brought. */
+export class PaymentHold implements FundedHold {
+  readonly hold: Hold;
+  readonly isSettledPayment = true;
+  readonly #gateway: Pick<X402Gateway, 'payments' | 'ledger'>;
+  readonly #payment: Payment;
+
+  constructor(gateway: Pick<X402Gateway, 'payments' | 'ledger'>, hold: Hold, payment: Payment) {
+    this.#gateway = gateway;
+    this.hold = hold;
+    this.#payment = payment;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return paymentHeaders(this.#payment);
+  }
+
+  settlementWrites(charged: Microcredits): readonly Write[] {
+    const { payments, ledger } = this.#gateway;
+    const { id, payer, fee } = this.#payment;
+    return [
+      ...(charged > 0 ? [] : ledger.waiveFee(payer, fee, idText('pay_', id))),
+      ...payments.settleWrites(this.#payment, charged, this.#feeFor(charged)),
+    ];
+  }
+
+  shown(charged: Microcredits): PlatformPayment {
+    return paymentShown(this.#payment, charged, this.#feeFor(charged));
+  }
+
+  errorOf(error: SignalboxError, isKept: boolean): SignalboxError {
+    const told = errorOfPayment(error, this.#payment);
+    if (isKept) return told;
+    const rest =
+      'What was paid and not charged is balance of the wallet: while its quote lasts the same PAYMENT-SIGNATURE may be sent again.';
+    return new SignalboxError(told.code, `${told.message} ${rest}`, told.info);
+  }
+
+  /** A caller who got nothing pays nothing, not even for the settlement. */
+  #feeFor(charged: Microcredits): Microcredits {
+    return charged > 0 ? this.#payment.fee : 0;
+  }
+}
+
+/** `platform.payment` of a payment whose request was charged so much, and of whose fee so much is kept. */
+export function paymentShown(payment: Payment, charged: Microcredits, fee: Microcredits): PlatformPayment {
+  const { id, payer, state, network, asset, amount, transaction, paid } = payment;
+  return {
+    id: idText('pay_', id),
+    source: 'x402',
+    payer,
+    state,
+    scheme: 'exact',
+    network,
+    asset,
+    paid_atomic: String(amount),
+    transaction,
+    paid_credits: toCredits(paid),
+    fee_credits: toCredits(fee),
+    balance_added_credits: toCredits(paid - fee - charged),
+  };
+}
+
+/** The error of a request that was paid for: it names the payment. */
+export function errorOfPayment({ code, message, info }: SignalboxError, { id }: Payment): SignalboxError {
+  const details = { ...info.details, payment_id: idText('pay_', id) };
+  // A client that repeats the request by itself would come without the signature, and sign another payment.
+  return new SignalboxError(code, message, { ...info, details, retry: false });
+}

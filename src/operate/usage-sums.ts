@@ -1,0 +1,137 @@
+import type { Microcredits } from '../core/credits.ts';
+import { isBalanceOnly, type MoneyEntry, momentOf } from '../ledger/export/export.ts';
+import { type Window, windowAt } from '../ledger/rules/window.ts';
+
+/** The dimensions of the books that usage can be grouped by; `label:NAME`, too. */
+export const GROUPINGS = ['day', 'month', 'key', 'model', 'provider', 'selector'] as const;
+export type Grouping = (typeof GROUPINGS)[number] | `label:${string}`;
+
+/** Reads the name of a grouping; null for any other text. */
+export function parseGrouping(name: string): Grouping | null {
+  if (/^label:./.test(name)) return `label:${name.slice('label:'.length)}`;
+  return GROUPINGS.find((grouping) => grouping === name) ?? null;
+}
+
+/** The name of a grouping's column. */
+export const columnOf = (grouping: Grouping): string => (grouping === 'key' ? 'key_id' : grouping);
+
+/** Tokens and money of charges. */
+export interface Charges {
+  readonly charges: number;
+  readonly input: number;
+  readonly cached: number;
+  readonly written: number;
+  readonly output: number;
+  /** Less what was given back. */
+  readonly charged: Microcredits;
+  /** Billed by providers beyond reservations, and charged to nobody. */
+  readonly overrun: Microcredits;
+}
+
+/** Charges with the dimensions that they can be grouped by; a dimension that they lack is empty. */
+export interface Spending extends Charges {
+  /** Ms since 1970: of the reservation. */
+  readonly moment: number;
+  readonly keyId: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly selector: string;
+  readonly model: string;
+  readonly provider: string;
+}
+
+/** Charges of one group. */
+export interface UsageGroup extends Charges {
+  /** The group's name in each grouping. */
+  readonly names: readonly string[];
+}
+
+type Sums = { names: readonly string[] } & { -readonly [Figure in keyof Charges]: Charges[Figure] };
+
+/** Sums up charges by groupings. */
+export class UsageSums {
+  readonly #nameOf: readonly ((spending: Spending) => string)[];
+  readonly #groups = new Map<string, Sums>();
+
+  /** @param timeZone the IANA name of the zone in which days and months begin. */
+  constructor(by: readonly Grouping[], timeZone: string) {
+    this.#nameOf = by.map((grouping) => namer(grouping, timeZone));
+  }
+
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  add(spending: Spending): void {
+    const names = this.#nameOf.map((nameOf) => nameOf(spending));
+    const key = JSON.stringify(names);
+    let sums = this.#groups.get(key);
+    if (!sums) {
+      sums = { names, charges: 0, input: 0, cached: 0, written: 0, output: 0, charged: 0, overrun: 0 };
+      this.#groups.set(key, sums);
+    }
+    sums.charges += spending.charges;
+    sums.input += spending.input;
+    sums.cached += spending.cached;
+    sums.written += spending.written;
+    sums.output += spending.output;
+    sums.charged += spending.charged;
+    sums.overrun += spending.overrun;
+  }
+
+  /** Adds an entry of the journal. Grants, deposits and fees are no usage; a correction lessens the Credits of its group. */
+  addEntry(entry: MoneyEntry): void {
+    if (isBalanceOnly(entry)) return;
+    const isOverrun = entry.kind === 'overrun';
+    this.add({
+      ...entry,
+      moment: momentOf(entry),
+      charges: isOverrun ? 0 : 1,
+      charged: isOverrun ? 0 : entry.amount,
+      overrun: isOverrun ? entry.amount : 0,
+    });
+  }
+
+  /** The groups in the order of their names. */
+  groups(): UsageGroup[] {
+    return [...this.#groups.values()].sort((a, b) => compare(a.names, b.names));
+  }
+}
+
+function compare(a: readonly string[], b: readonly string[]): number {
+  const at = a.findIndex((name, i) => name !== b[i]);
+  if (at < 0) return 0;
+  return a[at]! < b[at]! ? -1 : 1;
+}
+
+function namer(grouping: Grouping, timeZone: string): (spending: Spending) => string {
+  switch (grouping) {
+    case 'day':
+      return calendar('day', timeZone, 10);
+    case 'month':
+      return calendar('month', timeZone, 7);
+    case 'key':
+      return ({ keyId }) => keyId;
+    case 'model':
+    case 'provider':
+    case 'selector':
+      return (spending) => spending[grouping];
+    default: {
+      const label = grouping.slice('label:'.length);
+      return ({ labels }) => labels[label] ?? '';
+    }
+  }
+}
+
+/** Charges come nearly in the order of time, so the last window is remembered. */
+function calendar(kind: 'day' | 'month', timeZone: string, length: number): (spending: Spending) => string {
+  let window: Window = { starts: 0, ends: 0 };
+  let name = '';
+  return ({ moment }) => {
+    if (moment < window.starts || moment >= window.ends) {
+      window = windowAt(kind, timeZone, moment);
+      const start = Temporal.Instant.fromEpochMilliseconds(window.starts).toZonedDateTimeISO(timeZone);
+      name = start.toPlainDate().toString().slice(0, length);
+    }
+    return name;
+  };
+}

@@ -1,0 +1,151 @@
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import { moneyEntries } from '../ledger/export/export.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { windowAt } from '../ledger/rules/window.ts';
+import type { Store } from '../store/store.ts';
+import { columnOf, type Grouping, type UsageGroup, UsageSums } from './usage-sums.ts';
+
+/** A period of whole days. */
+export interface UsagePeriod {
+  readonly from: Temporal.PlainDate;
+  /** Exclusive. */
+  readonly to: Temporal.PlainDate;
+  /** IANA name of the zone in which days begin. */
+  readonly timeZone: string;
+}
+
+/** The usage that an operator, or a key, asks for. A request counts on the day on which it began. */
+export interface UsageQuery extends UsagePeriod {
+  readonly by: readonly Grouping[];
+  /** Null for all keys. */
+  readonly keyId: string | null;
+  /** ID of the model; null for all. */
+  readonly model: string | null;
+  /** Labels that the keys must have. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Days of a report, unless it names its period. */
+const DAYS = 30;
+
+/** Completes a period: 30 days that end with today unless they are named. */
+export function usagePeriod(
+  { from, to }: { readonly from: Temporal.PlainDate | null; readonly to: Temporal.PlainDate | null },
+  timeZone: string,
+  now: number,
+): UsagePeriod {
+  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate();
+  const end = to ?? today.add({ days: 1 });
+  return { from: from ?? end.subtract({ days: DAYS }), to: end, timeZone };
+}
+
+/** Usage by groups. */
+export interface UsageReport {
+  readonly query: UsageQuery;
+  readonly total: Microcredits;
+  readonly groups: readonly UsageGroup[];
+}
+
+/** Groups of a report at most, so that its size is bounded. */
+const GROUPS_MAX = 10_000;
+
+/** A report with more than GROUPS_MAX groups. */
+export class UsageTooLargeError extends Error {
+  override readonly name = 'UsageTooLargeError';
+}
+
+/**
+ * Reports the usage that a running server knows.
+ * @throws UsageTooLargeError, by rejecting.
+ */
+export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery): Promise<UsageReport> {
+  const { by, timeZone, keyId, model, labels } = query;
+  const sums = new UsageSums(by, timeZone);
+  const wanted = Object.entries(labels);
+  for (const window of windowsOf(query)) {
+    for (const charges of await ledger.usage({ keyId, ...window })) {
+      if (model !== null && charges.model !== model) continue;
+      if (wanted.some(([name, value]) => (charges.labels[name] ?? '') !== value)) continue;
+      sums.add({
+        ...charges,
+        moment: window.from,
+        model: charges.model ?? '',
+        provider: charges.provider ?? '',
+        // The sums of a running server do not tell these apart.
+        cached: 0,
+        written: 0,
+        charged: charges.microcredits,
+        overrun: 0,
+      });
+    }
+    checkSize(sums);
+  }
+  return reportOf(query, sums);
+}
+
+/**
+ * Reports the usage that a database knows, with or without a server.
+ * @throws UsageTooLargeError, by rejecting, and StoreError.
+ */
+export async function storedUsage(store: Pick<Store, 'query'>, query: UsageQuery): Promise<UsageReport> {
+  const { by, timeZone, keyId, model, labels } = query;
+  const sums = new UsageSums(by, timeZone);
+  for await (const page of moneyEntries(store, { ...spanOf(query), keyId, model, labels })) {
+    for (const entry of page) sums.addEntry(entry);
+    checkSize(sums);
+  }
+  return reportOf(query, sums);
+}
+
+function checkSize({ size }: UsageSums): void {
+  if (size > GROUPS_MAX) throw new UsageTooLargeError(`The report would have more than ${GROUPS_MAX} groups.`);
+}
+
+function reportOf(query: UsageQuery, sums: UsageSums): UsageReport {
+  const groups = sums.groups();
+  return { query, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
+}
+
+/** A stretch of time, ms since 1970. */
+interface Span {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+function spanOf({ from, to, timeZone }: UsagePeriod): Span {
+  const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
+  return { from: beginning(from), to: beginning(to) };
+}
+
+/** The days or months that groups are named by, one after the other; else the whole period. */
+function* windowsOf(query: UsageQuery): Generator<Span> {
+  const { from, to } = spanOf(query);
+  const kind = (['day', 'month'] as const).find((one) => query.by.includes(one));
+  for (let start = from; start < to; ) {
+    const end = kind === undefined ? to : Math.min(to, windowAt(kind, query.timeZone, start).ends);
+    yield { from: start, to: end };
+    start = end;
+  }
+}
+
+/** The report as the admin API and `signalbox ledger usage --json` show it. */
+export function usageBody({ query, total, groups }: UsageReport) {
+  const { from, to, timeZone, by } = query;
+  const columns = by.map(columnOf);
+  return {
+    object: 'usage' as const,
+    from: from.toString(),
+    to: to.toString(),
+    time_zone: timeZone,
+    by: [...by],
+    total_credits: toCredits(total),
+    groups: groups.map(({ names, charges, input, output, charged }) => ({
+      group: Object.fromEntries(columns.map((column, at) => [column, names[at]!])),
+      charges,
+      input_tokens: input,
+      output_tokens: output,
+      credits: toCredits(charged),
+    })),
+  };
+}

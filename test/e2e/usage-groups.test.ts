@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'bun:test';
+import { expectError } from '../support/error-contract.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+import { chat, makeKey, PATIENCE, start, USAGE, upstream, useServers } from './ledger-support.ts';
+
+/** Usage by groups: the running server and the command read different tables of the same books. */
+useServers();
+
+interface Report {
+  readonly by: readonly string[];
+  readonly total_credits: number;
+  readonly groups: readonly {
+    readonly group: Readonly<Record<string, string>>;
+    readonly charges: number;
+    readonly credits: number;
+  }[];
+}
+
+async function served(box: Signalbox, query: string): Promise<Report> {
+  const response = await box.get(`/admin/usage${query}`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Report;
+}
+
+async function printed(box: Signalbox, ...args: string[]): Promise<Report> {
+  const { out, err, code } = await box.run('ledger', 'usage', ...args, '--json');
+  expect({ err, code }).toEqual({ err: '', code: 0 });
+  return JSON.parse(out) as Report;
+}
+
+const GROUPINGS = [
+  'day',
+  'month',
+  'key',
+  'model',
+  'provider',
+  'selector',
+  'label:team',
+  'key,model',
+  'month,label:team',
+];
+
+describe('GET /admin/usage and signalbox ledger usage', () => {
+  test(
+    'give the same figures by every grouping and filter',
+    async () => {
+      const box = await start();
+      const search = await makeKey(box, '--label', 'team=search');
+      const legal = await makeKey(box, '--label', 'team=legal');
+      upstream.behave(USAGE);
+      for (const key of [search.key, legal.key, search.key]) expect((await chat(box, key)).status).toBe(200);
+      const refunded = (await chat(box, legal.key)).headers.get('x-signalbox-decision-id')!;
+      expect((await box.run('ledger', 'refund', refunded, '0.1')).err).toBe('');
+      const until = performance.now() + 10_000;
+      while ((await served(box, '?by=key')).total_credits !== 0.588) {
+        expect(performance.now()).toBeLessThan(until);
+        await Bun.sleep(20);
+      }
+
+      for (const by of GROUPINGS) expect(await served(box, `?by=${by}`)).toEqual(await printed(box, '--by', by));
+      expect(await served(box, '')).toEqual(await printed(box));
+      const filters = `?by=model&key=${search.id}&model=best&label=team%3Dsearch`;
+      const filtered = ['--by', 'model', '--key', search.id, '--model', 'best', '--label', 'team=search'];
+      expect(await served(box, filters)).toEqual(await printed(box, ...filtered));
+
+      const { groups } = await served(box, '?by=label:team,model');
+      expect(groups).toMatchObject([
+        // The refund names no model.
+        { group: { 'label:team': 'legal', model: '' }, charges: 1, credits: -0.1 },
+        { group: { 'label:team': 'legal', model: 'best' }, charges: 2, credits: 0.344 },
+        { group: { 'label:team': 'search', model: 'best' }, charges: 2, credits: 0.344 },
+      ]);
+      const text = (await box.run('ledger', 'usage', '--by', 'label:team')).out;
+      expect(text).toContain('LABEL:TEAM');
+      expect(text).toContain('0.588 Credits.');
+    },
+    PATIENCE,
+  );
+
+  test(
+    'refuse a query by the name of its field, and keys without the scope admin',
+    async () => {
+      const box = await start();
+      const wrong = [
+        ['by=week', 'by'],
+        ['by=day,day', 'by'],
+        ['by=label:', 'by'],
+        ['label=team', 'label'],
+        ['from=2026-13-01', 'from'],
+        ['from=2026-11-20&to=2026-11-20', 'to'],
+        ['time_zone=Berlin', 'time_zone'],
+      ] as const;
+      for (const [query, param] of wrong) {
+        await expectError(await box.get(`/admin/usage?${query}`), 'invalid_value', param);
+      }
+      await expectError(await box.get('/admin/usage?from=2020-01-01&to=2026-01-01'), 'out_of_range', 'from');
+      const { key } = await makeKey(box, '--scope', 'chat');
+      const headers = { authorization: `Bearer ${key}` };
+      await expectError(await box.get('/admin/usage', { headers }), 'insufficient_permissions');
+      for (const args of [
+        ['--by', 'week'],
+        ['--from', '2026-11'],
+        ['--time-zone', 'Berlin'],
+        ['--label', 'team'],
+      ]) {
+        expect((await box.run('ledger', 'usage', ...args)).code).toBe(1);
+      }
+    },
+    PATIENCE,
+  );
+});

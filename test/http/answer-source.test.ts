@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'bun:test';
+import type { HTTPHeaders } from 'elysia';
+import type { StreamPart } from '../../src/contract/parts.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
+import { jsonBody } from '../../src/http/answer.ts';
+import { streamResponse } from '../../src/http/stream.ts';
+import { CHUNKS } from '../../src/surface/openai-chat/chunks.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import type { EventForm, Surface } from '../../src/surface/surface.ts';
+import { ScriptedAnswer } from '../support/scripted-answer.ts';
+import { LINES } from '../surface/ollama/answer.ts';
+import { ollamaChat } from '../surface/ollama/surface.ts';
+
+/** JSON answers and streams of any source of parts, in any dialect: no exchange stands behind these. */
+const BATCHES: readonly (readonly StreamPart[])[] = [
+  [{ type: 'text', choice: 0, text: 'Hel' }],
+  [
+    { type: 'text', choice: 0, text: 'lo' },
+    { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
+  ],
+];
+const broken = () => new SignalboxError('upstream_failed', 'It broke off.');
+/** The shape of a key. */
+const SECRET = `sk-proj-${'a1B2c3D4'.repeat(6)}`;
+
+const FORMS: readonly (readonly [string, Surface, EventForm])[] = [
+  ['openai-chat', openaiChat, CHUNKS],
+  ['ollama-chat', ollamaChat, LINES],
+];
+
+describe.each(FORMS)('%s', (_, surface, form) => {
+  test('a whole answer is one JSON body, with its model and price in the headers', async () => {
+    const headers: HTTPHeaders = {};
+    const body = await jsonBody(new ScriptedAnswer({ batches: BATCHES }), surface, headers);
+    expect(body).toContain('Hello');
+    expect(headers).toMatchObject({ 'content-type': 'application/json', 'x-signalbox-model': 'm' });
+  });
+
+  test.each([0, 1])('an answer that fails after %d batches is an error, and nothing of it is shown', async (count) => {
+    const source = new ScriptedAnswer({ batches: BATCHES.slice(0, count), error: broken() });
+    expect(await jsonBody(source, surface, {}).catch((error: unknown) => error)).toEqual(broken());
+  });
+
+  test('a writer that fails leaves no answer behind that nobody reads', async () => {
+    const source = new ScriptedAnswer({ batches: BATCHES });
+    const failing = {
+      ...surface,
+      json: () => {
+        throw new Error('a defect');
+      },
+    };
+    expect(jsonBody(source, failing, {})).rejects.toThrow('a defect');
+    await Bun.sleep(0);
+    expect(source.abandoned).toBe('caller-gone');
+  });
+
+  test('a stream has the form’s content type, and ends as the dialect ends', async () => {
+    const source = new ScriptedAnswer({ batches: BATCHES });
+    const response = await streamResponse(source, form, { commitAfterMs: 1_000 });
+    expect(response.headers.get('content-type')).toBe(form.contentType);
+    const text = await response.text();
+    const writer = form.writer(source);
+    expect(text).toBe(BATCHES.map((batch) => writer.write(batch)).join('') + writer.end(source.receipt!));
+  });
+
+  test('a failure before the first content and the commit is an ordinary error', async () => {
+    const response = streamResponse(new ScriptedAnswer({ error: broken() }), form, { commitAfterMs: 1_000 });
+    expect(await response.catch((error: unknown) => error)).toEqual(broken());
+  });
+
+  test('past the commit a heartbeat takes the headers out, and a failure is the last event', async () => {
+    const opened = Promise.withResolvers<void>();
+    const source = new ScriptedAnswer({ opened: opened.promise, error: broken() });
+    const { body } = await streamResponse(source, form, { commitAfterMs: 1 });
+    const reader = body!.getReader();
+    const decoded = async () => new TextDecoder().decode((await reader.read()).value);
+    expect(await decoded()).toBe(form.heartbeat);
+    opened.resolve();
+    expect(await decoded()).toBe(form.writer(source).error(broken(), source.receipt!.platform));
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  test('a failure after the first part is the last event, without its secrets', async () => {
+    const error = new SignalboxError('upstream_failed', `It said ${SECRET}.`);
+    const source = new ScriptedAnswer({ batches: BATCHES.slice(0, 1), error });
+    const text = await (await streamResponse(source, form, { commitAfterMs: 1_000 })).text();
+    expect(text).toContain('It said [secret].');
+    expect(text).not.toContain(SECRET);
+  });
+
+  test('a reader who leaves abandons the answer', async () => {
+    const source = new ScriptedAnswer({ batches: BATCHES });
+    const { body } = await streamResponse(source, form, { commitAfterMs: 1_000 });
+    const reader = body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(source.abandoned).toBe('caller-gone');
+  });
+});

@@ -1,0 +1,152 @@
+import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { SignalboxError } from '../../../src/core/errors.ts';
+import type { AnswerIdentity } from '../../../src/gateway/answer-source.ts';
+import type { Receipt } from '../../../src/gateway/receipt.ts';
+import type { AnswerWriter, EventForm, EventWriter } from '../../../src/surface/surface.ts';
+
+const NS_PER_MS = 1_000_000;
+
+interface Call {
+  name: string;
+  arguments: string;
+}
+
+/** The message of an answer; of a stream, its next piece. */
+interface OllamaMessage {
+  readonly role: 'assistant';
+  readonly content: string;
+  readonly thinking?: string;
+  readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: unknown } }[];
+}
+
+/** The parts of both forms: calls are gathered, for their arguments are one object. The dialect has one choice. */
+class Gathering {
+  readonly #head: { readonly model: string; readonly created_at: string };
+  #calls: Call[] = [];
+  #reason = 'stop';
+
+  constructor({ model, created }: AnswerIdentity) {
+    this.#head = { model, created_at: new Date(created * 1_000).toISOString() };
+  }
+
+  /** Returns the message that a part completes; null for none. */
+  take(part: StreamPart): OllamaMessage | null {
+    if (part.type === 'usage' || part.type === 'failure' || part.choice !== 0) return null;
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+        return { role: 'assistant', content: part.text };
+      case 'reasoning':
+        return { role: 'assistant', content: '', thinking: part.text };
+      case 'tool-call': {
+        while (this.#calls.length <= part.index) this.#calls.push({ name: '', arguments: '' });
+        const call = this.#calls[part.index]!;
+        call.name ||= part.name ?? '';
+        call.arguments += part.arguments;
+        return null;
+      }
+      case 'finish': {
+        this.#reason = part.reason === 'length' ? 'length' : 'stop';
+        if (this.#calls.length === 0) return null;
+        return { role: 'assistant', content: '', tool_calls: this.#calls.map(toolCall) };
+      }
+      default:
+        return null;
+    }
+  }
+
+  piece(message: OllamaMessage): object {
+    return { ...this.#head, message, done: false };
+  }
+
+  whole(message: OllamaMessage, { usage, platform }: Receipt): object {
+    const ms = platform.attempts.reduce((sum, attempt) => sum + attempt.ms, 0);
+    return {
+      ...this.#head,
+      message,
+      done: true,
+      done_reason: this.#reason,
+      total_duration: ms * NS_PER_MS,
+      prompt_eval_count: usage.inputTokens,
+      eval_count: usage.outputTokens,
+      platform,
+    };
+  }
+}
+
+function toolCall({ name, arguments: text }: Call): NonNullable<OllamaMessage['tool_calls']>[number] {
+  return { function: { name, arguments: objectOf(text) } };
+}
+
+/** Arguments that were cut off are no JSON. */
+function objectOf(text: string): unknown {
+  try {
+    return JSON.parse(text || '{}');
+  } catch {
+    return {};
+  }
+}
+
+/** One JSON body. */
+export class OllamaWriter implements AnswerWriter {
+  readonly #gathering: Gathering;
+  #message: OllamaMessage = { role: 'assistant', content: '' };
+
+  constructor(identity: AnswerIdentity) {
+    this.#gathering = new Gathering(identity);
+  }
+
+  write(parts: readonly StreamPart[]): string {
+    for (const part of parts) {
+      const next = this.#gathering.take(part);
+      if (!next) continue;
+      const { content, thinking } = this.#message;
+      this.#message = {
+        ...this.#message,
+        ...next,
+        content: content + next.content,
+        ...(next.thinking && { thinking: (thinking ?? '') + next.thinking }),
+      };
+    }
+    return '';
+  }
+
+  end(receipt: Receipt): string {
+    return JSON.stringify(this.#gathering.whole(this.#message, receipt));
+  }
+}
+
+/** One JSON object a line. */
+export class OllamaLines implements EventWriter {
+  readonly #gathering: Gathering;
+
+  constructor(identity: AnswerIdentity) {
+    this.#gathering = new Gathering(identity);
+  }
+
+  write(parts: readonly StreamPart[]): string {
+    let out = '';
+    for (const part of parts) {
+      const message = this.#gathering.take(part);
+      if (message) out += line(this.#gathering.piece(message));
+    }
+    return out;
+  }
+
+  end(receipt: Receipt): string {
+    return line(this.#gathering.whole({ role: 'assistant', content: '' }, receipt));
+  }
+
+  error(error: SignalboxError): string {
+    return line({ error: error.message });
+  }
+}
+
+const line = (value: object): string => `${JSON.stringify(value)}\n`;
+
+/** Readers skip white space in front of a line's JSON, and fail on an empty line. */
+export const LINES: EventForm = {
+  contentType: 'application/x-ndjson',
+  heartbeat: ' ',
+  writer: (identity) => new OllamaLines(identity),
+};
