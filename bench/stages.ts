@@ -20,6 +20,7 @@ import { newSeed } from '../src/gateway/gateway.ts';
 import { RequestContext } from '../src/gateway/request-context.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
+import { type RouteRule, RouteTable } from '../src/http/routes.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
 import { recordsMigrations, recordWrite } from '../src/records/records.ts';
@@ -111,6 +112,8 @@ async function served(args: readonly string[], count: number): Promise<number> {
   }
 }
 
+const CHAT: RouteRule = { method: 'POST', path: '/v1/chat/completions', access: 'chat', counts: true };
+
 async function admission(folder: string, { snapshot }: Runtime, count: number): Promise<number> {
   const store = await openSqlite(join(folder, 'keys.db'), [accessMigrations]);
   const keys = await openKeys({ store, now: Date.now });
@@ -127,6 +130,7 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     },
   });
   const rules = {
+    routes: new RouteTable([CHAT]),
     authenticate: (header: string | null) => keys.authenticate(header),
     policy: () => snapshot,
     limiter: new Limiter(performance.now.bind(performance)),
@@ -134,7 +138,7 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     isBlocked: () => false,
   };
   const micros = await pure(count, () => {
-    const context = new RequestContext(request, 1, 0);
+    const context = new RequestContext(request, 1, 0, CHAT.path);
     admit(request, rules, null, context);
     context.handled(200, null);
   });

@@ -62,7 +62,7 @@ export class RequestContext {
   /** Null while nothing is traced. */
   readonly trace: Trace | null;
   /** Pattern of the route, such as `/v1/decisions/:id`; `other` for a path that leads nowhere. */
-  route = 'other';
+  readonly route: string;
   /** Null until the key is read, or a wallet has proved itself. */
   caller: Caller | null = null;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */
@@ -110,6 +110,7 @@ export class RequestContext {
     origin: Pick<Request, 'method' | 'signal'>,
     id: number,
     at: number,
+    route: string,
     trace: Trace | null = null,
     onEnd: (context: RequestContext) => void = () => {},
   ) {
@@ -117,6 +118,7 @@ export class RequestContext {
     this.id = id;
     this.at = at;
     this.method = origin.method;
+    this.route = route;
     this.trace = trace;
     this.#onEnd = onEnd;
   }

@@ -80,6 +80,7 @@ function statusBody(
 }
 
 const STATUS = operation({
+  access: 'admin',
   summary: 'Policy in force',
   description:
     'The revision in force, and how the last look at the policy’s files ended: with all diagnostics if it was refused. The header `etag` has the revision.',
@@ -89,6 +90,8 @@ const STATUS = operation({
 });
 
 const RELOAD = operation({
+  access: 'admin',
+  body: 'none',
   summary: 'Reload the policy',
   description:
     'Looks at the policy’s files now. The folder is watched, so this is for those who want to know the result. With `If-Match: <revision>` it is done only while that revision is in force.',

@@ -24,13 +24,14 @@ import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
-import { admit, bodyBytesMax, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
+import { admit, bodyBytesMax, type GuardRules } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
+import { RouteTable, routeRules } from './routes.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 
@@ -72,9 +73,6 @@ const toldWithErrors = (headers: HTTPHeaders, { headerNames }: Gateway['funding'
     ),
   );
 
-const isAdmittedTo = ({ isAdmitted, route }: RequestContext, pattern: string | undefined): boolean =>
-  isAdmitted && route === pattern;
-
 /** A handler may name a status by its number; without a word of it, it is 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
@@ -101,23 +99,24 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(recommendRoutes(context))
     .use(surfaceRoutes(context, openaiChat));
 
+const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): GuardRules => ({
+  routes,
+  authenticate,
+  policy: () => gateway.lease().snapshot,
+  isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
+  limiter: new Limiter(gateway.clock),
+  gate,
+});
+
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
  * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, idempotency, authenticate, version, observer, gate } = options;
+  const { gateway, idempotency, version, observer } = options;
   const contexts = new RequestContexts(observer);
   const contextOf = contexts.of;
-  const limiter = new Limiter(gateway.clock);
-  const rules: GuardRules = {
-    authenticate,
-    policy: () => gateway.lease().snapshot,
-    isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
-    limiter,
-    gate,
-  };
   const services: RouteContext = {
     gateway,
     idempotency,
@@ -125,15 +124,18 @@ export function createApp(options: AppOptions) {
     callerOf: (request) => contextOf(request).knownCaller,
   };
   const groups = routesOf(services, options);
+  const pages = docsRoutes(() => openApiDocument(version, groups));
+  const routes = new RouteTable(routeRules([...groups.routes, ...pages.routes]));
+  const rules = guardRules(options, routes);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return (
     new Elysia({ normalize: false, name: 'signalbox', handler })
       .onRequest(({ request, set, server }) => {
-        const context = contexts.open(request);
+        const context = contexts.open(request, routes);
         set.headers['x-request-id'] = idText('req_', context.id);
         set.headers['x-signalbox-version'] = version;
-        const answer = answerOrigin(request, rules.policy().gateway, set.headers);
+        const answer = answerOrigin(request, routes.at(context.route), rules.policy().gateway, set.headers);
         if (answer) {
           context.handled(answer.status, null);
           return answer;
@@ -142,14 +144,16 @@ export function createApp(options: AppOptions) {
         context.addLimitHeaders(set.headers);
         return undefined;
       })
-      // The guard has read the path before the router did: whatever they would disagree on stays shut.
+      // The guard reads the path before the router does. Where they disagree, the route stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {
-        if (!needsKey(route) || isAdmittedTo(contextOf(request), guardedAs(route))) return;
+        const guarded = routes.find(route);
+        const context = contextOf(request);
+        if (guarded?.isOpen || (context.isAdmitted && context.route === guarded?.path)) return;
         throw new Error(`${route} was reached by another way than the guard’s`);
       })
       .onParse({ as: 'global' }, ({ request }) => {
-        if (takesNoBody(request)) return {};
         const context = contextOf(request);
+        if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
         const turn = context.awaitTurn();
         const read = () => readJson(request, bodyLimits(gateway, context), context);
         return turn ? turn.then(read) : read();
@@ -168,6 +172,6 @@ export function createApp(options: AppOptions) {
         return errorResponse(known, toldWithErrors(set.headers, gateway.funding));
       })
       .use(groups)
-      .use(docsRoutes(() => openApiDocument(version, groups)))
+      .use(pages)
   );
 }

@@ -82,9 +82,9 @@ export const surfaceRoutes = (context: RouteContext, surface: Surface) =>
     surfaceOperation(surface),
   );
 
-function surfaceOperation({ docs, pays }: Surface) {
+function surfaceOperation({ docs, pays, keyHeader, operation: access }: Surface) {
   const { request, ...spec } = docs;
-  const { detail } = operation({ ...spec, tag: 'chat', pays, errors: SURFACE_ERRORS });
+  const { detail } = operation({ ...spec, access, counts: true, pays, keyHeader, tag: 'chat', errors: SURFACE_ERRORS });
   // The surface checks the body: a schema here would have the router check it again.
   return { detail: { ...detail, requestBody: { content: { 'application/json': { schema: request } } } } };
 }

@@ -29,6 +29,7 @@ export const contentRoutes = ({ gateway, callerOf }: RouteContext) =>
       };
     },
     operation({
+      access: 'admin',
       summary: 'Words of a request and its answer',
       description:
         'Only where `records.content` of the policy had them kept, which it does for nobody unless it says so. Each read is a line in the log.',

@@ -1,28 +1,30 @@
 import type { HTTPHeaders } from 'elysia';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import { methodsAt } from './guard.ts';
+import type { GuardedPath } from './routes.ts';
 
-/** Seconds for which a browser may remember that it may ask. What it may read is told with each answer. */
+/** Seconds for which a browser may remember that it may ask. */
 const REMEMBERED_S = '600';
 
-/** Headers of an answer that say which page may read it. Errors have them, too: a page could else not tell why. */
+/** Headers of an answer that say which page may read it. Errors have them, too, so that a page can read the reason. */
 export const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'] as const;
 
+/** Whether pages of other origins may use a route: not those of operators, metrics and the documentation. */
+const isForPages = ({ path }: GuardedPath): boolean => path.startsWith('/v1/') || path === '/.well-known/x402';
+
 /**
- * Adds to the headers of an answer which page may read it. Returns the answer to a browser that asks on behalf of a page
- * whether it may send a request: it comes without a key, and costs less than its refusal. Null for all else.
- *
- * `*` for headers means all but `authorization`, as keys come in a header and never by cookie.
+ * Adds to the headers of an answer which page may read it. `*` for headers means all but `authorization`, as keys come
+ * in a header and never by cookie.
+ * @returns the answer to a browser that asks on behalf of a page whether it may send a request; null for others. Such a
+ * question comes without a key, and costs less than its refusal.
  */
 export function answerOrigin(
   request: Request,
+  route: GuardedPath | undefined,
   { corsOrigins }: Pick<GatewayPolicy, 'corsOrigins'>,
   told: HTTPHeaders,
 ): Response | null {
   if (corsOrigins.size === 0) return null;
-  const methods = methodsAt(request);
-  // What is for operators is never for a page of another origin, nor are figures and the documentation.
-  if (!methods) return null;
+  if (!route || !isForPages(route)) return null;
   told.vary = 'Origin';
   const origin = request.headers.get('origin');
   if (origin === null || !corsOrigins.has(origin)) return null;
@@ -35,7 +37,7 @@ export function answerOrigin(
   return new Response(null, {
     status: 204,
     headers: {
-      'access-control-allow-methods': methods,
+      'access-control-allow-methods': route.allow,
       'access-control-allow-headers': '*, authorization',
       'access-control-max-age': REMEMBERED_S,
     },

@@ -12,6 +12,7 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteContext) =>
     '/v1/decisions/:id',
     async ({ params: { id }, request }) => decisionBody(await explain(gateway, id, callerOf(request))),
     operation({
+      access: 'key',
       summary: 'Explain a decision',
       description:
         'The facts (never text), every model with its estimates and why it stands where it does, the choice, and what came of it. It is decided again for this answer, from what was recorded, so that the reasons are the real ones; `replay` says whether it came to the same. For the key that asked, or an admin’s.',

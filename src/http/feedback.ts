@@ -29,6 +29,8 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackContext) =>
       transform: ({ body }) => check(body),
       body: FeedbackRequest,
       ...operation({
+        access: 'key',
+        counts: true,
         summary: 'Score an answer',
         description:
           'How good the answer of a decision was, or the model that was recommended. Later requests of its kind are routed by it, where the policy learns. For the key that made the decision, once, within `learning.feedback_window_days`; the same score again changes nothing.',

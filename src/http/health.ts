@@ -20,7 +20,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Watch
         summary: 'Liveness',
         description: 'The process answers.',
         tag: 'health',
-        open: true,
+        access: 'open',
         answer: { schema: Health, description: 'Alive.', example: { status: 'ok' } },
       }),
     )
@@ -42,7 +42,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Watch
         description:
           'Whether requests are taken. `unwritable`, with 503, while the database refuses what is written: every request that costs is refused then. Once the process drains no connection is taken; one that was just asking gets 503 with the same body. A policy edit that was refused does not count: the one before serves on.',
         tag: 'health',
-        open: true,
+        access: 'open',
         answer: {
           schema: Readiness,
           description: 'Ready.',

@@ -18,6 +18,7 @@ export const ledgerRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
     {
       query: t.Object({ name: t.Optional(t.String({ description: 'Only funds of this name.' })) }),
       ...operation({
+        access: 'admin',
         summary: 'Money as it stands',
         description:
           'What callers paid, what running requests hold, and every window and balance that was drawn on, with what is left and when it renews.',

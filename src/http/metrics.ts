@@ -21,7 +21,7 @@ const METRICS = operation({
   description:
     'Counters, gauges and histograms in the text format of Prometheus. 404 when the server was started with `--metrics off`.',
   tag: 'health',
-  open: true,
+  access: 'open',
   answer: {
     schema: Type.String(),
     mediaType: 'text/plain',

@@ -5,6 +5,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { RouteContext } from './context.ts';
 import { MODEL_ANSWER, MODELS_ANSWER } from './docs/examples.ts';
 import { operation } from './docs/operation.ts';
+import { unlisted } from './routes.ts';
 import { Model, ModelList } from './schemas/model.ts';
 
 interface ModelBody {
@@ -54,11 +55,12 @@ export function modelRoutes({ gateway, callerOf }: RouteContext) {
       .get('/v1/models', ({ request }) => ({ object: 'list', data: list(request) }), LIST)
       .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
       // For IDs whose slashes were not encoded.
-      .get('/v1/models/*', ({ request, params }) => find(request, params['*']), { detail: { hide: true } })
+      .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted({ access: 'key' }))
   );
 }
 
 const LIST = operation({
+  access: 'key',
   summary: 'List models',
   description: 'Selectors first, then the models that the key may pin, in OpenAI’s shape.',
   tag: 'models',
@@ -66,6 +68,7 @@ const LIST = operation({
 });
 
 const GET = operation({
+  access: 'key',
   summary: 'Get a model',
   description: 'One model or selector by its ID, which may hold slashes.',
   tag: 'models',

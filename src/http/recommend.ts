@@ -33,6 +33,8 @@ export const recommendRoutes = ({ gateway, contextOf }: RouteContext) =>
       },
       body: RouteRequest,
       ...operation({
+        access: 'route',
+        counts: true,
         summary: 'Recommend a model',
         description: DESCRIPTION,
         tag: 'route',

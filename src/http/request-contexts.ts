@@ -1,6 +1,6 @@
 import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
-import { isGuarded, routeOf } from './guard.ts';
+import { needsKey, pathOf, type RouteTable } from './routes.ts';
 
 /** The context of each HTTP request. Elysia's hooks share only the `Request`: nothing else may be tied to one. */
 export class RequestContexts {
@@ -12,9 +12,11 @@ export class RequestContexts {
   }
 
   /** Makes the context of a request that has just arrived. */
-  open(request: Request): RequestContext {
-    const context = this.#observer.open(request, () => isGuarded(request));
-    context.route = routeOf(request);
+  open(request: Request, routes: RouteTable): RequestContext {
+    const path = pathOf(request.url);
+    const route = routes.find(path);
+    const isGuarded = route ? !route.isOpen : needsKey(path);
+    const context = this.#observer.open(request, route?.path ?? 'other', isGuarded);
     this.#contexts.set(request, context);
     return context;
   }

@@ -39,6 +39,7 @@ export const usageRoutes = ({ gateway, callerOf }: RouteContext) =>
     .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
       query: t.Object(PERIOD_QUERY),
       ...operation({
+        access: 'key',
         summary: 'Your own usage',
         description:
           'What this key was charged, by day and model, and every budget and balance that its requests draw on, with what is left and when it renews. A request counts on the day on which it began. The figures are those of `signalbox ledger export --key … --by day,model`.',
@@ -65,6 +66,7 @@ export const usageRoutes = ({ gateway, callerOf }: RouteContext) =>
         ),
       }),
       ...operation({
+        access: 'admin',
         summary: 'Usage by groups',
         description:
           'What all keys were charged in a period, summed up by any of the dimensions that the books keep. A request counts on the day on which it began. The figures are those of `signalbox ledger usage`.',

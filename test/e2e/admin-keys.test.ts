@@ -1,10 +1,10 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { ROUTES } from '../../src/http/guard.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { ROUTES } from '../support/routes.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** What stops a key stops it within a second; taken four times, ms. */

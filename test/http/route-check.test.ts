@@ -1,8 +1,59 @@
-import { expect, test } from 'bun:test';
-import { guardedAs, needsKey, ROUTES } from '../../src/http/guard.ts';
+import { describe, expect, test } from 'bun:test';
+import { Elysia } from 'elysia';
+import fc from 'fast-check';
+import { needsKey, type RouteRule, RouteTable, routeRules, unlisted } from '../../src/http/routes.ts';
+import { ROUTE_TABLE, ROUTES } from '../support/routes.ts';
 
-test('every route with a key is guarded as itself, and what is not in the table is not', () => {
-  for (const { path } of ROUTES.filter((route) => needsKey(route.path))) expect(guardedAs(path)).toBe(path);
-  expect(guardedAs('/v1/models/:id')).toBe('/v1/models/*');
-  expect(guardedAs('/admin/secrets')).toBeUndefined();
+describe('the table of routes', () => {
+  test('has every route with a key as itself, and no other', () => {
+    const keyed = ROUTES.filter(({ access }) => access !== 'open');
+    expect(keyed.length).toBeGreaterThan(20);
+    for (const { path } of keyed) expect([path, ROUTE_TABLE.find(path)?.path]).toEqual([path, path]);
+    expect(ROUTE_TABLE.find('/admin/secrets')).toBeUndefined();
+  });
+
+  test('asks for a key wherever nothing is open', () => {
+    for (const { path, access } of ROUTES) expect([path, needsKey(path)]).toEqual([path, access !== 'open']);
+  });
+
+  test('guards a route within a broader one with the same access as that one', () => {
+    expect(ROUTE_TABLE.find('/v1/models/:id')?.path).toBe('/v1/models/*');
+    expect(ROUTE_TABLE.find('/docs/page.js')?.path).toBe('/docs/:asset');
+    const rules: RouteRule[] = [
+      { method: 'GET', path: '/a/:id', access: 'key' },
+      { method: 'GET', path: '/a/special', access: 'admin' },
+    ];
+    expect(new RouteTable(rules).find('/a/special')?.methods.get('GET')?.access).toBe('admin');
+  });
+
+  test('cannot be made with a route that does not declare its access', () => {
+    const open = new Elysia().get('/a', () => 'a', unlisted({ access: 'open' }));
+    expect(routeRules(open.routes)).toEqual([{ method: 'GET', path: '/a', access: 'open' }]);
+    const forgotten = open.get('/b', () => 'b', { detail: { summary: 'forgotten' } });
+    expect(() => routeRules(forgotten.routes)).toThrow('the route GET /b does not declare its access');
+    const odd = { method: 'GET', path: '/c', hooks: { detail: { 'x-access': { access: 'everybody' } } } };
+    expect(() => routeRules([odd])).toThrow('the route GET /c');
+  });
+
+  const segment = fc.constantFrom('a', 'b', ':id', '*');
+  const pattern = fc
+    .array(segment, { minLength: 1, maxLength: 4 })
+    .map((parts) => parts.filter((part, at) => part !== '*' || at === parts.length - 1))
+    .filter((parts) => parts.length > 0 && parts.filter((part) => part === ':id').length < 2)
+    .filter((parts) => !(parts.includes(':id') && parts.includes('*')))
+    .map((parts) => `/${parts.join('/')}`);
+
+  test('finds a path exactly where the router does', () => {
+    fc.assert(
+      fc.asyncProperty(fc.uniqueArray(pattern, { minLength: 1, maxLength: 5 }), pattern, async (patterns, asked) => {
+        const path = asked.replace(':id', 'x').replace('*', 'y/z');
+        const app = new Elysia({ handler: { standardHostname: false } });
+        for (const one of patterns) app.get(one, () => 'there', unlisted({ access: 'key' }));
+        const isThere = (await app.handle(new Request(`http://localhost${path}`))).status === 200;
+        const table = new RouteTable(routeRules(app.routes));
+        expect([patterns, path, table.find(path) !== undefined]).toEqual([patterns, path, isThere]);
+      }),
+      { numRuns: 300 },
+    );
+  });
 });

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { ROUTES, type RouteRule } from '../../src/http/guard.ts';
+import type { RouteRule } from '../../src/http/routes.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { connect, type RawResponse } from '../support/raw-http.ts';
+import { ROUTES } from '../support/routes.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** Who may do what, asked of every route that there is: what is added to the table is tested here without a line. */

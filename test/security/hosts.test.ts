@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { ROUTES } from '../../src/http/guard.ts';
 import { connect } from '../support/raw-http.ts';
+import { ROUTES } from '../support/routes.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 let box: Signalbox;

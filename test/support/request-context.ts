@@ -3,7 +3,6 @@ import { RequestContext } from '../../src/gateway/request-context.ts';
 import type { Trace } from '../../src/telemetry/trace.ts';
 
 type NotedFact =
-  | 'route'
   | 'status'
   | 'code'
   | 'routing'
@@ -19,6 +18,7 @@ export interface ContextFacts extends Partial<Pick<RequestContext, NotedFact>> {
   readonly id?: number;
   readonly at?: number;
   readonly method?: string;
+  readonly route?: string;
   readonly trace?: Trace | null;
   readonly signal?: AbortSignal;
   readonly keyId?: string | null;
@@ -30,10 +30,20 @@ export const callerNamed = (keyId: string): Caller => walletCaller(keyId);
 
 /** A context with these facts. */
 export function contextWith(facts: ContextFacts = {}): RequestContext {
-  const { id = 1, at = 0, method = 'POST', trace = null, signal = new AbortController().signal, onEnd } = facts;
+  const { id = 1, at = 0, method = 'POST', route = 'other', trace = null } = facts;
+  const { signal = new AbortController().signal, onEnd } = facts;
   const { keyId = null, ...rest } = facts;
-  const context = new RequestContext({ method, signal }, id, at, trace, onEnd);
+  const context = new RequestContext({ method, signal }, id, at, route, trace, onEnd);
   if (keyId !== null) context.caller = callerNamed(keyId);
-  const { id: _id, at: _at, method: _method, trace: _trace, signal: _signal, onEnd: _onEnd, ...noted } = rest;
+  const {
+    id: _id,
+    route: _route,
+    at: _at,
+    method: _method,
+    trace: _trace,
+    signal: _signal,
+    onEnd: _onEnd,
+    ...noted
+  } = rest;
   return Object.assign(context, noted);
 }

@@ -32,13 +32,14 @@ export class Observer {
 
   /**
    * Makes the context of a request that has just arrived.
+   * @param route pattern of its route
    * @param isTraced whether it may be traced; false for probes
    */
-  open(request: Request, isTraced: () => boolean): RequestContext {
+  open(request: Request, route: string, isTraced: boolean): RequestContext {
     const { nextId, clock, trace } = this.#options;
-    const begun = trace && isTraced() ? trace(request.headers) : null;
+    const begun = trace && isTraced ? trace(request.headers) : null;
     begun?.step('admit');
-    return new RequestContext(request, nextId(), clock(), begun, this.#report);
+    return new RequestContext(request, nextId(), clock(), route, begun, this.#report);
   }
 
   readonly #report = (request: RequestContext): void => {

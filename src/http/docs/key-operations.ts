@@ -8,6 +8,7 @@ const REFUSED = [...BODY_ERRORS, 'unknown_field'] as const;
 const ONCE = 'The key is in this answer alone: what is kept is its hash.';
 
 export const LIST = operation({
+  access: 'admin',
   summary: 'List the keys',
   description: 'All keys without their secrets, the revoked ones too, and those that agents made for their wallets.',
   tag,
@@ -16,6 +17,7 @@ export const LIST = operation({
 });
 
 export const SHOW = operation({
+  access: 'admin',
   summary: 'Show a key',
   description: 'All that is known of a key, with what its own budgets and its balance have left.',
   tag,
@@ -24,6 +26,7 @@ export const SHOW = operation({
 });
 
 export const CREATE = operation({
+  access: 'admin',
   summary: 'Make a key',
   description: `${ONCE} An admin key may make any key, one with the scope \`admin\` too. Its budgets count before it is let in.`,
   tag,
@@ -34,6 +37,7 @@ export const CREATE = operation({
 });
 
 export const ROTATE = operation({
+  access: 'admin',
   summary: 'Rotate a key',
   description: `Gives a key another secret; spend, budgets and balance go on. The old secret works as long as \`overlap_seconds\` says, a day unless it does. The one before that ends at once. ${ONCE}`,
   tag,
@@ -48,6 +52,8 @@ export const ROTATE = operation({
 });
 
 export const REVOKE = operation({
+  access: 'admin',
+  body: 'none',
   summary: 'Revoke a key',
   description: 'Ends a key at once, with both its secrets, for good. Doing it again changes nothing. Reads no body.',
   tag,
@@ -56,6 +62,7 @@ export const REVOKE = operation({
 });
 
 export const GRANT = operation({
+  access: 'admin',
   summary: 'Grant Credits to a key',
   description:
     'Adds to what a key may spend, or takes back. From its first grant on a key is prepaid: 402 `insufficient_quota` once it is used up. What is granted to a key that shows a wallet goes to the wallet’s balance.',
@@ -67,6 +74,7 @@ export const GRANT = operation({
 });
 
 export const TRAIL = operation({
+  access: 'admin',
   summary: 'What was done to keys',
   description: 'Who made, rotated, revoked and installed which key, and granted what to it, by command and by request.',
   tag,

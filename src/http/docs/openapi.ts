@@ -1,6 +1,7 @@
 import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
+import { ACCESS_DETAIL } from '../routes.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
@@ -73,7 +74,7 @@ function mend(collected: JsonObject): JsonObject {
 }
 
 function mendOperation(one: JsonObject, path: string, schemas: JsonObject): JsonObject {
-  const { parameters, requestBody, responses, 'x-requests': requests, ...rest } = one;
+  const { parameters, requestBody, responses, 'x-requests': requests, [ACCESS_DETAIL]: _, ...rest } = one;
   const queried = Array.isArray(parameters) ? parameters.filter((each) => isObject(each) && each.in === 'query') : [];
   const asked = [...(path.includes('{id}') ? [idParameter(path)] : []), ...queried];
   const body =

@@ -3,9 +3,10 @@ import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { errorBody } from '../../surface/openai-chat/error.ts';
 import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
 import type { SurfaceDocs } from '../../surface/surface.ts';
+import { ACCESS_DETAIL, type RouteAccess } from '../routes.ts';
 
-/** What the documentation of a route says beyond its path and its body's schema. */
-export interface Operation {
+/** The access of a route, and its documentation beyond its path and its body's schema. */
+export interface Operation extends RouteAccess {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
@@ -26,10 +27,6 @@ export interface Operation {
   readonly errors?: readonly ErrorCode[];
   /** The field that examples of errors about one field name; needed where there are any. */
   readonly errorField?: string;
-  /** Open routes need no key. */
-  readonly open?: boolean;
-  /** It may come without a key while payments are on. */
-  readonly pays?: boolean;
 }
 
 /** Errors of every route that needs a key. */
@@ -48,14 +45,16 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'overloaded',
 ];
 
-/** The `detail` of an Elysia route, which the OpenAPI document is made from. */
+/** Makes the `detail` of an Elysia route, which the guard's table and the OpenAPI document are made from. */
 export function operation(spec: Operation) {
-  const { summary, description, tag, answer, events, requests, errors = [], errorField, open, pays } = spec;
+  const { summary, description, tag, answer, events, requests, errors = [], errorField } = spec;
+  const { access, body, counts, pays, keyHeader } = spec;
+  const isOpen = access === 'open';
   const content = {
     [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answer.example },
     ...(events && { [events.mediaType]: { schema: events.schema, example: events.example } }),
   };
-  const security: Record<string, string[]>[] = open ? [] : [{ apiKey: [] }, ...(pays ? [{}] : [])];
+  const security: Record<string, string[]>[] = isOpen ? [] : [{ apiKey: [] }, ...(pays ? [{}] : [])];
   const told = events ? `${answer.description} ${events.description}` : answer.description;
   return {
     detail: {
@@ -65,9 +64,10 @@ export function operation(spec: Operation) {
       security,
       responses: {
         [answer.status ?? 200]: { description: told, content },
-        ...errorResponses(open ? errors : [...KEYED, ...errors], errorField),
+        ...errorResponses(isOpen ? errors : [...KEYED, ...errors], errorField),
       },
       ...(requests && { 'x-requests': requests }),
+      [ACCESS_DETAIL]: { access, body, counts, pays, keyHeader } satisfies RouteAccess,
     },
   };
 }

@@ -3,6 +3,7 @@ import icon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' };
 import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { SignalboxError } from '../../core/errors.ts';
+import { unlisted } from '../routes.ts';
 
 /** What the page loads, all of it from here. */
 const ASSETS: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map([
@@ -55,7 +56,7 @@ const text = (body: string, type: string): Response =>
 /** Swagger UI at `/docs`, the OpenAPI document at `/docs/json`. The document is made when it is first asked for. */
 export function docsRoutes(document: () => Promise<object>) {
   let made: Promise<object> | null = null;
-  const hide = { detail: { hide: true } };
+  const hide = unlisted({ access: 'open' });
   return new Elysia({ name: 'docs' })
     .get('/docs', () => text(PAGE, 'text/html'), hide)
     .get(

@@ -22,6 +22,8 @@ const REPEAT =
   'The same signature gets the same answer, key and all, for 24 hours, with the header `x-signalbox-replayed: true`.';
 
 export const TOP_UP = operation({
+  access: 'key',
+  counts: true,
   summary: 'Pay in advance',
   description: `Without the header \`PAYMENT-SIGNATURE\` it answers 402 and says by x402 what is to be signed; with it the payment is settled, and all of it is balance of the wallet: no fee is added. The first top-up of a wallet gives a key, which spends that balance without another signature. ${REPEAT}`,
   tag,
@@ -38,6 +40,8 @@ export const TOP_UP = operation({
 });
 
 export const WALLET_KEY = operation({
+  access: 'key',
+  counts: true,
   summary: 'Make a key of a wallet',
   description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\` it answers 402 with an amount of 0: the signature alone proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet does not suffice, so that one that has leaked makes no others. A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours. ${REPEAT}`,
   tag,
@@ -54,6 +58,7 @@ export const WALLET_KEY = operation({
 });
 
 export const WALLET = operation({
+  access: 'key',
   summary: 'Your own wallet',
   description: 'What the wallet has, its keys and its last payments. For a key of a wallet; others get 403.',
   tag,
@@ -62,6 +67,7 @@ export const WALLET = operation({
 });
 
 export const PAYMENT = operation({
+  access: 'key',
   summary: 'What became of a payment',
   description:
     'For a key of the wallet that paid, the API key that came with the payment, and operators; 404 for others.',
@@ -71,15 +77,16 @@ export const PAYMENT = operation({
 });
 
 export const WELL_KNOWN = operation({
+  access: 'open',
   summary: 'How payments are taken',
   description: 'Networks, prices and bounds, for agents that look before they ask. 404 while payments are off.',
   tag,
-  open: true,
   answer: { schema: schemas.PaymentTerms, description: 'The terms.', example: examples.PAYMENT_TERMS_ANSWER },
   errors: ['not_found', 'rate_limit_exceeded'],
 });
 
 export const PAYMENTS = operation({
+  access: 'admin',
   summary: 'List payments',
   description: 'What agents paid, newest first.',
   tag: 'admin',
@@ -89,6 +96,8 @@ export const PAYMENTS = operation({
 });
 
 export const RECONCILE = operation({
+  access: 'admin',
+  body: 'none',
   summary: 'Ask the chain for a payment',
   description:
     'Looks now what became of a payment, which is done by itself every few seconds while one is unknown. Reads no body.',
@@ -98,6 +107,7 @@ export const RECONCILE = operation({
 });
 
 export const WALLET_STATUS = operation({
+  access: 'admin',
   summary: 'Show a wallet',
   description: 'What a wallet has, its keys and its last payments, and whether it is shut out.',
   tag: 'admin',
@@ -106,6 +116,7 @@ export const WALLET_STATUS = operation({
 });
 
 export const BLOCK = operation({
+  access: 'admin',
   summary: 'Shut a wallet out',
   description:
     'At once: its keys and its signatures get 403. What it has paid stays its balance; requests under way end as they would.',
@@ -117,6 +128,8 @@ export const BLOCK = operation({
 });
 
 export const UNBLOCK = operation({
+  access: 'admin',
+  body: 'none',
   summary: 'Let a wallet in again',
   description: 'Doing it again changes nothing. Reads no body.',
   tag: 'admin',
@@ -125,6 +138,7 @@ export const UNBLOCK = operation({
 });
 
 export const CREDIT = operation({
+  access: 'admin',
   summary: 'Credit a wallet',
   description:
     'Adds to the balance of a wallet, or takes back, whether or not it has a key. A line of `/admin/trail` tells it.',

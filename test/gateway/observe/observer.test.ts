@@ -29,7 +29,7 @@ function watched() {
     },
     end({ keyId = null, status, code = null }: ContextFacts & { readonly status: number }, count: number): void {
       for (let at = 0; at < count; at++) {
-        const context = observer.open(new Request('http://localhost/v1/models'), () => true);
+        const context = observer.open(new Request('http://localhost/v1/models'), '/v1/models', true);
         if (keyId !== null) context.caller = callerNamed(keyId);
         context.handled(status, code);
       }

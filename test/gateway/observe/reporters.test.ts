@@ -10,7 +10,7 @@ function observerOf(reporters: readonly RequestReporter[]): { readonly observer:
   return { observer, errors };
 }
 
-const open = (observer: Observer) => observer.open(new Request('http://localhost/'), () => false);
+const open = (observer: Observer) => observer.open(new Request('http://localhost/'), 'other', false);
 
 describe('A request that is over', () => {
   test('is reported once by every reporter', () => {

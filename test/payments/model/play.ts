@@ -63,7 +63,7 @@ const REQUEST: FundingRequest = {
   idempotencyKey: null,
   url: 'http://127.0.0.1/v1/chat/completions',
   headers: new Headers(),
-  context: new RequestContext(new Request('http://127.0.0.1/'), 0, 0),
+  context: new RequestContext(new Request('http://127.0.0.1/'), 0, 0, '/v1/chat/completions'),
 };
 
 const NOON = Date.UTC(2026, 10, 20, 12);

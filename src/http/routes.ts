@@ -1,0 +1,165 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { isObject } from '../core/object.ts';
+import type { KeyHeader } from '../surface/surface.ts';
+
+const Access = Type.Union([
+  Type.Literal('chat'),
+  Type.Literal('route'),
+  Type.Literal('admin'),
+  Type.Literal('key'),
+  Type.Literal('open'),
+]);
+
+/** The access that a route declares beside its handler. */
+export const RouteAccess = Type.Object({
+  /** The scope that a caller's key must have; `key`: any key; `open`: none. */
+  access: Access,
+  /** `none`: a POST whose body is not read. */
+  body: Type.Optional(Type.Literal('none')),
+  /** Whether it takes a place in the gate and counts against the rate limits. */
+  counts: Type.Optional(Type.Boolean()),
+  /** Whether a wallet may pay for it without a key, while payments are on. */
+  pays: Type.Optional(Type.Boolean()),
+  /** The header that carries the key; `authorization` with `Bearer` unless declared. */
+  keyHeader: Type.Optional(
+    Type.Object({ name: Type.String(), scheme: Type.Union([Type.Literal('Bearer'), Type.Null()]) }),
+  ),
+});
+export type RouteAccess = Static<typeof RouteAccess>;
+
+/** A route with its access. */
+export interface RouteRule extends RouteAccess {
+  readonly method: string;
+  /** Its pattern, such as `/v1/decisions/:id`. */
+  readonly path: string;
+}
+
+/** The member of an Elysia route's `detail` that holds its access. */
+export const ACCESS_DETAIL = 'x-access';
+
+/** Declares the access of a route that the API's documentation leaves out. */
+export const unlisted = (access: RouteAccess) => ({ detail: { hide: true, [ACCESS_DETAIL]: access } });
+
+interface RegisteredRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly hooks?: unknown;
+}
+
+const isAccess = TypeCompiler.Compile(RouteAccess);
+
+/**
+ * Reads the rules of registered routes.
+ * @throws Error for a route that does not declare its access: it could not be reached
+ */
+export function routeRules(routes: readonly RegisteredRoute[]): RouteRule[] {
+  return routes.map(({ method, path, hooks }) => {
+    const detail = isObject(hooks) ? hooks.detail : undefined;
+    const access = isObject(detail) ? detail[ACCESS_DETAIL] : undefined;
+    if (!isAccess.Check(access)) throw new Error(`the route ${method} ${path} does not declare its access`);
+    return { ...access, method, path };
+  });
+}
+
+/** One path of the table with its methods. */
+export class GuardedPath {
+  readonly path: string;
+  /** In the order of registration. */
+  readonly methods = new Map<string, RouteRule>();
+  readonly matches: (path: string) => boolean;
+  readonly keyHeader: KeyHeader;
+  #isOpen = true;
+
+  constructor(path: string, { keyHeader = AUTHORIZATION }: RouteRule) {
+    this.path = path;
+    this.matches = matcher(path);
+    this.keyHeader = keyHeader;
+  }
+
+  add(rule: RouteRule): void {
+    this.methods.set(rule.method, rule);
+    this.#isOpen &&= rule.access === 'open';
+  }
+
+  /** Whether its callers need no key, by any method. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Comma-separated, as headers list them. */
+  get allow(): string {
+    return [...this.methods.keys()].join(', ');
+  }
+}
+
+/** The usual header of a key. */
+export const AUTHORIZATION: KeyHeader = { name: 'authorization', scheme: 'Bearer' };
+
+/** Whether a path is only for callers with a key, though nothing may be there. */
+export const needsKey = (path: string): boolean =>
+  path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
+
+/** All routes by path. A path that is not in it does not exist. */
+export class RouteTable {
+  readonly #exact = new Map<string, GuardedPath>();
+  readonly #all: readonly GuardedPath[];
+
+  constructor(rules: readonly RouteRule[]) {
+    for (const rule of rules) {
+      let path = this.#exact.get(rule.path);
+      if (!path) {
+        if (rules.some((other) => covers(other, rule))) continue;
+        path = new GuardedPath(rule.path, rule);
+        this.#exact.set(rule.path, path);
+      }
+      path.add(rule);
+    }
+    this.#all = [...this.#exact.values()];
+  }
+
+  /** Finds the entry of a path, or of a route's pattern. */
+  find(path: string): GuardedPath | undefined {
+    return this.#exact.get(path) ?? this.#all.find(({ matches }) => matches(path));
+  }
+
+  /** All rules by path, in the order of registration. */
+  get rules(): readonly RouteRule[] {
+    return this.#all.flatMap(({ methods }) => [...methods.values()]);
+  }
+
+  /** The entry with this very pattern. */
+  at(pattern: string): GuardedPath | undefined {
+    return this.#exact.get(pattern);
+  }
+}
+
+/** Whether a route lies within a broader one with the same access, and is guarded as that one. */
+const covers = (other: RouteRule, { path, method, access }: RouteRule): boolean =>
+  other.method === method &&
+  other.access === access &&
+  breadthOf(other.path) > breadthOf(path) &&
+  matcher(other.path)(path);
+
+const breadthOf = (pattern: string): number => (pattern.endsWith('/*') ? 2 : pattern.includes(':') ? 1 : 0);
+
+function matcher(pattern: string): (path: string) => boolean {
+  if (pattern.endsWith('/*')) return (path) => path.startsWith(pattern.slice(0, -1)) && path.length >= pattern.length;
+  const colon = pattern.indexOf(':');
+  if (colon < 0) return (path) => path === pattern;
+  const prefix = pattern.slice(0, colon);
+  const slash = pattern.indexOf('/', colon);
+  const suffix = slash < 0 ? '' : pattern.slice(slash);
+  return (path) =>
+    path.startsWith(prefix) &&
+    path.endsWith(suffix) &&
+    path.length > colon + suffix.length &&
+    !path.slice(colon, path.length - suffix.length).includes('/');
+}
+
+/** The path of a URL with a host, found without parsing the rest of it. */
+export function pathOf(url: string): string {
+  const start = url.indexOf('/', 'http://'.length);
+  const query = url.indexOf('?', start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
+}

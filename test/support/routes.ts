@@ -1,0 +1,11 @@
+import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { RouteTable, routeRules } from '../../src/http/routes.ts';
+
+/** An app that is never asked: only its routes matter. */
+const app = createApp({ gateway: {} } as unknown as AppOptions);
+
+/** The table by which the guard admits. */
+export const ROUTE_TABLE = new RouteTable(routeRules(app.routes));
+
+/** Every route of the shipped app with its access. */
+export const ROUTES = ROUTE_TABLE.rules;
