@@ -118,13 +118,13 @@ test('the policies of docs/payments.md are right, each for itself', () => {
 });
 
 test('docs/payments.md names every reason for which a payment is refused', () => {
-  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
-    (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /^(payments|gateway\/x402)\/.*\.ts$/.test(path),
   );
   const reasons = sources.flatMap((path) =>
     [
       ...readFileSync(join(ROOT, 'src', path), 'utf8').matchAll(
-        /\bPaymentRefused\(\s*'([a-z_]+)'|\breason: '([a-z_]+)' \}\)/g,
+        /\bPaymentRefused\(\s*'([a-z_]+)'|\breason: '([a-z_]+)' \}/g,
       ),
     ].map(([, refused, detail]) => refused ?? detail ?? ''),
   );

@@ -1,4 +1,5 @@
 import { copyFileSync, existsSync } from 'node:fs';
+import type { Budget } from '../../../src/core/budget.ts';
 import type { PaymentPolicy } from '../../../src/core/payment-policy.ts';
 import type { X402Gateway } from '../../../src/gateway/x402/gateway.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
@@ -62,6 +63,8 @@ export interface HouseOptions {
   readonly onCrash: 'charge' | 'release';
   readonly network: (pass: (step: string) => Promise<void>) => NetworkClients;
   readonly infection: Fault;
+  /** None if left out. */
+  readonly budgets?: readonly Budget[];
 }
 
 /** One run of the program, reduced to money: the real ledger and payments on a real file. It can die at any step. */
@@ -84,13 +87,21 @@ export class ServerRun {
     this.gateway = { ...parts, log: SILENT } as unknown as X402Gateway;
   }
 
-  static async open({ file, now, nextId, onCrash, network, infection }: HouseOptions): Promise<ServerRun> {
+  static async open({
+    file,
+    now,
+    nextId,
+    onCrash,
+    network,
+    infection,
+    budgets = [],
+  }: HouseOptions): Promise<ServerRun> {
     const life = new Life();
     const whole = (store: Store) => store;
     const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
     if (infection.sql) await inner.commit([{ statement: { sql: infection.sql }, params: [] }]);
     const store = (infection.store ?? whole)(mortal(inner, life));
-    const terms = { ...NO_TERMS, ledger: { contentionWaitMs: 0, onCrash } };
+    const terms = { ...NO_TERMS, budgets, ledger: { contentionWaitMs: 0, onCrash } };
     const ledger = await openLedger({ store, terms, now, onAlarm: () => {} });
     const payments = await openPayments({
       store,
