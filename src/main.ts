@@ -183,7 +183,7 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
   const file = existing(data);
   const [{ openStore, readStore }, { openKeys }, run] = await Promise.all([
     import('./store/open.ts'),
-    import('./access/keys.ts'),
+    import('./access/stored-keys.ts'),
     name === 'keys'
       ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
       : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),

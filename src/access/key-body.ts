@@ -1,10 +1,10 @@
 import type { BudgetUse } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { KeyInfo } from '../store/keys.ts';
+import type { TrailEntry } from '../store/trail.ts';
 import { keyStateOf } from './key-entry.ts';
-import type { KeyInfo } from './key-table.ts';
 import { budgetBody, limitsBody } from './terms.ts';
-import type { TrailEntry } from './trail.ts';
 
 const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 

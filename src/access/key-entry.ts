@@ -1,5 +1,5 @@
 import { type Caller, walletCaller } from '../core/caller.ts';
-import { type KeyInfo, type KeyRow, keyInfo } from './key-table.ts';
+import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
 /** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated';
@@ -9,8 +9,8 @@ export type Authentication =
   | { readonly caller: null; readonly reason: DenialReason };
 
 export interface KeyEntry {
-  readonly row: KeyRow;
-  readonly info: KeyInfo;
+  readonly key: StoredKey;
+  readonly info: StoredKey['info'];
   readonly hash: Uint8Array;
   /** Of the secret before the last rotation, which works until `previousUntil` (ms since 1970). */
   readonly previousHash: Uint8Array;
@@ -31,30 +31,35 @@ export const NO_HASH = new Uint8Array(32);
  * Makes the entry of a row. An unchanged key keeps its entry, and a rotated one its caller, so that counts by caller go
  * on. Adds the row's wallet to `wallets`.
  */
-export function keyEntryOf(row: KeyRow, before: KeyEntry | undefined, wallets: WalletGrants): KeyEntry {
-  const lastUsedAt = row.lastUsedAt ?? 0;
-  if (before && isSame(row, before.row)) {
-    before.usedAt = Math.max(before.usedAt, lastUsedAt);
-    before.writtenAt = Math.max(before.writtenAt, lastUsedAt);
+export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undefined, wallets: WalletGrants): KeyEntry {
+  const usedAt = lastUsedAt ?? 0;
+  if (before?.key === key) {
+    before.usedAt = Math.max(before.usedAt, usedAt);
+    before.writtenAt = Math.max(before.writtenAt, usedAt);
     return before;
   }
-  const info = keyInfo(row);
+  const { info, hash, previousHash } = key;
   return {
-    row,
+    key,
     info,
-    hash: row.hash,
-    previousHash: row.previousHash ?? NO_HASH,
-    previousUntil: row.overlapEndsAt ?? 0,
-    authentication:
-      before && TERMS.every((name) => row[name] === before.row[name])
-        ? before.authentication
-        : authenticationOf(info, wallets),
-    usedAt: Math.max(before?.usedAt ?? 0, lastUsedAt),
-    writtenAt: lastUsedAt,
+    hash,
+    previousHash: previousHash ?? NO_HASH,
+    previousUntil: info.overlapEndsAt ?? 0,
+    authentication: before && hasSameTerms(info, before.info) ? before.authentication : authenticationOf(info, wallets),
+    usedAt: Math.max(before?.usedAt ?? 0, usedAt),
+    writtenAt: usedAt,
   };
 }
 
-function authenticationOf(info: KeyInfo, wallets: WalletGrants): KeyEntry['authentication'] {
+/** Whether all that a caller is made from is equal. */
+function hasSameTerms(one: StoredKey['info'], other: StoredKey['info']): boolean {
+  const termsOf = ({ scopes, labels, models, limits, budgets, wallets, wallet }: StoredKey['info']) => {
+    return JSON.stringify([scopes, labels, models, limits, budgets, wallets, wallet]);
+  };
+  return termsOf(one) === termsOf(other);
+}
+
+function authenticationOf(info: StoredKey['info'], wallets: WalletGrants): KeyEntry['authentication'] {
   const { wallet } = info;
   if (wallet === null) return { caller: callerOf(info), reason: null };
   const authentication = wallets.get(wallet) ?? { caller: walletCaller(wallet), reason: null };
@@ -62,7 +67,7 @@ function authenticationOf(info: KeyInfo, wallets: WalletGrants): KeyEntry['authe
   return authentication;
 }
 
-function callerOf(info: KeyInfo): Caller {
+function callerOf(info: StoredKey['info']): Caller {
   return {
     keyId: info.id,
     scopes: new Set(info.scopes),
@@ -74,26 +79,11 @@ function callerOf(info: KeyInfo): Caller {
   };
 }
 
-/** The columns that a caller is made from. */
-const TERMS = ['scopes', 'labels', 'models', 'limits', 'budgets', 'wallets', 'wallet'] as const;
-const REST = ['name', 'createdAt', 'expiresAt', 'revokedAt', 'rotatedAt', 'overlapEndsAt'] as const;
-
-function isSame(row: KeyRow, other: KeyRow): boolean {
-  return (
-    TERMS.every((name) => row[name] === other[name]) &&
-    REST.every((name) => row[name] === other[name]) &&
-    isSameHash(row.hash, other.hash) &&
-    isSameHash(row.previousHash, other.previousHash)
-  );
-}
-
-function isSameHash(one: Uint8Array | null, other: Uint8Array | null): boolean {
-  if (one === null || other === null) return one === other;
-  return one.length === other.length && one.every((byte, i) => byte === other[i]);
-}
-
 /** Adds the last use that this process knows of. */
 export const infoOf = ({ info, usedAt }: KeyEntry): KeyInfo => ({ ...info, lastUsedAt: usedAt === 0 ? null : usedAt });
+
+/** The holder of the balance that a key spends, as the ledger names it. */
+export const holderOf = ({ id, wallet }: Pick<KeyInfo, 'id' | 'wallet'>): string => wallet ?? id;
 
 export type KeyState = 'valid' | 'expired' | 'revoked';
 

@@ -1,15 +1,15 @@
 import type { KeyBudgets } from '../core/caller.ts';
+import type { KeyInfo } from '../store/keys.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
+import type { Actor, TrailEntry, TrailQuery } from '../store/trail.ts';
 import type { Authentication } from './key-entry.ts';
-import type { KeyInfo } from './key-table.ts';
-import { StoredKeys } from './stored-keys.ts';
 import type { KeyGrant } from './terms.ts';
-import type { Actor, TrailEntry, TrailQuery } from './trail.ts';
 
 export type { Authentication, DenialReason } from './key-entry.ts';
 
 export interface KeysOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, 'commit' | 'append' | 'version'> & Pick<Repositories, 'keys' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Between two checks for changes by other processes, ms. Absent: only `refresh` checks. */
@@ -80,10 +80,4 @@ export interface Keys {
   refresh(): Promise<void>;
   /** Stops the regular refresh and writes last uses. Call it before the store is closed. */
   close(): void;
-}
-
-export async function openKeys(options: KeysOptions): Promise<Keys> {
-  const keys = new StoredKeys(options);
-  await keys.refresh();
-  return keys;
 }

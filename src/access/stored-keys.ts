@@ -1,12 +1,15 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type KeyBudgets, SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
-import { type Store, StoreError, type Write } from '../store/store.ts';
+import type { KeyInfo } from '../store/keys.ts';
+import { StoreError, type Write } from '../store/store.ts';
+import { type Actor, type KeyEvent, SERVER, type TrailEntry, type TrailQuery } from '../store/trail.ts';
 import { bearerOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
 import { termsBody } from './key-body.ts';
 import {
   type Authentication,
   type DenialReason,
+  holderOf,
   infoOf,
   type KeyEntry,
   keyEntryOf,
@@ -14,17 +17,6 @@ import {
   NO_HASH,
   type WalletGrants,
 } from './key-entry.ts';
-import {
-  holderOf,
-  insertKey,
-  type KeyInfo,
-  type KeyRow,
-  putUses,
-  revokeKey,
-  revokeKeysOf,
-  rotateKey,
-  SELECT_KEYS,
-} from './key-table.ts';
 import type { IssuedKey, Keys, KeysOptions } from './keys.ts';
 import {
   checkTerms,
@@ -38,18 +30,6 @@ import {
   WALLET_KEYS_A_DAY,
   WALLET_KEYS_MAX,
 } from './terms.ts';
-import {
-  type Actor,
-  type KeyEvent,
-  readTrail,
-  SERVER,
-  type TrailEntry,
-  type TrailQuery,
-  trailIfRoom,
-  trailIfValid,
-  trailOfWallet,
-  trailWrite,
-} from './trail.ts';
 
 const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
 const DENIED = {
@@ -65,9 +45,16 @@ const DENIED = {
 const USES_EVERY_MS = 60_000;
 /** For changes that an expired key allows, too. */
 const EVER = -1;
+const WALLET_LIMITS = { unrevoked: WALLET_KEYS_MAX, aDay: WALLET_KEYS_A_DAY };
 
-export class StoredKeys implements Keys {
-  readonly #store: Store;
+export async function openKeys(options: KeysOptions): Promise<Keys> {
+  const keys = new StoredKeys(options);
+  await keys.refresh();
+  return keys;
+}
+
+class StoredKeys implements Keys {
+  readonly #store: KeysOptions['store'];
   readonly #now: () => number;
   readonly #timer: ReturnType<typeof setInterval> | null;
   readonly #onChange: KeysOptions['onChange'];
@@ -144,7 +131,8 @@ export class StoredKeys implements Keys {
   #revokeWrites(wallet: string, exceptId: string | null): readonly Write[] {
     const time = this.#now();
     const event = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
-    return [trailOfWallet(event, wallet, exceptId), revokeKeysOf(wallet, exceptId, time)];
+    const { keys, trail } = this.#store;
+    return [trail.addOfWallet(event, wallet, exceptId), keys.revokeOfWallet(wallet, exceptId, time)];
   }
 
   async install(key: string): Promise<KeyInfo> {
@@ -189,7 +177,8 @@ export class StoredKeys implements Keys {
     const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
     const details = { overlap_ends_at: iso(ends) };
     const event = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
-    const isWritten = await this.#commit([trailIfValid(event, now), rotateKey(id, hashOf(key), now, ends)]);
+    const { keys, trail } = this.#store;
+    const isWritten = await this.#commit([trail.addIfValid(event, now), keys.rotate(id, hashOf(key), now, ends)]);
     // Not read again: a failed read must not lose the new secret.
     return isWritten ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
   }
@@ -197,7 +186,7 @@ export class StoredKeys implements Keys {
   async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
     const time = this.#now();
     const event = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
-    return this.#commit([trailIfValid(event, EVER), revokeKey(id, time)]);
+    return this.#commit([this.#store.trail.addIfValid(event, EVER), this.#store.keys.revoke(id, time)]);
   }
 
   async grant(
@@ -212,7 +201,7 @@ export class StoredKeys implements Keys {
     const time = this.#now();
     const recorded = info.wallet === null ? details : { ...details, wallet: info.wallet };
     const event = { time, actor: by, action: 'grant', keyId: id, details: recorded } as const;
-    return this.#commit([trailIfValid(event, time), write(holderOf(info))]);
+    return this.#commit([this.#store.trail.addIfValid(event, time), write(holderOf(info))]);
   }
 
   async get(id: string): Promise<KeyInfo | null> {
@@ -231,7 +220,7 @@ export class StoredKeys implements Keys {
   }
 
   trail(query: TrailQuery): Promise<TrailEntry[]> {
-    return readTrail(this.#store, query);
+    return this.#store.trail.list(query);
   }
 
   async refresh(): Promise<void> {
@@ -253,7 +242,8 @@ export class StoredKeys implements Keys {
     this.#usesWrittenAt = this.#now();
     const used = [...this.#entries.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
     if (used.length === 0) return;
-    this.#store.append([putUses(Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt])))]);
+    const uses = Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt]));
+    this.#store.append([this.#store.keys.putUses(uses)]);
     for (const entry of used) entry.writtenAt = entry.usedAt;
   }
 
@@ -276,8 +266,9 @@ export class StoredKeys implements Keys {
     const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
     const info: KeyInfo = { id: parts.id, ...terms, ...past };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
-    const line = wallet === null ? trailWrite(event) : trailIfRoom(event, wallet, WALLET_KEYS_MAX, WALLET_KEYS_A_DAY);
-    if (!(await this.#commit([...first, line, insertKey(info, hashOf(key))]))) throw tooManyKeys();
+    const { keys, trail } = this.#store;
+    const line = wallet === null ? trail.add(event) : trail.addIfRoom(event, wallet, WALLET_LIMITS);
+    if (!(await this.#commit([...first, line, keys.insert(info, hashOf(key))]))) throw tooManyKeys();
     return info;
   }
 
@@ -287,9 +278,7 @@ export class StoredKeys implements Keys {
     try {
       await this.#store.commit(writes);
     } catch (cause) {
-      if (!(cause instanceof StoreError && cause.message.includes('NOT NULL constraint failed: trail.key_id'))) {
-        throw cause;
-      }
+      if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
       isWritten = false;
     }
     await this.#reload();
@@ -310,9 +299,10 @@ export class StoredKeys implements Keys {
     const look = ++this.#looks;
     // Read before the rows: a change in between is then seen again, not missed.
     const version = await this.#store.version();
-    const rows = await this.#store.query<KeyRow>(SELECT_KEYS);
+    const rows = await this.#store.keys.all();
     const all = rows.map((row) => {
-      return keyEntryOf(row, this.#entries.get(row.id) ?? this.#waiting.get(row.id), this.#wallets);
+      const { id } = row.key.info;
+      return keyEntryOf(row, this.#entries.get(id) ?? this.#waiting.get(id), this.#wallets);
     });
     // The result of a later load must not be undone.
     if (look < this.#lookInForce) return all;

@@ -1,6 +1,5 @@
 import type { Keys } from '../access/keys.ts';
 import { checkText, KeyTermsError } from '../access/terms.ts';
-import { trailWrite } from '../access/trail.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
@@ -10,11 +9,10 @@ import { balancesOf, keyBalance } from '../ledger/key-funds.ts';
 import { Blocklist } from '../payments/blocklist.ts';
 import type { Payment } from '../payments/payment.ts';
 import { PaymentRegister } from '../payments/register.ts';
-import { readStore, type StoreReader } from '../store/open.ts';
+import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
 import { grantedTo, grantWrite } from '../store/sqlite/books/adjust.ts';
 import type { Balance } from '../store/sqlite/books/recover.ts';
 import { hasJournal } from '../store/sqlite/books/state.ts';
-import type { Store } from '../store/store.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';
 import { table } from './terminal.ts';
 import { creditsText, jsonText, minute, parseCredits } from './text.ts';
@@ -22,7 +20,7 @@ import { userName } from './user.ts';
 
 /** What a command about wallets works with. */
 export interface WalletsCommand {
-  readonly store: Store;
+  readonly store: OpenStore;
   readonly keys: Pick<Keys, 'ofWallet'>;
   /** The database, which exists. */
   readonly file: string;
@@ -162,7 +160,7 @@ async function credit(args: readonly string[], { store, now }: WalletsCommand): 
   const time = now();
   const actor = { kind: 'cli', name: userName() } as const;
   const details = { credits: toCredits(amount), note: values.note };
-  const deed = trailWrite({ time, actor, action: 'grant', keyId: wallet, details });
+  const deed = store.trail.add({ time, actor, action: 'grant', keyId: wallet, details });
   await store.commit([deed, grantWrite(wallet, amount, values.note, time)]);
   const done =
     amount > 0 ? `Credited ${creditsText(amount)} to ${wallet}` : `Took ${creditsText(-amount)} back from ${wallet}`;

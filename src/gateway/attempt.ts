@@ -32,7 +32,7 @@ export interface AttemptContext {
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   /** Told what is done; null where nobody looks. */
-  readonly seen: RequestContext | null;
+  readonly requestContext: RequestContext | null;
   readonly makeRoom: ReserveBytes;
 }
 
@@ -71,7 +71,7 @@ export class Attempt {
 
   /** The request is on its way when this returns. */
   constructor(way: Way, trial: AttemptReporter, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
-    const { runtime, clock, seen, makeRoom } = context;
+    const { runtime, clock, requestContext, makeRoom } = context;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
@@ -86,7 +86,7 @@ export class Attempt {
     this.#slot = model.firstSlot + at;
     this.#isStream = request.stream;
     this.#openedAt = clock();
-    if (seen && Number.isNaN(seen.dispatchedAt)) seen.dispatchedAt = this.#openedAt;
+    if (requestContext && Number.isNaN(requestContext.dispatchedAt)) requestContext.dispatchedAt = this.#openedAt;
     const patience = this.#patienceMs();
     this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
@@ -98,7 +98,7 @@ export class Attempt {
       outputCap: ranked.outputCap,
       model: traitsOf(model),
     };
-    this.#trace = seen?.trace?.call() ?? null;
+    this.#trace = requestContext?.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
     this.call = openCall(target, call, model.deadlines, this.#deadlineAt, this.#trace?.headers, makeRoom);
     // An adapter names fields by their paths: of a long conversation there are thousands, and a caller's own names are of any length.
@@ -267,7 +267,7 @@ export class Attempt {
       requestId: this.call.requestId,
       finishReasons: this.meter.finishReasons,
     };
-    if (this.#trace && this.#context.seen?.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
+    if (this.#trace && this.#context.requestContext?.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
     return record;
   }
 

@@ -4,91 +4,177 @@ import type { Decision, Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import { explorationOf } from '../core/learning-policy.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { Shortage, Standing } from '../ledger/standing.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
+import { chatFacts, routeFacts } from '../routing/facts.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
 import { withRules } from '../routing/rules.ts';
-import { textsOf } from '../routing/texts.ts';
+import { questionOf, textsOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
+import type { PromptHistory } from './affinity.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
+import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
+import { screen } from './screen.ts';
 import { shortageError } from './shortage.ts';
 
-/** What of a request the policy's rules may look at beside the facts. */
-export interface ForRules {
+/** The fields of a request that rules see beside the facts. */
+export interface RuleFields {
   readonly stream: boolean;
   readonly user: string | null | undefined;
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
 }
 
-/** What is to be decided. */
-export interface Question {
+/** What a decision is made on. */
+interface DecisionInput {
   readonly facts: Facts;
-  readonly forRules: ForRules;
-  /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
+  readonly fields: RuleFields;
+  /** The turns whose size the facts state; empty where the caller stated a figure instead. */
   readonly turns: readonly Turn[];
-  /** What its words were read as; null where no text was at hand. */
+  /** The features of its last question; null without text. */
   readonly features: Uint8Array | null;
-  /** An answer will be made: another model than the best may be tried on it. */
+  /** Whether an answer will be made, so that another model than the best may be tried. */
   readonly isMade: boolean;
-  /** Whatever the caller's balance holds: what it needs is yet to be paid in. */
+  /** Whether the caller's balance is left out, because it is yet to be paid in. */
   readonly windowsOnly?: boolean;
-  /** The field that told how long the prompt is. */
+  /** The field that states the length of the prompt, for errors. */
   readonly promptField?: string;
   /** Gets the routing attempt; absent for a decision of no request. */
   readonly context?: RequestContext;
 }
 
+/** A request with its decision, and the parts by which its answer is learnt from. */
+export interface DecidedRequest {
+  readonly history: PromptHistory;
+  readonly decision: Decision;
+  readonly features: Uint8Array | null;
+}
+
+/** The terms of the funding that a decision keeps to. */
+type DecisionTerms = Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>;
+
+/**
+ * The step decide of a chat request.
+ * @param isMade whether it will be carried out, not only priced
+ * @throws SignalboxError
+ */
+export async function decideChat(
+  gateway: Gateway,
+  request: ModelRequest,
+  terms: DecisionTerms,
+  isMade: boolean,
+  context: RequestContext,
+): Promise<DecidedRequest> {
+  const { runtime, caller, cap } = terms;
+  context.step('profile');
+  const { history, facts, ...read } = readForDecision(gateway, request, terms, chatFacts);
+  const input = {
+    ...read,
+    facts: cap === null ? facts : capped(facts, cap),
+    turns: request.conversation.turns,
+    isMade,
+    windowsOnly: terms.windowsOnly,
+    context,
+  };
+  return { history, features: read.features, decision: await decide(gateway, input, caller, runtime) };
+}
+
+const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.min(facts.budget ?? cap, cap) });
+
+/** Screens a request, and reads from it all that a decision goes by. */
+function readForDecision(
+  gateway: Gateway,
+  request: ModelRequest,
+  { runtime, caller }: Pick<DecisionTerms, 'runtime' | 'caller'>,
+  factsOf: typeof chatFacts,
+) {
+  const { snapshot } = runtime;
+  screen(request, snapshot.gateway);
+  const history = gateway.affinity.history(caller.keyId, request);
+  return {
+    history,
+    facts: history.recall(factsOf(request, caller, snapshot), snapshot),
+    fields: { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata },
+    features: gateway.learner.read(runtime, questionOf(request.conversation.turns)),
+  };
+}
+
+/**
+ * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.
+ * @throws SignalboxError
+ */
+export async function decideRoute(
+  gateway: Gateway,
+  request: ModelRequest,
+  { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
+  context: RequestContext,
+): Promise<DecidedRequest> {
+  const { turns } = request.conversation;
+  context.step('profile');
+  const { history, ...read } = readForDecision(gateway, request, { runtime, caller }, routeFacts);
+  const input = {
+    ...read,
+    turns: request.routing.inputTokens === undefined ? turns : [],
+    isMade: false,
+    windowsOnly,
+    promptField: turns.length > 0 ? request.names.turns : 'estimated_input_tokens',
+    context,
+  };
+  return { history, features: read.features, decision: await decide(gateway, input, caller, runtime) };
+}
+
 /**
  * Finds the rules that apply, and decides under them. Where only the bound of the prompt leaves no model, the prompt is
- * counted exactly, if it can be, and all is decided anew. Throws SignalboxError when no model is left, or no money for it.
+ * counted exactly, if it can be, and all is decided anew.
+ * @throws SignalboxError when no model is left, or no money for it
  */
 export async function decide(
   gateway: Gateway,
-  question: Question,
+  input: DecisionInput,
   caller: Caller,
   runtime: Runtime,
 ): Promise<Decision> {
   const { snapshot } = runtime;
-  const { facts, turns, promptField } = question;
-  let verdict = judge(gateway, question, caller, runtime);
-  const names = decisiveTokenizers(verdict.outcome, verdict.shortage !== null, snapshot);
+  const { facts, turns, promptField } = input;
+  let trial = tryDecision(gateway, input, caller, runtime);
+  const names = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
   if (names.length > 0) {
     const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(turns));
     if (inputTokensCounted) {
-      verdict = judge(gateway, { ...question, facts: { ...facts, inputTokensCounted } }, caller, runtime);
+      trial = tryDecision(gateway, { ...input, facts: { ...facts, inputTokensCounted } }, caller, runtime);
     }
   }
-  const { outcome, shortage } = verdict;
+  const { outcome, shortage } = trial;
   if (shortage) throw shortageError(shortage, caller, gateway);
   if (isRefusal(outcome)) throw refusalError(outcome, snapshot, promptField, gateway.now());
   return outcome;
 }
 
-interface Verdict {
+interface DecisionTrial {
   readonly outcome: Decision | Refusal;
-  /** What no fund of the caller can ever pay. */
+  /** A shortage that no fund of the caller can ever cover; null for none. */
   readonly shortage: Shortage | null;
 }
 
-function judge(
+function tryDecision(
   gateway: Gateway,
-  { facts, forRules, features, isMade, windowsOnly = false, context }: Question,
+  { facts, fields, features, isMade, windowsOnly = false, context }: DecisionInput,
   caller: Caller,
   runtime: Runtime,
-): Verdict {
+): DecisionTrial {
   context?.step('shortlist');
-  const { stream, user, metadata } = forRules;
+  const { stream, user, metadata } = fields;
   const ruled = withRules(
     facts,
     runtime.snapshot,
     () => ({ stream, user: user ?? '', metadata: metadata ?? {}, caller, time: runtime.localTime(gateway.now()) }),
     (rule, error) => {
-      const why = () => withoutValues(String(error), forRules);
-      tellOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, why);
+      const reason = () => withoutValues(String(error), fields);
+      reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
     },
   );
   const { decider } = runtime;
@@ -104,28 +190,28 @@ function judge(
     onShortlist: context?.trace ? () => context.step('decide') : undefined,
   };
   const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly);
-  const verdict = standing
-    ? judgeWithin(standing, ruled, given, runtime)
+  const trial = standing
+    ? tryWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };
   if (context) context.routing = { facts: ruled, snapshot: runtime.snapshot, rejections: decider.rejections.slice() };
   if (decider.faults > faults) {
-    tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
+    reportOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
-  return verdict;
+  return trial;
 }
 
 /**
- * Within what the caller's funds can pay. Where only open reservations are in the way the decision must wait for them.
- * To try another model than the best costs nobody an answer or a wait: what was drawn and does not fit is not tried.
+ * Decides within the caller's funds. Where only open reservations are in the way, the decision waits for them. A draw
+ * that does not fit is dropped: trying another model than the best must cost no caller an answer or a wait.
  */
-function judgeWithin(standing: Standing, facts: Facts, given: DecisionContext, runtime: Runtime): Verdict {
+function tryWithin(standing: Standing, facts: Facts, given: DecisionContext, runtime: Runtime): DecisionTrial {
   const { decider, snapshot } = runtime;
   const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, given);
   const now = decideWith(standing.free);
   const isHeldUp = isRefusal(now) && now.group === 'funds' && standing.free !== standing.unspent;
   const outcome = isHeldUp ? decideWith(standing.unspent) : now;
   if (!isRefusal(outcome) && outcome.draw !== null && outcome.ranked[0].bound > standing.room) {
-    return judgeWithin(standing, facts, { ...given, explore: null }, runtime);
+    return tryWithin(standing, facts, { ...given, explore: null }, runtime);
   }
   const needed = isRefusal(outcome)
     ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
@@ -133,27 +219,27 @@ function judgeWithin(standing: Standing, facts: Facts, given: DecisionContext, r
   return { outcome, shortage: needed === false ? null : standing.shortFor(needed) };
 }
 
-/** CEL quotes what it cannot read, which a caller wrote. Shorter ones say nothing of anybody. */
+/** CEL quotes values that it cannot read, which a caller wrote. Shorter ones disclose nothing. */
 const VALUE_MIN = 4;
 
-function withoutValues(text: string, { user, metadata }: ForRules): string {
+function withoutValues(text: string, { user, metadata }: RuleFields): string {
   const values = [user ?? '', ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
   const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
-  // What reads a value may repeat a part of it alone.
+  // An error may repeat a part of a value.
   const pieces = piecesOf([left]);
   return replaceRuns(left, new Set(values.flatMap((value) => [...piecesIn(value, pieces)])), () => '[value]');
 }
 
-/** Rules and strategies whose fault was told: it would be the same with every request. */
-const told = new WeakSet<object>();
+/** Rules and strategies whose fault was logged: it would be the same with every request. */
+const reported = new WeakSet<object>();
 
-function tellOnce(
+function reportOnce(
   { log }: Gateway,
   about: Constraint | Preference | object,
   message: string,
   error: (() => string) | null,
 ): void {
-  if (told.has(about)) return;
-  told.add(about);
+  if (reported.has(about)) return;
+  reported.add(about);
   log.warn(message, error === null ? {} : { error: error() });
 }

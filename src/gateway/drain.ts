@@ -13,8 +13,10 @@ export async function drain({ inFlight, clock, log }: Gateway, patienceMs: numbe
   for (const request of [...inFlight]) request.cutOff(cutOffError());
 }
 
-export function drainingError(): SignalboxError {
-  return new SignalboxError('overloaded', 'This gateway is shutting down; try again.', { retryAfterMs: 1_000 });
+/** @throws SignalboxError `overloaded` once the shutdown has begun */
+export function checkServing({ draining }: Pick<Gateway, 'draining'>): void {
+  if (!draining()) return;
+  throw new SignalboxError('overloaded', 'This gateway is shutting down; try again.', { retryAfterMs: 1_000 });
 }
 
 /** The part that was made is charged, so a client must not repeat the request blindly. */

@@ -130,7 +130,7 @@ export class Exchange implements AnswerSource {
 
   /** Tries endpoint after endpoint, as the plan has it, until one shows content. Throws the SignalboxError of the last. */
   async open(): Promise<void> {
-    this.#context.seen?.step('dispatch');
+    this.#context.requestContext?.step('dispatch');
     try {
       await this.#open();
     } catch (cause) {
@@ -306,8 +306,8 @@ export class Exchange implements AnswerSource {
     const { requestId, sent } = call;
     this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId, sent });
     if (meter.reported) {
-      const { hold, seen } = this.#context;
-      seen?.addFailedUsage(meter.reported);
+      const { hold, requestContext } = this.#context;
+      requestContext?.addFailedUsage(meter.reported);
       const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
       if (charged > 0) this.#billed = true;
     }
@@ -349,8 +349,8 @@ export class Exchange implements AnswerSource {
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: Measured | null): void {
-    const { hold, seen, onEnd } = this.#context;
-    seen?.step('settle');
+    const { hold, requestContext, onEnd } = this.#context;
+    requestContext?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
     clearTimeout(this.#timer);
     hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));

@@ -1,15 +1,16 @@
 import { Elysia, t } from 'elysia';
 import { keyBody, keyStatusBody, trailBody, visibleBalance } from '../access/key-body.ts';
-import { holderOf, type KeyInfo } from '../access/key-table.ts';
+import { holderOf } from '../access/key-entry.ts';
 import type { IssuedKey, Keys } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { compileCheck } from '../core/validation.ts';
 import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
+import type { KeyInfo } from '../store/keys.ts';
 import { grantWrite } from '../store/sqlite/books/adjust.ts';
+import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';

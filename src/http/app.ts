@@ -10,6 +10,7 @@ import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
@@ -29,6 +30,7 @@ import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { type Operations, operationRoutes } from './operations.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { RouteTable, routeRules } from './routes.ts';
@@ -41,13 +43,15 @@ export interface AppOptions {
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
   /** Where an operator's gifts to wallets are written; readiness goes by how it does. */
-  readonly store: Pick<Store, 'commit'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
+  readonly store: Pick<Store, 'commit'> &
+    Pick<Repositories, 'trail'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
   /** Who is worked on; metrics show it, too. */
   readonly gate: Gate;
+  readonly operations: Operations;
   /** The page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => Promise<string>) | null;
 }
@@ -83,12 +87,13 @@ function bodyLimits({ lease }: Gateway, { caller }: RequestContext): BodyLimits 
   return { bytesMax: bodyBytesMax(snapshot, caller === null), valuesMax };
 }
 
-const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics }: AppOptions) =>
+const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
+    .use(operationRoutes(operations))
     .use(keyRoutes({ ...context, keys }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))

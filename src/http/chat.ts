@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import { beginChat, type ChatCall } from '../gateway/chat.ts';
 import type { Funding } from '../gateway/funding.ts';
+import { beginChat, type ChatCall } from '../gateway/pipeline.ts';
 import type { Surface } from '../surface/surface.ts';
 import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';

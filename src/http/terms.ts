@@ -1,6 +1,6 @@
 import { KeyTermsError } from '../access/terms.ts';
-import type { Actor } from '../access/trail.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { Actor } from '../store/trail.ts';
 import type { RouteContext } from './context.ts';
 
 /** What the terms of a key refuse is the caller's mistake. `isField`: whether the body has a field of that name. */

@@ -8,9 +8,13 @@ import { Affinity } from '../gateway/affinity.ts';
 import { Retries } from '../gateway/signals/retry.ts';
 import { x402Funding } from '../gateway/x402/funding.ts';
 import type { X402Gateway } from '../gateway/x402/gateway.ts';
+import type { Operations } from '../http/operations.ts';
+import type { LearningPolicyInForce } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
+import type { ServerLearner } from '../learning/stored-learner.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { openLedger } from '../ledger/open.ts';
+import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';
 import { openRecords } from '../records/records.ts';
@@ -58,6 +62,18 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
     refreshMs: REFRESH_MS,
     checkpointMs: CHECKPOINT_EVERY_MS,
   });
+
+/** The status of learning by the server's own memories, which may be ahead of those that are stored. */
+async function statusOfLearning(
+  store: Store,
+  learner: ServerLearner,
+  policy: LearningPolicyInForce,
+  now: number,
+): Promise<LearningStatus> {
+  const { brier, faults } = learner.activity;
+  const status = await learningStatus(store, { brier, known: (policy) => learner.known(policy) }, policy, now);
+  return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
+}
 
 export interface Means {
   readonly store: OpenStore;
@@ -138,5 +154,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     stopReloading();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
-  return { gateway, idempotency, reloader, recount, stop };
+  const learning = () => statusOfLearning(store, learner, reloader.lease(), now());
+  const operations: Operations = { health: tools.health, learning };
+  return { gateway, idempotency, reloader, operations, recount, stop };
 }

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
-import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
+import { openKeys } from '../access/stored-keys.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
@@ -53,7 +53,12 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
-  const { gateway, idempotency, reloader, recount, stop } = await openGateway(first, tools, { store, keys, log, host });
+  const { gateway, idempotency, reloader, operations, recount, stop } = await openGateway(first, tools, {
+    store,
+    keys,
+    log,
+    host,
+  });
   onBudgets = recount;
   const gate = new Gate();
   const { observer, families } = openObserver(gateway, options, tracer);
@@ -68,6 +73,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     version: host.version,
     observer,
     gate,
+    operations,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   const note = await keepLedgerNote(options.data, store, log);

@@ -1,14 +1,15 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { idempotencyMigrations } from '../access/idempotency/table.ts';
-import { accessMigrations } from '../access/key-table.ts';
 import { learningMigrations } from '../learning/tables.ts';
 import { recordsMigrations } from '../records/records.ts';
+import type { Repositories } from './repositories.ts';
 import { ledgerMigrations } from './sqlite/books/schema.ts';
 import { copyDatabase } from './sqlite/copy.ts';
 import { openSqlite, type WatchedStore } from './sqlite/database.ts';
 import { type FolderLock, lockFolder } from './sqlite/folder-lock.ts';
+import { idempotencyMigrations } from './sqlite/idempotency.ts';
 import { identityMigrations } from './sqlite/identity.ts';
+import { accessMigrations } from './sqlite/keys.ts';
 import { paymentMigrations } from './sqlite/payments.ts';
 import { openReader, type Reader } from './sqlite/reader.ts';
 import { type Migrations, StoreError } from './store.ts';
@@ -32,7 +33,9 @@ export const ALL_TABLES: readonly Migrations[] = Object.values(TABLES);
 
 const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.map((room) => TABLES[room]);
 
-export type OpenStore = WatchedStore;
+/** A store with its repositories. */
+export type OpenStore = WatchedStore & Repositories;
+/** A store at one moment. Its repositories read alone. */
 export type StoreReader = Reader;
 export type StoreLock = FolderLock;
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { isStrong, parseKey } from '../../src/access/key.ts';
-import { accessMigrations } from '../../src/access/key-table.ts';
-import { openKeys } from '../../src/access/keys.ts';
+import { openKeys } from '../../src/access/stored-keys.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { tempFolder } from '../store/support.ts';
 
 const SECRET = 'abcdefghij_lmnopqrst-v'; // 22 characters, the fewest

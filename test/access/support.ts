@@ -1,6 +1,7 @@
-import { accessMigrations } from '../../src/access/key-table.ts';
-import { type Keys, type KeysOptions, openKeys } from '../../src/access/keys.ts';
+import type { Keys, KeysOptions } from '../../src/access/keys.ts';
+import { openKeys } from '../../src/access/stored-keys.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import type { Store } from '../../src/store/store.ts';
 

@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { KeyTermsError } from '../../src/access/terms.ts';
-import type { Actor } from '../../src/access/trail.ts';
 import type { Write } from '../../src/store/store.ts';
+import type { Actor } from '../../src/store/trail.ts';
 import { tempFolder } from '../store/support.ts';
 import { runCommand } from '../support/signalbox.ts';
 import { MORNING, open, reasonOf } from './support.ts';

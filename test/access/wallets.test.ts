@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { accessMigrations } from '../../src/access/key-table.ts';
 import { KeyTermsError } from '../../src/access/terms.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import type { Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { MORNING, open, reasonOf } from './support.ts';

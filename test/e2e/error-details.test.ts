@@ -305,14 +305,18 @@ describe('when this program itself fails', () => {
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
     const policy = { lease: () => runtime, status: never, reload: never };
     const authenticate = () => ({ caller, reason: null });
-    const idempotency = openIdempotency({ store: broken, now: Date.now, giveBack: never });
+    const idempotency = openIdempotency({
+      store: { ...broken, idempotency: store.idempotency },
+      now: Date.now,
+      giveBack: never,
+    });
     const keys = { create: never, rotate: never, revoke: never, grant: never, get: never, list: never, trail: never };
     const app = createApp({
       gateway,
       policy,
       keys,
       idempotency,
-      store: { ...broken, activity: store.activity },
+      store: { ...broken, trail: store.trail, activity: store.activity },
       authenticate,
       version: 'test',
       ...unobserved(gateway),

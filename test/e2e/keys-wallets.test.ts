@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { accessMigrations } from '../../src/access/key-table.ts';
-import { openKeys } from '../../src/access/keys.ts';
+import { openKeys } from '../../src/access/stored-keys.ts';
 import { WALLET_FORM } from '../../src/core/wallet.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';

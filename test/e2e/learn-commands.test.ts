@@ -8,6 +8,8 @@ import { runCommand, type Signalbox, startSignalbox, temporaryFolder, writePolic
 /** What was learnt, by the commands, beside a server and without one. One database, through all of its life. */
 const PATIENCE = 20_000;
 const SCORES = 8;
+/** The status without the figures that move with the clock. */
+const settled = ({ keys: _, checkpoint: __, ...status }: Record<string, unknown>) => status;
 
 let upstream: FakeUpstream;
 let box: Signalbox;
@@ -72,6 +74,9 @@ test(
     const { outcomes, models } = JSON.parse(told);
     expect(outcomes).toEqual([{ source: 'caller', outcomes: SCORES, learnt: SCORES, withheld: 0 }]);
     expect(idsOf(models)).toEqual(['best', 'plain']);
+    // The server answers from its own memories, the command from those that are stored.
+    const served = (await (await box.get('/admin/learning')).json()) as Record<string, unknown>;
+    expect(settled(served)).toEqual(settled(JSON.parse(told)));
     const lines = exported
       .trimEnd()
       .split('\n')

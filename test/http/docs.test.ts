@@ -10,6 +10,7 @@ import { RouteRequest } from '../../src/core/route-query.ts';
 import * as examples from '../../src/http/docs/examples.ts';
 import * as admin from '../../src/http/docs/examples-admin.ts';
 import * as feedback from '../../src/http/docs/examples-feedback.ts';
+import * as operations from '../../src/http/docs/examples-operations.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/keys.ts';
 import * as payments from '../../src/http/x402/examples.ts';
@@ -111,6 +112,8 @@ describe('the OpenAPI document', () => {
       [ANSWERS.KeptContent, admin.CONTENT_ANSWER],
       [ANSWERS.UsageReport, examples.USAGE_ANSWER],
       [ANSWERS.AdminUsage, admin.ADMIN_USAGE_ANSWER],
+      [ANSWERS.EndpointList, operations.ENDPOINTS_ANSWER],
+      [ANSWERS.LearningStatus, operations.LEARNING_ANSWER],
       ...Object.values(feedback.FEEDBACK_REQUESTS).map(({ value }) => [FeedbackRequest, value] as const),
       [ANSWERS.Feedback, feedback.FEEDBACK_ANSWER],
       ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),

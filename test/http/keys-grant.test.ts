@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
-import { accessMigrations } from '../../src/access/key-table.ts';
-import { openKeys } from '../../src/access/keys.ts';
+import { openKeys } from '../../src/access/stored-keys.ts';
 import { type KeyContext, keyRoutes } from '../../src/http/admin-keys.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { MORNING } from '../access/support.ts';
 import { tempFolder } from '../store/support.ts';
 

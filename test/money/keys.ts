@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { accessMigrations } from '../../src/access/key-table.ts';
-import { openKeys } from '../../src/access/keys.ts';
+import { openKeys } from '../../src/access/stored-keys.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { waitFor } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 

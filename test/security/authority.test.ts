@@ -146,7 +146,14 @@ describe('a key of an application', () => {
       cookie: `authorization=Bearer ${box.key}`,
       'proxy-authorization': `Bearer ${box.key}`,
     };
-    for (const path of ['/admin/policy', '/admin/ledger', '/admin/usage', '/admin/keys']) {
+    for (const path of [
+      '/admin/policy',
+      '/admin/ledger',
+      '/admin/usage',
+      '/admin/endpoints',
+      '/admin/learning',
+      '/admin/keys',
+    ]) {
       const response = await box.get(path, { headers: { ...claims, ...as(plain).headers } });
       await expectError(response, 'insufficient_permissions');
     }

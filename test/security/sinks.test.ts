@@ -108,12 +108,12 @@ describe('the store', () => {
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
     expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
-      'src/access/idempotency/table.ts',
-      'src/access/key-table.ts',
       'src/learning/tables.ts',
       'src/records/records.ts',
       'src/store/sqlite/books/schema.ts',
+      'src/store/sqlite/idempotency.ts',
       'src/store/sqlite/identity.ts',
+      'src/store/sqlite/keys.ts',
       'src/store/sqlite/payments.ts',
     ]);
   });
@@ -141,7 +141,7 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
-      'src/gateway/chat.ts',
+      'src/gateway/begin-exchange.ts',
       'src/gateway/decide.ts',
       'src/gateway/drain.ts',
       'src/gateway/gateway.ts',

@@ -7,4 +7,8 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
   gate: new Gate(),
   metrics: null,
+  operations: {
+    health: { samples: () => [] },
+    learning: () => Promise.reject(new Error('no learning here')),
+  },
 });

@@ -1,22 +1,21 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { isWallet } from '../../core/wallet.ts';
+import type { AnswerRow } from '../../store/idempotency.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, isSame, requestNameOf } from './crypto.ts';
 import { type IdempotentRun, StoredRun } from './run.ts';
-import { type AnswerRow, COUNT_OLD, deleteOld, SELECT_ROW } from './table.ts';
 
 /** How long answers and losses are stored, ms. */
 const RETENTION_MS = 86_400_000;
 /** After so many losses without a crash the last charge stands: too large answers must not be free. */
 export const LOSSES_MAX = 3;
-/** Rows deleted in one transaction. Each may have a mebibyte. */
-const PRUNE_BATCH = 100;
 /** Shown in the journal. */
 const NOTE = 'its answer was lost, and the request repeated';
 
 export interface IdempotencyOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'idempotency'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Durably gives back the rest of a charge, at most the charge of `instead`. A second call gives nothing. */
@@ -92,15 +91,9 @@ class StoredIdempotency implements Idempotency {
     }
   }
 
-  async prune(): Promise<number> {
+  prune(): Promise<number> {
     const { store, now } = this.#options;
-    const until = now() - RETENTION_MS;
-    for (let deleted = 0; ; ) {
-      const [found] = await store.query<{ n: number }>(COUNT_OLD, [until, PRUNE_BATCH]);
-      if (!found || found.n === 0) return deleted;
-      await store.commit([deleteOld(until, PRUNE_BATCH)]);
-      deleted += found.n;
-    }
+    return store.idempotency.prune(now() - RETENTION_MS);
   }
 
   idle(): Promise<void> {
@@ -110,7 +103,7 @@ class StoredIdempotency implements Idempotency {
 
   /** Returns null for an expired row, too. */
   async #find(name: Uint8Array): Promise<AnswerRow | null> {
-    const [row] = await this.#options.store.query<AnswerRow>(SELECT_ROW, [name]);
+    const row = await this.#options.store.idempotency.find(name);
     return row && row.time > this.#options.now() - RETENTION_MS ? row : null;
   }
 

@@ -1,8 +1,9 @@
 import type { Microcredits } from '../../core/credits.ts';
+import type { AnswerRow } from '../../store/idempotency.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { type Store, StoreError, type Write } from '../../store/store.ts';
 import { ANSWER_BYTES_MAX, encodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, newSalt } from './crypto.ts';
-import { type AnswerRow, deleteRow, putRow } from './table.ts';
 
 /**
  * The right to carry a request out. Its holder calls `begin` with the reservation before anything is sent, and ends the
@@ -24,7 +25,7 @@ export interface IdempotentRun {
 }
 
 export interface RunContext {
-  readonly store: Store;
+  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'idempotency'>;
   readonly now: () => number;
   readonly name: Uint8Array;
   readonly secret: string;
@@ -85,8 +86,8 @@ export class StoredRun implements IdempotentRun {
   }
 
   drop(): Promise<void> {
-    const { name, owed, losses } = this.#context;
-    if (losses === 0) return this.#end(async () => deleteRow(name));
+    const { store, name, owed, losses } = this.#context;
+    if (losses === 0) return this.#end(async () => store.idempotency.delete(name));
     // Keeps the count of losses and the charge: the lost answer may have been read.
     return this.#end(async (start) =>
       this.#put({ ...start, decision: owed ?? start.decision }, { state: 'lost', losses }),
@@ -102,9 +103,10 @@ export class StoredRun implements IdempotentRun {
   }
 
   #put({ decision, seal, mark }: RunStart, as: Pick<AnswerRow, 'state' | 'losses'> & Partial<AnswerRow>): Write {
-    const { name, now } = this.#context;
+    const { store, name, now } = this.#context;
     const { salt, verifier } = seal;
-    return putRow({ name, decision, earlier: null, time: now(), salt, verifier, body: mark, answer: null, ...as });
+    const row = { name, decision, earlier: null, time: now(), salt, verifier, body: mark, answer: null, ...as };
+    return store.idempotency.put(row);
   }
 
   /** Gives back no more than this run costs: the caller may have read the lost answer. */

@@ -1,7 +1,7 @@
 import { keyStateOf } from '../../access/key-entry.ts';
-import type { KeyInfo } from '../../access/key-table.ts';
 import type { Keys } from '../../access/keys.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { KeyInfo } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import { day } from '../text.ts';
 

@@ -1,12 +1,12 @@
 import { keyBody } from '../../access/key-body.ts';
-import { holderOf } from '../../access/key-table.ts';
+import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
 import { KeyTermsError } from '../../access/terms.ts';
-import type { Actor } from '../../access/trail.ts';
 import { toCredits } from '../../core/credits.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { grantedTo, grantWrite } from '../../store/sqlite/books/adjust.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
+import type { Actor } from '../../store/trail.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { table } from '../terminal.ts';
 import { creditsText, day, jsonText, minute, parseCredits } from '../text.ts';

@@ -1,13 +1,14 @@
 import { type BalanceUse, keyStatusBody, trailBody, visibleBalance } from '../../access/key-body.ts';
-import { holderOf, type KeyInfo } from '../../access/key-table.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../access/trail.ts';
+import { holderOf } from '../../access/key-entry.ts';
 import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
+import type { KeyInfo } from '../../store/keys.ts';
 import { readStore } from '../../store/open.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
+import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
 import { parseArguments, parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
 import { creditsText, minute } from '../text.ts';

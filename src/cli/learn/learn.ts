@@ -1,9 +1,10 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
+import { learningPolicy } from '../../operate/learning/policy.ts';
 import { openStore } from '../../store/open.ts';
 import { parseFlags } from '../options.ts';
-import { type LearnCommand, policyFor, reading } from './command.ts';
+import { type LearnCommand, reading } from './command.ts';
 import { learnExport } from './export.ts';
 import { learnReplay } from './replay.ts';
 import { learnStatus } from './status.ts';
@@ -23,7 +24,7 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
   const { model = null, yes } = parseFlags(args, options);
   await reading(command, async (reader) => {
     if (model === null || (await modelsWithOutcomes(reader)).includes(model)) return;
-    const { snapshot } = await policyFor(command, reader);
+    const { snapshot } = await learningPolicy(command.folder, command.judge, reader);
     if (snapshot.modelIndex.has(model)) return;
     throw new UsageError(`No model is called \`${model}\`; signalbox learn status shows those that were learnt of.`);
   });

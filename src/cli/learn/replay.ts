@@ -1,86 +1,24 @@
 import { iso } from '../../core/clock.ts';
-import { timeOfId } from '../../core/id.ts';
-import { UsageError } from '../../core/usage-error.ts';
-import type { LearningPolicyInForce } from '../../learning/learner.ts';
-import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
-import { saveReplay } from '../../learning/save-replay.ts';
-import { lockStore, openStore } from '../../store/open.ts';
-import type { Store } from '../../store/store.ts';
+import { type Judgements, verdict } from '../../operate/learning/judgements.ts';
+import { type LearningReplay, replayLearning, rewriteLearning } from '../../operate/learning/replay.ts';
 import { parseFlags } from '../options.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
-import { count, type LearnCommand, policyFor, reading } from './command.ts';
-import { Judgements, verdict } from './judged.ts';
-
-/** What was learnt anew, and how well it would have done. */
-interface Rehearsal {
-  readonly policy: LearningPolicyInForce;
-  readonly replay: ReplayResult;
-  readonly judged: Judgements;
-  /** When the first of the outcomes came, ms since 1970; null for none. */
-  readonly since: number | null;
-  /** Outcomes that were learnt without the words of their question. */
-  readonly wordless: number;
-  /** What the estimator did wrong, once of each kind. */
-  readonly faults: readonly string[];
-}
+import { count, type LearnCommand, reading } from './command.ts';
 
 /** `signalbox learn replay`: beside a running server; with --write without one. Throws UsageError. */
 export async function learnReplay(args: readonly string[], command: LearnCommand): Promise<void> {
   const options = { json: { type: 'boolean' }, write: { type: 'boolean' } } as const;
   const { json, write = false } = parseFlags(args, options);
-  const rehearsal = write ? await rewrite(command) : await reading(command, (reader) => rehearse(command, reader));
-  await command.write(json ? asJson(rehearsal, write) : asText(rehearsal, write, command.terminal));
+  const { folder, judge, file } = command;
+  // Reports first why the database cannot be read.
+  const read = await reading(command, async (reader) => (write ? null : replayLearning(folder, judge, reader)));
+  const result = read ?? (await rewriteLearning(folder, judge, file));
+  await command.write(json ? asJson(result, write) : asText(result, write, command.terminal));
 }
 
-/** Under the lock of the folder: a server keeps in memory what this replaces, and would write it over. */
-async function rewrite(command: LearnCommand): Promise<Rehearsal> {
-  // Says first what is wrong with the database.
-  await reading(command, async () => {});
-  const lock = lockFor(command.file);
-  try {
-    const store = await openStore(command.file, { mode: 'repair', rooms: ['learning'] });
-    try {
-      const rehearsal = await rehearse(command, store);
-      await saveReplay(store, rehearsal.replay);
-      return rehearsal;
-    } finally {
-      await store.close();
-    }
-  } finally {
-    lock.release();
-  }
-}
-
-function lockFor(file: string) {
-  try {
-    return lockStore(file);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new UsageError(`${why} learn replay --write replaces what a server keeps in memory: stop it first.`);
-  }
-}
-
-async function rehearse(command: LearnCommand, store: Pick<Store, 'query'>): Promise<Rehearsal> {
-  const policy = await policyFor(command, store);
-  const judged = new Judgements();
-  const faults = new Set<string>();
-  let wordless = 0;
-  let since: number | null = null;
-  const replay = await replayOutcomes(store, policy, {
-    onFault: (estimator, where, error) =>
-      faults.add(`The estimator ${estimator} failed (${where}): ${error instanceof Error ? error.message : error}.`),
-    onOutcome: (row, estimated) => {
-      since ??= timeOfId(row.id);
-      if (row.features === null) wordless++;
-      if (row.source === 'caller') judged.note(row, estimated);
-    },
-  });
-  return { policy, replay, judged, since, wordless, faults: [...faults] };
-}
-
-function asText(rehearsal: Rehearsal, isWritten: boolean, terminal: boolean): string {
-  const { policy, replay, judged, since, wordless, faults } = rehearsal;
+function asText(result: LearningReplay, isWritten: boolean, terminal: boolean): string {
+  const { policy, replay, judged, since, wordless, faults } = result;
   const { mode, estimator } = policy.snapshot.learning;
   const gone =
     wordless > 0
@@ -130,7 +68,7 @@ function binsTable({ bins }: Judgements, terminal: boolean): string {
   return `${grid([head, ...rows], terminal, (column) => column > 0).join('\n')}\n`;
 }
 
-function asJson({ policy, replay, judged, since, wordless, faults }: Rehearsal, isWritten: boolean): string {
+function asJson({ policy, replay, judged, since, wordless, faults }: LearningReplay, isWritten: boolean): string {
   const { mode, estimator } = policy.snapshot.learning;
   const { all } = judged;
   const body = {

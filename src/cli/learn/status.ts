@@ -1,47 +1,32 @@
 import type { Known } from '../../contract/estimator.ts';
-import { iso } from '../../core/clock.ts';
-import type { LearningMode, LearningPolicy } from '../../core/learning-policy.ts';
-import type { LearningActivity } from '../../learning/learner.ts';
-import { openLearningReader } from '../../learning/open.ts';
-import { type KeyShare, type LearningOverview, overviewOf, type SourceSums } from '../../learning/overview.ts';
+import type { LearningMode } from '../../core/learning-policy.ts';
+import type { KeyShare, SourceSums } from '../../learning/overview.ts';
+import { learningPolicy } from '../../operate/learning/policy.ts';
+import {
+  isAtBound,
+  type LearningStatus,
+  learningBody,
+  points,
+  storedLearningStatus,
+} from '../../operate/learning/status.ts';
 import { parseFlags } from '../options.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
-import { count, type LearnCommand, policyFor, reading } from './command.ts';
+import { count, type LearnCommand, reading } from './command.ts';
 
-/** Keys that are told of, those who taught most. */
+/** Keys that are listed: those with the most weight. */
 const KEYS_SHOWN = 10;
-/** What is less would be shown as 0. */
+/** Fewer outcomes would be shown as 0. */
 const OUTCOMES_SHOWN_MIN = 0.05;
-/** A key with less than this left of what it may teach is at its bound. */
-const LEFT_MIN = 0.01;
-
-interface Status extends LearningOverview {
-  readonly learning: LearningPolicy;
-  readonly brier: LearningActivity['brier'];
-  /** Of models that outcomes are known of. */
-  readonly known: readonly Known[];
-  /** Times that the estimator failed at telling. */
-  readonly faults: readonly string[];
-}
 
 /** `signalbox learn status`: beside a running server or without one. Throws UsageError. */
 export async function learnStatus(args: readonly string[], command: LearnCommand): Promise<void> {
   const { json } = parseFlags(args, { json: { type: 'boolean' } });
-  const status = await reading(command, async (reader): Promise<Status> => {
-    const policy = await policyFor(command, reader);
-    const { learning } = policy.snapshot;
-    const faults: string[] = [];
-    const memory = await openLearningReader(reader, (estimator, where, error) =>
-      faults.push(`The estimator ${estimator} failed (${where}): ${error instanceof Error ? error.message : error}.`),
-    );
-    const { estimator, influenceMax } = learning;
-    const overview = await overviewOf(reader, { estimator, influenceMax, now: command.now() });
-    const known = memory?.known(policy).filter(({ outcomes }) => outcomes > 0) ?? [];
-    const brier = memory?.brier ?? { declared: Number.NaN, estimated: Number.NaN };
-    return { ...overview, learning, brier, known, faults };
-  });
-  await command.write(json ? asJson(status) : asText(status, command.terminal));
+  const { folder, judge, now } = command;
+  const status = await reading(command, async (reader) =>
+    storedLearningStatus(reader, await learningPolicy(folder, judge, reader), now()),
+  );
+  await command.write(json ? jsonText(learningBody(status)) : asText(status, command.terminal));
 }
 
 const MODES: Readonly<Record<LearningMode, string>> = {
@@ -56,20 +41,20 @@ const SOURCES: Readonly<Record<SourceSums['source'], readonly [one: string, many
   retry: ['retry', 'retries'],
 };
 
-function asText(status: Status, terminal: boolean): string {
+function asText(status: LearningStatus, terminal: boolean): string {
   const { learning, known, keys, faults } = status;
   const head = `Learning is ${MODES[learning.mode]}. The estimator is ${learning.estimator}.`;
   const lines = [head, ...outcomeLines(status), ...briefs(status), ...faults];
   const parts = [paragraphs(lines, terminal)];
-  const told = known.filter(({ outcomes }) => outcomes >= OUTCOMES_SHOWN_MIN);
-  if (told.length > 0) parts.push(modelTable(told, terminal));
+  const shown = known.filter(({ outcomes }) => outcomes >= OUTCOMES_SHOWN_MIN);
+  if (shown.length > 0) parts.push(modelTable(shown, terminal));
   if (known.length > 0 && keys.length > 1) parts.push(keyTable(keys, terminal));
   const next = nextStep(status);
   if (next) parts.push(paragraphs([next], terminal));
   return parts.join('\n');
 }
 
-function outcomeLines({ sources, examples, checkpoint }: Status): string[] {
+function outcomeLines({ sources, examples, checkpoint }: LearningStatus): string[] {
   if (sources.length === 0) return ['Nothing was learnt yet.'];
   const all = sources.reduce((sum, { outcomes }) => sum + outcomes, 0);
   const withheld = sources.reduce((sum, one) => sum + one.withheld, 0);
@@ -87,7 +72,7 @@ function outcomeLines({ sources, examples, checkpoint }: Status): string[] {
   ];
 }
 
-function briefs({ brier: { declared, estimated } }: Status): string[] {
+function briefs({ brier: { declared, estimated } }: LearningStatus): string[] {
   if (!Number.isFinite(declared)) return [];
   const better = declared - estimated;
   const word = better > 0 ? 'better' : 'worse';
@@ -100,14 +85,12 @@ const OFF = 'Set `learning: { mode: shadow }` in the policy: outcomes are learnt
 const SCORE =
   'Score answers by POST /v1/feedback with their decision_id, and let requests come: answers are looked at as well. docs/feedback.md tells how.';
 
-/** What an operator would do next; null where nothing is to be done. */
-function nextStep({ learning: { mode }, sources, brier }: Status): string | null {
+/** The operator's next step; null for none. */
+function nextStep({ learning: { mode }, sources, brier }: LearningStatus): string | null {
   if (mode === 'off') return OFF;
   if (sources.length === 0 || !Number.isFinite(brier.declared)) return SCORE;
   return mode === 'shadow' ? 'signalbox learn replay tells whether `on` would help.' : null;
 }
-
-const points = ({ declared, learnt }: Known): number => 100 * (learnt - declared);
 
 const signed = (value: number): string => {
   const text = value.toFixed(1);
@@ -143,31 +126,4 @@ function keyTable(keys: readonly KeyShare[], terminal: boolean): string {
   const lines = grid([head, ...rows], terminal, (column) => column > 0 && column < 4);
   if (keys.length > KEYS_SHOWN) lines.push(`and ${count(keys.length - KEYS_SHOWN, 'more key')}`);
   return `${lines.join('\n')}\n`;
-}
-
-const isAtBound = ({ learnt, bound }: KeyShare): boolean => bound - learnt < LEFT_MIN;
-
-/** JSON has no infinity, and no number that is none. */
-const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
-
-function asJson({ learning, sources, examples, checkpoint, brier, keys, known, faults }: Status): string {
-  const body = {
-    mode: learning.mode,
-    estimator: learning.estimator,
-    outcomes: sources,
-    examples,
-    checkpoint: checkpoint && { through: iso(checkpoint.at), behind: checkpoint.behind },
-    brier: { declared: finite(brier.declared), estimated: finite(brier.estimated) },
-    models: known.map((one) => ({ ...one, difference_points: points(one) })),
-    keys: keys.map((one) => ({
-      key_id: one.keyId || null,
-      learnt: one.learnt,
-      share: one.share,
-      share_of_chats: one.chats,
-      bound: finite(one.bound),
-      is_at_bound: isAtBound(one),
-    })),
-    faults,
-  };
-  return jsonText(body);
 }

@@ -4,7 +4,7 @@ import { isWallet } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
-import { decideChat } from '../decide-chat.ts';
+import { decideChat } from '../decide.ts';
 import type { FundingRequest } from '../funding.ts';
 import type { X402Gateway } from './gateway.ts';
 import { callerOf, type PayerContext } from './payer.ts';

@@ -6,7 +6,7 @@ import { idText } from '../../core/id.ts';
 import type { Payment, SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
-import { drainingError } from '../drain.ts';
+import { checkServing } from '../drain.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { X402Gateway } from './gateway.ts';
 import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
@@ -112,7 +112,7 @@ export async function topUp(
   key: TopUpKey,
   use: Omit<PaymentUse, 'decision'>,
 ): Promise<TopUp> {
-  if (gateway.draining()) throw drainingError();
+  checkServing(gateway);
   context.enterFlight(gateway.inFlight);
   try {
     return await settleTopUp(gateway, signed, key, { ...use, decision: null });
@@ -167,7 +167,7 @@ export async function makeWalletKey(
   signed: SignedPayment,
   { name, revokeOthers }: WalletKeyTerms,
 ): Promise<{ made: IssuedKey; revoked: number }> {
-  if (gateway.draining()) throw drainingError();
+  checkServing(gateway);
   const { payments, keys } = gateway;
   const { payer: wallet } = signed;
   const resolution = await payments.settle(signed, { decision: null, keyId: null }, () => {

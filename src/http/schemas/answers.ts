@@ -15,6 +15,7 @@ import { Health, Readiness } from './health.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from './keys.ts';
 import { LedgerStatus } from './ledger.ts';
 import { Model, ModelList } from './model.ts';
+import { EndpointList, LearningStatus } from './operations.ts';
 import { PolicyReload, PolicyStatus } from './policy.ts';
 import { AdminUsage, UsageReport } from './usage.ts';
 
@@ -27,11 +28,13 @@ export const ANSWERS = {
   ChatCompletion,
   ChatCompletionChunk,
   Decision,
+  EndpointList,
   ErrorBody,
   Feedback,
   Health,
   KeptContent,
   KeyTrail,
+  LearningStatus,
   LedgerStatus,
   Model,
   ModelList,

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
-import { TRAIL_ACTIONS } from '../../access/trail.ts';
 import { WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
+import { TRAIL_ACTIONS } from '../../store/trail.ts';
 import { credits, named, orNull, word } from '../../surface/schemas/parts.ts';
 
 const closed = { additionalProperties: false } as const;

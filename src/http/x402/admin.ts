@@ -1,6 +1,5 @@
 import { Elysia, type Static, t } from 'elysia';
 import { checkText } from '../../access/terms.ts';
-import { type KeyEvent, type TrailAction, trailWrite } from '../../access/trail.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
@@ -10,6 +9,7 @@ import { exactMillionths } from '../../gateway/x402/top-up-amount.ts';
 import { PAYMENT_STATES, type PaymentState } from '../../payments/payment.ts';
 import type { PaymentQuery } from '../../payments/payments.ts';
 import { grantWrite } from '../../store/sqlite/books/adjust.ts';
+import type { KeyEvent, TrailAction } from '../../store/trail.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import { actorOf, inTerms, limitOf } from '../terms.ts';
 import type { X402Context } from './context.ts';
@@ -61,7 +61,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Context) => {
   /** A change to a wallet is one commit with its line in the trail, and logged once it is done. */
   const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request, id: unknown) => {
     const actor = actorOf({ callerOf }, request, id);
-    const line = trailWrite({ time: now(), actor, action, keyId: wallet, details });
+    const line = store.trail.add({ time: now(), actor, action, keyId: wallet, details });
     const tell = (message: string) =>
       log.warn(message, { wallet, ...details, key: actor.name, request: actor.requestId });
     return { line, tell };

@@ -1,4 +1,5 @@
 import type { X402Gateway } from '../../gateway/x402/gateway.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import type { Store } from '../../store/store.ts';
 import type { RouteContext } from '../context.ts';
 
@@ -6,5 +7,5 @@ import type { RouteContext } from '../context.ts';
 export interface X402Context extends RouteContext {
   readonly gateway: X402Gateway;
   /** Where grants of operators to wallets are written. */
-  readonly store: Pick<Store, 'commit'>;
+  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'trail'>;
 }

@@ -2,11 +2,13 @@ import { Database, type Statement as Prepared } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from '../activity.ts';
+import type { Repositories } from '../repositories.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from '../store.ts';
 import { Fault, faultOf, unreadable, wordsOf } from './fault.ts';
 import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
+import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
 
 /** A store that tells how it does. */
@@ -42,7 +44,7 @@ export async function openSqlite(
   path: string,
   migrations: readonly Migrations[],
   options: SqliteOptions = {},
-): Promise<WatchedStore> {
+): Promise<WatchedStore & Repositories> {
   let db: Database | null = null;
   try {
     createPrivately(path);
@@ -55,7 +57,8 @@ export async function openSqlite(
     db.run('PRAGMA foreign_keys = ON');
     if (options.asItIs) refuseOlder(db, migrations);
     else migrate(db, options.fenced ? [...migrations, FENCE_TABLE] : migrations);
-    return new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db, path) : null);
+    const store = new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db, path) : null);
+    return Object.assign(store, sqliteRepositories(store));
   } catch (error) {
     db?.close();
     throw new StoreError(`Cannot open the database ${resolve(path)}: ${wordsOf(error)}.`, {

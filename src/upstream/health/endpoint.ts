@@ -194,6 +194,7 @@ export class TrackedEndpoint implements EndpointHealth {
       model: this.model,
       upstream: this.upstream,
       state: this.#reported,
+      retryAt: this.retryAt,
       ttftMs: this.speed.ttft.quantiles(),
       warmTtftMs: this.speed.warmTtft.quantiles(),
       tokensPerSecond: this.speed.rate.quantiles(),

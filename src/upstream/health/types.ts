@@ -77,6 +77,8 @@ export interface EndpointSample {
   readonly upstream: string;
   /** The last state reported to `onChange`. */
   readonly state: HealthState;
+  /** Unix ms from which attempts are allowed; 0 if they are now. */
+  readonly retryAt: number;
   /** Measured ms; null without measurements. */
   readonly ttftMs: Quantiles | null;
   /** The same for prompts in the provider's cache. */

@@ -1,9 +1,9 @@
 import { AnswerSeal } from '../../../../src/access/idempotency/crypto.ts';
 import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/idempotency.ts';
 import { StoredRun } from '../../../../src/access/idempotency/run.ts';
-import type { AnswerRow } from '../../../../src/access/idempotency/table.ts';
-import type { SqlValue, Store, Write } from '../../../../src/store/store.ts';
-import type { Mutant } from './world.ts';
+import type { AnswerRow, IdempotencyTable } from '../../../../src/store/idempotency.ts';
+import type { Write } from '../../../../src/store/store.ts';
+import type { IdempotencyStore, Mutant } from './world.ts';
 
 function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, made: (original: Of[Name]) => Of[Name]) {
   const original = of[name];
@@ -13,43 +13,35 @@ function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, mad
   };
 }
 
-function passing(store: Store, over: Partial<Store>): Store {
-  return {
-    commit: (writes) => store.commit(writes),
-    append: (writes) => store.append(writes),
-    query: (statement, params) => store.query(statement, params),
-    version: () => store.version(),
-    written: () => store.written(),
-    flush: () => store.flush(),
-    close: () => store.close(),
-    ...over,
-  };
-}
+/** A store whose idempotency table is another one. */
+const withTable = (change: (table: IdempotencyTable) => Partial<IdempotencyTable>) => (store: IdempotencyStore) => ({
+  commit: (writes: readonly Write[]) => store.commit(writes),
+  append: (writes: readonly Write[]) => store.append(writes),
+  idempotency: { ...store.idempotency, ...change(store.idempotency) },
+});
 
-const COLUMNS = ['name', 'state', 'decision', 'earlier', 'losses', 'time'];
-const isRow = ({ statement }: Write): boolean => statement.sql.startsWith('INSERT INTO idempotency');
-const cellOf = (write: Write, column: string): SqlValue => write.params[COLUMNS.indexOf(column)] ?? null;
+/** A name that no row has: deleting it changes nothing. */
+const NO_NAME = new Uint8Array(32);
 
 /** A store that changes or drops rows when it writes them. */
-const writing = (rewrite: (write: Write) => Write | null) => (store: Store) =>
-  passing(store, {
-    commit: (writes) => store.commit(writes.flatMap((write) => (isRow(write) ? (rewrite(write) ?? []) : write))),
-  });
+const writing = (rewrite: (row: AnswerRow) => AnswerRow | null) =>
+  withTable((table) => ({
+    put(row) {
+      const written = rewrite(row);
+      return written ? table.put(written) : table.delete(NO_NAME);
+    },
+  }));
 
-const setting = (column: string, value: SqlValue, where: (write: Write) => boolean = () => true) =>
-  writing((write) => {
-    if (!where(write)) return write;
-    return { ...write, params: write.params.map((old, at) => (at === COLUMNS.indexOf(column) ? value : old)) };
-  });
+const setting = (change: Partial<AnswerRow>) => writing((row) => ({ ...row, ...change }));
 
 /** A store that changes rows when it reads them. */
-const reading = (reread: (row: AnswerRow) => Partial<AnswerRow>) => (store: Store) => {
-  const query: Store['query'] = async <Found>(...asked: Parameters<Store['query']>) =>
-    (await store.query<Found & AnswerRow>(...asked)).map((row) =>
-      'verifier' in row ? { ...row, ...reread(row) } : row,
-    );
-  return passing(store, { query });
-};
+const reading = (reread: (row: AnswerRow) => Partial<AnswerRow>) =>
+  withTable((table) => ({
+    async find(name) {
+      const row = await table.find(name);
+      return row && { ...row, ...reread(row) };
+    },
+  }));
 
 const givingBack = (giveBack: (options: IdempotencyOptions) => IdempotencyOptions['giveBack']) => ({
   options: (options: IdempotencyOptions) => ({ ...options, giveBack: giveBack(options) }),
@@ -75,20 +67,30 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     infect: () => patch(AnswerSeal.prototype, 'bodyMark', () => () => new Uint8Array(32)),
   },
   'a request is not marked as running before its reservation': {
-    wrap: writing((write) => (cellOf(write, 'state') === 'running' ? null : write)),
+    wrap: writing((row) => (row.state === 'running' ? null : row)),
   },
-  'an answer is not written': { wrap: writing((write) => (cellOf(write, 'state') === 'kept' ? null : write)) },
+  'an answer is not written': { wrap: writing((row) => (row.state === 'kept' ? null : row)) },
   'an answer is written without waiting for the disk': {
-    wrap: (store) =>
-      passing(store, {
+    wrap(store) {
+      const kept = new WeakSet<Write>();
+      const wrapped = withTable((table) => ({
+        put(row) {
+          const write = table.put(row);
+          if (row.state === 'kept') kept.add(write);
+          return write;
+        },
+      }))(store);
+      return {
+        ...wrapped,
         async commit(writes) {
-          if (writes.some((write) => isRow(write) && cellOf(write, 'state') === 'kept')) store.append(writes);
+          if (writes.some((write) => kept.has(write))) store.append(writes);
           else await store.commit(writes);
         },
-      }),
+      };
+    },
   },
-  'a repeated run forgets the earlier loss': { wrap: setting('earlier', null) },
-  'losses are not counted': { wrap: setting('losses', 0) },
+  'a repeated run forgets the earlier loss': { wrap: setting({ earlier: null }) },
+  'losses are not counted': { wrap: setting({ losses: 0 }) },
   'a loss is given back before its repeat is paid for': {
     wrap: reading(({ state, losses }) => (state === 'lost' && losses < LOSSES_MAX ? { state: 'running' } : {})),
   },
@@ -98,19 +100,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'answers are stored forever': { wrap: reading(() => ({ time: Number.MAX_SAFE_INTEGER })) },
   'answers are stored for an hour less': { wrap: reading(({ time }) => ({ time: time - 3_600_000 })) },
   'pruning takes an hour too much': {
-    wrap: (store) =>
-      passing(store, {
-        commit: (writes) =>
-          store.commit(
-            writes.map((write) =>
-              write.statement.sql.startsWith('DELETE FROM idempotency WHERE id')
-                ? { ...write, params: [Number.MAX_SAFE_INTEGER, 1_000] }
-                : write,
-            ),
-          ),
-        query: async (statement, params) =>
-          store.query(statement, statement.sql.includes('count(*)') ? [Number.MAX_SAFE_INTEGER, 1_000] : params),
-      }),
+    wrap: withTable((table) => ({ prune: () => table.prune(Number.MAX_SAFE_INTEGER) })),
   },
   'a failure that cost nothing is remembered as lost': {
     infect: () =>
@@ -129,10 +119,6 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       }),
   },
   'the row of a request that failed stays': {
-    wrap: (store) =>
-      passing(store, {
-        commit: (writes) =>
-          store.commit(writes.filter(({ statement }) => statement.sql !== 'DELETE FROM idempotency WHERE name = ?')),
-      }),
+    wrap: withTable((table) => ({ delete: () => table.delete(NO_NAME) })),
   },
 };

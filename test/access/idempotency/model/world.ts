@@ -6,15 +6,16 @@ import {
   openIdempotency,
 } from '../../../../src/access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../../../../src/access/idempotency/run.ts';
-import { idempotencyMigrations } from '../../../../src/access/idempotency/table.ts';
 import { createIds } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
 import type { Hold } from '../../../../src/ledger/hold.ts';
 import type { Ledger } from '../../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../../src/ledger/open.ts';
 import { isShortage } from '../../../../src/ledger/standing.ts';
+import type { Repositories } from '../../../../src/store/repositories.ts';
 import { ledgerMigrations } from '../../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../../src/store/sqlite/database.ts';
+import { idempotencyMigrations, sqliteIdempotency } from '../../../../src/store/sqlite/idempotency.ts';
 import { openReader } from '../../../../src/store/sqlite/reader.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
@@ -41,9 +42,11 @@ export type Step =
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'prune' };
 
+export type IdempotencyStore = Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>;
+
 export interface Mutant {
   readonly infect?: () => () => void;
-  readonly wrap?: (store: Store) => Store;
+  readonly wrap?: (store: IdempotencyStore) => IdempotencyStore;
   readonly options?: (options: IdempotencyOptions) => IdempotencyOptions;
   readonly claim?: (idempotency: Idempotency) => Idempotency['claim'];
 }
@@ -107,7 +110,11 @@ export class World {
     const ledger = await openLedger({ store: this.#store, terms, now, onAlarm: () => {} });
     this.#ledger = ledger;
     this.#idempotency = openIdempotency(
-      options({ store: wrap(this.#store), now, giveBack: (id, note, instead) => ledger.giveBack(id, note, instead) }),
+      options({
+        store: wrap(Object.assign(this.#store, { idempotency: sqliteIdempotency(this.#store) })),
+        now,
+        giveBack: (id, note, instead) => ledger.giveBack(id, note, instead),
+      }),
     );
   }
 

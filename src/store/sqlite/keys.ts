@@ -1,6 +1,6 @@
-import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
-import type { Migrations, SqlValue, Statement, Write } from '../store/store.ts';
-import { limitsBody } from './terms.ts';
+import { type KeyBudget, type KeyLimits, SCOPES } from '../../core/caller.ts';
+import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
+import type { Migrations, SqlValue, Statement, Store, Write } from '../store.ts';
 import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
 
 /**
@@ -52,39 +52,14 @@ const PUT_USES: Statement = {
     FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`,
 };
 
-export const SELECT_KEYS: Statement = {
+const SELECT_ALL: Statement = {
   sql: `SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at AS createdAt,
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
     previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`,
 };
 
-/** The data of a key without its hashes. Times are milliseconds since 1970. */
-export interface KeyInfo {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly labels: Readonly<Record<string, string>>;
-  /** IDs of the models that it may use; null for all. */
-  readonly models: readonly string[] | null;
-  readonly limits: KeyLimits | null;
-  readonly budgets: readonly KeyBudget[];
-  /** Addresses that requests with it may name as `agent_wallet`; null for all. */
-  readonly wallets: readonly string[] | null;
-  /** Address of the wallet whose balance it spends; null for a key with its own. */
-  readonly wallet: string | null;
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly revokedAt: number | null;
-  /** Null for never. Uses in another process appear up to a minute late. */
-  readonly lastUsedAt: number | null;
-  /** Null for never. */
-  readonly rotatedAt: number | null;
-  /** The end of the old secret's validity after the last rotation; null if never rotated. */
-  readonly overlapEndsAt: number | null;
-}
-
 /** A row as the database returns it; lists are JSON. */
-export interface KeyRow {
+interface SqlKeyRow {
   readonly id: string;
   readonly name: string;
   readonly hash: Uint8Array;
@@ -104,42 +79,57 @@ export interface KeyRow {
   readonly overlapEndsAt: number | null;
 }
 
-/** The holder of the balance that the key spends, as the ledger names it. */
-export const holderOf = ({ id, wallet }: KeyInfo): string => wallet ?? id;
+export function sqliteKeys(db: Pick<Store, 'query'>): KeyTable {
+  /** Keys of the last reading, so that only those that have changed are parsed. */
+  let parsed = new Map<string, { readonly row: SqlKeyRow; readonly key: StoredKey }>();
+  return {
+    async all() {
+      const rows = await db.query<SqlKeyRow>(SELECT_ALL);
+      const before = parsed;
+      parsed = new Map();
+      return rows.map((row): KeyRow => {
+        const found = before.get(row.id);
+        const one = found && isSame(row, found.row) ? found : { row, key: keyOf(row) };
+        parsed.set(row.id, one);
+        return { key: one.key, lastUsedAt: row.lastUsedAt };
+      });
+    },
+    insert: insertKey,
+    rotate: (id, hash, time, overlapEndsAt) => ({ statement: ROTATE, params: [overlapEndsAt, hash, time, id] }),
+    revoke: (id, time) => ({ statement: REVOKE, params: [time, id] }),
+    revokeOfWallet: (wallet, exceptId, time) => ({ statement: REVOKE_OF_WALLET, params: [time, wallet, exceptId] }),
+    putUses: (uses) => ({ statement: PUT_USES, params: [JSON.stringify(uses)] }),
+  };
+}
 
-export function insertKey(key: KeyInfo, hash: Uint8Array): Write {
+function insertKey(key: KeyInfo, hash: Uint8Array): Write {
   const models: SqlValue = key.models && JSON.stringify(key.models);
-  const limits: SqlValue = key.limits && JSON.stringify(limitsBody(key.limits));
+  const limits: SqlValue = key.limits && JSON.stringify(limitsRow(key.limits));
   const lists = [JSON.stringify(key.scopes), JSON.stringify(key.labels), models, limits, budgetsText(key.budgets)];
   const wallets: SqlValue = key.wallets && JSON.stringify(key.wallets);
   const rest: SqlValue[] = [wallets, key.wallet, key.createdAt, key.expiresAt];
   return { statement: INSERT, params: [key.id, key.name, hash, ...lists, ...rest] };
 }
 
-export function revokeKey(id: string, time: number): Write {
-  return { statement: REVOKE, params: [time, id] };
-}
+const TEXTS = ['name', 'scopes', 'labels', 'models', 'limits', 'budgets', 'wallets', 'wallet'] as const;
+const TIMES = ['createdAt', 'expiresAt', 'revokedAt', 'rotatedAt', 'overlapEndsAt'] as const;
 
-/** Revokes all keys of a wallet except one; null for none. */
-export function revokeKeysOf(wallet: string, exceptId: string | null, time: number): Write {
-  return { statement: REVOKE_OF_WALLET, params: [time, wallet, exceptId] };
-}
+const isSame = (row: SqlKeyRow, other: SqlKeyRow): boolean =>
+  TEXTS.every((name) => row[name] === other[name]) &&
+  TIMES.every((name) => row[name] === other[name]) &&
+  isSameHash(row.hash, other.hash) &&
+  isSameHash(row.previousHash, other.previousHash);
 
-/** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
-export function rotateKey(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write {
-  return { statement: ROTATE, params: [overlapEndsAt, hash, time, id] };
-}
-
-/** Writes last uses by key ID. Later uses already stored stay. */
-export function putUses(uses: Readonly<Record<string, number>>): Write {
-  return { statement: PUT_USES, params: [JSON.stringify(uses)] };
+function isSameHash(one: Uint8Array | null, other: Uint8Array | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.length === other.length && one.every((byte, i) => byte === other[i]);
 }
 
 /** Parses a row. A scope unknown to this version is dropped: it opens nothing. */
-export function keyInfo(row: KeyRow): KeyInfo {
-  const { hash: _, previousHash: __, scopes, labels, models, limits, budgets, wallets, ...rest } = row;
+function keyOf(row: SqlKeyRow): StoredKey {
+  const { hash, previousHash, lastUsedAt: _, scopes, labels, models, limits, budgets, wallets, ...rest } = row;
   const granted: unknown[] = JSON.parse(scopes);
-  return {
+  const info = {
     ...rest,
     scopes: SCOPES.filter((scope) => granted.includes(scope)),
     labels: JSON.parse(labels),
@@ -148,15 +138,20 @@ export function keyInfo(row: KeyRow): KeyInfo {
     budgets: storedBudgets(budgets),
     wallets: wallets === null ? null : JSON.parse(wallets),
   };
+  return { info, hash, previousHash };
 }
 
-function limitsOf(stored: ReturnType<typeof limitsBody>): KeyLimits {
-  return {
-    requestsPerMinute: stored.requests_per_minute,
-    tokensPerMinute: stored.tokens_per_minute,
-    concurrentStreams: stored.concurrent_streams,
-  };
-}
+const limitsRow = ({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) => ({
+  requests_per_minute: requestsPerMinute,
+  tokens_per_minute: tokensPerMinute,
+  concurrent_streams: concurrentStreams,
+});
+
+const limitsOf = (stored: ReturnType<typeof limitsRow>): KeyLimits => ({
+  requestsPerMinute: stored.requests_per_minute,
+  tokensPerMinute: stored.tokens_per_minute,
+  concurrentStreams: stored.concurrent_streams,
+});
 
 /** In microcredits: only programs read a row. */
 interface StoredBudget {

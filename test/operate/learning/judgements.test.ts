@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { Judgements, verdict } from '../../src/cli/learn/judged.ts';
+import { Judgements, verdict } from '../../../src/operate/learning/judgements.ts';
 
 type Told = readonly [score: number, declared: number, estimated: number, share?: number, model?: string];
 

@@ -1,12 +1,12 @@
 import type { OutcomeRow } from '../../learning/tables.ts';
 
-/** What of an outcome is judged. */
+/** The part of an outcome that is judged. */
 type Scored = Pick<OutcomeRow, 'model' | 'score' | 'declared' | 'weight' | 'offered'>;
 
-/** Scores against what was said of them before. Means are by how much each score counts, 0..1; NaN of none. */
+/** Scores compared with the qualities expected before. Means are weighted by how much each score counts, 0..1; NaN of none. */
 export interface Judgement {
   readonly scores: number;
-  /** Mean score, and the means of what was declared and estimated. */
+  /** The means of the scores, and of the declared and estimated qualities. */
   readonly score: number;
   readonly declared: number;
   readonly estimated: number;
@@ -18,16 +18,16 @@ export interface Judgement {
   readonly error: number;
 }
 
-/** What was said within a fifth of the scale, and what came of it. */
+/** Expectations within a fifth of the scale, and their scores. */
 interface Bin {
   readonly from: number;
   readonly to: number;
-  readonly declared: Said;
-  readonly estimated: Said;
+  readonly declared: BinMeans;
+  readonly estimated: BinMeans;
 }
 
 /** Means, as above. */
-interface Said {
+interface BinMeans {
   readonly scores: number;
   readonly said: number;
   readonly score: number;
@@ -35,7 +35,7 @@ interface Said {
 
 const BINS = 5;
 
-/** The scores of callers by model and by what was said of them, summed up one by one. */
+/** Sums up callers' scores by model and by expected quality. */
 export class Judgements {
   readonly #all = new Sums();
   readonly #models = new Map<string, Sums>();

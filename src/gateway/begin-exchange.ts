@@ -1,0 +1,112 @@
+import type { StreamPart } from '../contract/parts.ts';
+import type { Decision } from '../core/decision.ts';
+import { idText } from '../core/id.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Usage } from '../core/usage.ts';
+import { recordContent } from '../records/contents.ts';
+import type { DecidedRequest } from './decide.ts';
+import { decisionWrites } from './decision-record.ts';
+import { Exchange } from './exchange.ts';
+import type { FailedAttempt } from './failure.ts';
+import type { FundedHold, FundingTerms } from './funding.ts';
+import type { Gateway } from './gateway.ts';
+import { blameForRetry, lessonOf, noteAsked } from './lesson.ts';
+import type { RequestContext } from './request-context.ts';
+import { wordsForLog } from './words.ts';
+
+/** A decided request with its money set aside. */
+export interface FundedRequest extends DecidedRequest {
+  readonly request: ModelRequest;
+  readonly context: RequestContext;
+  readonly terms: FundingTerms;
+  readonly funded: FundedHold;
+  /** When its decision began, ms on the gateway's clock. */
+  readonly startedAt: number;
+}
+
+/** Makes the exchange of a request, which writes its record, teaches the estimator and ends the request's work. */
+export function beginExchange(gateway: Gateway, funded: FundedRequest): Exchange {
+  const { request, context, terms, decision, features } = funded;
+  const { runtime, caller } = terms;
+  const taught = { runtime, request, caller, decision, features };
+  noteAsked(gateway, taught);
+  blameForRetry(gateway, taught);
+  const exchange = exchangeOf(gateway, funded, lessonOf(gateway, taught));
+  context.attach(exchange);
+  return exchange;
+}
+
+function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<typeof lessonOf>): Exchange {
+  const { request, context, terms, history, decision, funded, startedAt } = of;
+  const { runtime, caller } = terms;
+  const { snapshot } = runtime;
+  let tokens = 0;
+  const answerBytes = gateway.answers.hold(caller.keyId);
+  const content = recordContent(snapshot.content, request, caller);
+  return new Exchange({
+    runtime,
+    request,
+    history,
+    decision,
+    hold: funded.hold,
+    funded,
+    answerBytes,
+    requestContext: context,
+    clock: gateway.clock,
+    now: gateway.now,
+    startedAt,
+    created: Math.floor(gateway.now() / 1000),
+    onSettle: (outcome, platform) => {
+      tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
+      context.result = { outcome, platform };
+      const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
+      if (lesson) writes.push(...lesson.settled(outcome, platform));
+      if (content) writes.push(...content.writes(decision.id, gateway.now()));
+      writes.push(...funded.settlementWrites(outcome.charged));
+      return writes;
+    },
+    onParts: both(content?.add.bind(content), lesson?.hear),
+    onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
+    written: () => gateway.ledger.written(),
+    onEnd: () => {
+      answerBytes.leave();
+      context.endWork(tokens);
+    },
+  });
+}
+
+type PartsListener = (parts: readonly StreamPart[]) => void;
+
+/** Joins two listeners; undefined for none. */
+function both(one: PartsListener | undefined, other: PartsListener | undefined): PartsListener | undefined {
+  if (!one || !other) return one ?? other;
+  return (parts) => {
+    one(parts);
+    other(parts);
+  };
+}
+
+/**
+ * Tokens that were used, by the usage that is charged. An upstream's absurd figure is cut at what its model can
+ * take, so that it does not shut the caller out for years.
+ */
+function usedTokens(usage: Usage | null, answeredBy: string, { facts }: Decision, snapshot: PolicySnapshot): number {
+  if (!usage) return 0;
+  const { contextWindow } = snapshot.models[snapshot.modelIndex.get(answeredBy)!]!;
+  return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * facts.choices);
+}
+
+/** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */
+function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ModelRequest): void {
+  const { model, provider, failure, requestId } = attempt;
+  log.warn('an attempt failed', {
+    decision: idText('dec_', decision.id),
+    provider,
+    model,
+    kind: failure.kind,
+    status: failure.status,
+    upstream_request_id: requestId ?? undefined,
+    upstream_message: wordsForLog(attempt, request),
+  });
+}

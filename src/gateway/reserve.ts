@@ -1,0 +1,104 @@
+import type { Decision } from '../core/decision.ts';
+import { idText } from '../core/id.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Order } from '../ledger/ledger.ts';
+import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
+import { checkServing } from './drain.ts';
+import type { FundedHold, Funding, FundingTerms } from './funding.ts';
+import type { Gateway } from './gateway.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** The claim of a request on its name, which is stored before a provider is called. */
+export interface RequestClaim {
+  /**
+   * Stores the claim. Called before money is set aside, so that one commit carries both.
+   * @param decision the decision's ID
+   * @throws StoreError
+   */
+  begin(decision: number): Promise<void>;
+}
+
+/** A decided request whose money is to be set aside. */
+interface ReservableRequest {
+  readonly request: ModelRequest;
+  readonly context: RequestContext;
+  readonly funding: Funding;
+  readonly terms: FundingTerms;
+  /** Null for a request without a name. */
+  readonly claim: RequestClaim | null;
+  /** When its decision began, ms on the gateway's clock. */
+  readonly startedAt: number;
+  /** Ends the wait for money; undefined for a request that is carried out to its end. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Sets the worst case of a decision aside. From here on a shutdown waits for the request.
+ * @throws SignalboxError or an error that the funding mends, and then nothing is held
+ */
+export async function reserve(
+  gateway: Gateway,
+  decision: Decision,
+  { request, context, funding, terms, claim, startedAt, signal }: ReservableRequest,
+): Promise<FundedHold> {
+  context.startedAt = startedAt;
+  context.step('reserve');
+  // Deciding may have taken a while.
+  checkServing(gateway);
+  context.beginWork(request.stream, expectedTokens(decision, terms.runtime.snapshot));
+  context.enterFlight(gateway.inFlight);
+  const reservedAt = gateway.clock();
+  let funded: FundedHold;
+  try {
+    const begun = claim?.begin(decision.id) ?? null;
+    // The funding awaits it.
+    begun?.catch(() => {});
+    funded = await funding.reserve(orderOf(gateway, decision, terms, startedAt, signal), begun);
+  } catch (cause) {
+    context.endWork(0);
+    throw cause;
+  }
+  // Only from here on the decision is kept, and can be looked up.
+  context.decisionId = idText('dec_', decision.id);
+  // A chain takes seconds, which are not the gateway's own.
+  if (funded.isSettledPayment) context.startedAt += gateway.clock() - reservedAt;
+  return funded;
+}
+
+/** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
+const EXPIRY_SLACK_MS = 60_000;
+
+/** The amounts cover the choice and each fallback, so that the hold suffices or can be raised. */
+function orderOf(
+  { clock, now }: Gateway,
+  { id, facts, ranked }: Decision,
+  { caller, payer, agentWallet, runtime }: FundingTerms,
+  startedAt: number,
+  signal: AbortSignal | undefined,
+): Order {
+  const { models, ledger: terms } = runtime.snapshot;
+  const [choice, ...fallbacks] = ranked;
+  const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
+  return {
+    id,
+    caller,
+    selector: facts.model,
+    agentWallet,
+    payer,
+    amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
+    limit: facts.budget,
+    // After the wait there must still be time for the answer.
+    waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),
+    signal,
+    expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
+  };
+}
+
+/** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */
+function expectedTokens({ facts, readings, ranked: [choice] }: Decision, snapshot: PolicySnapshot): number {
+  const model = snapshot.models[choice.model]!;
+  const writing = expectedWriting(facts, snapshot, readings);
+  const output = Math.min(writing.outputTokens + expectedReasoning(model, writing), choice.outputCap);
+  return Math.ceil(expectedInput(facts, model) + output * facts.choices);
+}

@@ -1,0 +1,44 @@
+import { Elysia } from 'elysia';
+import { endpointStatus, endpointsBody } from '../operate/endpoints.ts';
+import { type LearningStatus, learningBody } from '../operate/learning/status.ts';
+import type { Health } from '../upstream/health/health.ts';
+import { ENDPOINTS_ANSWER, LEARNING_ANSWER } from './docs/examples-operations.ts';
+import { operation } from './docs/operation.ts';
+import * as schemas from './schemas/operations.ts';
+
+/** The inner parts of a server that operators may look at. */
+export interface Operations {
+  readonly health: Pick<Health, 'samples'>;
+  /** Rejects with StoreError. */
+  learning(): Promise<LearningStatus>;
+}
+
+/** `GET /admin/endpoints` and `GET /admin/learning`. */
+export const operationRoutes = ({ health, learning }: Operations) =>
+  new Elysia({ name: 'operations' })
+    .get(
+      '/admin/endpoints',
+      () => endpointsBody(endpointStatus(health)),
+      operation({
+        access: 'admin',
+        summary: 'Health of endpoints',
+        description:
+          'State, speed and attempts of every endpoint of the policy in force. Figures are of this server since its start; those of speed are of late.',
+        tag: 'admin',
+        answer: { schema: schemas.EndpointList, description: 'The endpoints.', example: ENDPOINTS_ANSWER },
+        errors: ['insufficient_permissions'],
+      }),
+    )
+    .get(
+      '/admin/learning',
+      async () => learningBody(await learning()),
+      operation({
+        access: 'admin',
+        summary: 'Results of learning',
+        description:
+          'The outcomes that are stored, what they have changed of each model’s quality, and the keys that they came from. The figures are those of `signalbox learn status`.',
+        tag: 'admin',
+        answer: { schema: schemas.LearningStatus, description: 'The status.', example: LEARNING_ANSWER },
+        errors: ['insufficient_permissions'],
+      }),
+    );

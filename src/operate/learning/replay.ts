@@ -1,0 +1,75 @@
+import { timeOfId } from '../../core/id.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import type { LearningPolicyInForce } from '../../learning/learner.ts';
+import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
+import { saveReplay } from '../../learning/save-replay.ts';
+import { lockStore, openStore } from '../../store/open.ts';
+import type { Store } from '../../store/store.ts';
+import type { JudgeTools } from '../policy/tools.ts';
+import { Judgements } from './judgements.ts';
+import { learningPolicy } from './policy.ts';
+
+/** All outcomes, learned anew, and how near the estimates were before each. */
+export interface LearningReplay {
+  readonly policy: LearningPolicyInForce;
+  readonly replay: ReplayResult;
+  readonly judged: Judgements;
+  /** The time of the first outcome, ms since 1970; null for none. */
+  readonly since: number | null;
+  /** Outcomes that were learned without the words of their question. */
+  readonly wordless: number;
+  /** The estimator's failures, once of each kind. */
+  readonly faults: readonly string[];
+}
+
+/** Learns all outcomes of a store anew, without writing. Throws UsageError; rejects with StoreError. */
+export async function replayLearning(
+  folder: string,
+  judge: JudgeTools,
+  store: Pick<Store, 'query'>,
+): Promise<LearningReplay> {
+  const policy = await learningPolicy(folder, judge, store);
+  const judged = new Judgements();
+  const faults = new Set<string>();
+  let wordless = 0;
+  let since: number | null = null;
+  const replay = await replayOutcomes(store, policy, {
+    onFault: (estimator, where, error) =>
+      faults.add(`The estimator ${estimator} failed (${where}): ${error instanceof Error ? error.message : error}.`),
+    onOutcome: (row, estimated) => {
+      since ??= timeOfId(row.id);
+      if (row.features === null) wordless++;
+      if (row.source === 'caller') judged.note(row, estimated);
+    },
+  });
+  return { policy, replay, judged, since, wordless, faults: [...faults] };
+}
+
+/**
+ * Learns all outcomes anew and replaces the memories, under the store's lock: a running server would overwrite them.
+ * Throws UsageError; rejects with StoreError.
+ */
+export async function rewriteLearning(folder: string, judge: JudgeTools, database: string): Promise<LearningReplay> {
+  const lock = lockFor(database);
+  try {
+    const store = await openStore(database, { mode: 'repair', rooms: ['learning'] });
+    try {
+      const result = await replayLearning(folder, judge, store);
+      await saveReplay(store, result.replay);
+      return result;
+    } finally {
+      await store.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+function lockFor(file: string) {
+  try {
+    return lockStore(file);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`${why} learn replay --write replaces what a server keeps in memory: stop it first.`);
+  }
+}

@@ -1,0 +1,86 @@
+import type { Known } from '../../contract/estimator.ts';
+import { iso } from '../../core/clock.ts';
+import type { LearningPolicy } from '../../core/learning-policy.ts';
+import type { LearningActivity, LearningPolicyInForce } from '../../learning/learner.ts';
+import type { LearningReader } from '../../learning/memories.ts';
+import { openLearningReader } from '../../learning/open.ts';
+import { type KeyShare, type LearningOverview, overviewOf } from '../../learning/overview.ts';
+import type { Store } from '../../store/store.ts';
+
+/** The results of learning so far. */
+export interface LearningStatus extends LearningOverview {
+  readonly learning: LearningPolicy;
+  readonly brier: LearningActivity['brier'];
+  /** Models with outcomes. */
+  readonly known: readonly Known[];
+  /** Failures of the estimator, as sentences. */
+  readonly faults: readonly string[];
+}
+
+/** The memories of a server, or of a database. */
+interface LearningMemory extends Pick<LearningReader, 'known'> {
+  readonly brier: LearningActivity['brier'];
+}
+
+/** Reads the status of learning with the memories at hand. Rejects with StoreError. */
+export async function learningStatus(
+  store: Pick<Store, 'query'>,
+  memory: LearningMemory | null,
+  policy: LearningPolicyInForce,
+  now: number,
+): Promise<Omit<LearningStatus, 'faults'>> {
+  const { learning } = policy.snapshot;
+  const { estimator, influenceMax } = learning;
+  return {
+    ...(await overviewOf(store, { estimator, influenceMax, now })),
+    learning,
+    brier: memory?.brier ?? { declared: Number.NaN, estimated: Number.NaN },
+    known: memory?.known(policy).filter(({ outcomes }) => outcomes > 0) ?? [],
+  };
+}
+
+/** Reads the status of learning that a database tells, beside a server or without one. Rejects with StoreError. */
+export async function storedLearningStatus(
+  store: Pick<Store, 'query'>,
+  policy: LearningPolicyInForce,
+  now: number,
+): Promise<LearningStatus> {
+  const faults: string[] = [];
+  const memory = await openLearningReader(store, (estimator, where, error) =>
+    faults.push(`The estimator ${estimator} failed (${where}): ${error instanceof Error ? error.message : error}.`),
+  );
+  return { ...(await learningStatus(store, memory, policy, now)), faults };
+}
+
+/** A key with less than this left of its bound is at it. */
+const LEFT_MIN = 0.01;
+
+export const isAtBound = ({ learnt, bound }: KeyShare): boolean => bound - learnt < LEFT_MIN;
+
+/** The difference that outcomes make to a quality, in points of a hundred. */
+export const points = ({ declared, learnt }: Known): number => 100 * (learnt - declared);
+
+/** JSON has neither infinity nor NaN. */
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+
+/** The status as the admin API and `signalbox learn status --json` show it. */
+export function learningBody({ learning, sources, examples, checkpoint, brier, keys, known, faults }: LearningStatus) {
+  return {
+    mode: learning.mode,
+    estimator: learning.estimator,
+    outcomes: sources,
+    examples,
+    checkpoint: checkpoint && { through: iso(checkpoint.at), behind: checkpoint.behind },
+    brier: { declared: finite(brier.declared), estimated: finite(brier.estimated) },
+    models: known.map((one) => ({ ...one, difference_points: points(one) })),
+    keys: keys.map((one) => ({
+      key_id: one.keyId || null,
+      learnt: one.learnt,
+      share: one.share,
+      share_of_chats: one.chats,
+      bound: finite(one.bound),
+      is_at_bound: isAtBound(one),
+    })),
+    faults,
+  };
+}

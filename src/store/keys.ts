@@ -1,0 +1,56 @@
+import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
+import type { Write } from './store.ts';
+
+/** The data of a key without its hashes. Times are milliseconds since 1970. */
+export interface KeyInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly labels: Readonly<Record<string, string>>;
+  /** IDs of the models that it may use; null for all. */
+  readonly models: readonly string[] | null;
+  readonly limits: KeyLimits | null;
+  readonly budgets: readonly KeyBudget[];
+  /** Addresses that requests with it may name as `agent_wallet`; null for all. */
+  readonly wallets: readonly string[] | null;
+  /** Address of the wallet whose balance it spends; null for a key with its own. */
+  readonly wallet: string | null;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+  /** Null for never. Uses in another process appear up to a minute late. */
+  readonly lastUsedAt: number | null;
+  /** Null for never. */
+  readonly rotatedAt: number | null;
+  /** The end of the old secret's validity after the last rotation; null if never rotated. */
+  readonly overlapEndsAt: number | null;
+}
+
+/** A key as it is stored. Hashes are SHA-256 of whole keys; the keys themselves are not stored. */
+export interface StoredKey {
+  readonly info: Omit<KeyInfo, 'lastUsedAt'>;
+  readonly hash: Uint8Array;
+  /** Of the key before the last rotation; null if never rotated. */
+  readonly previousHash: Uint8Array | null;
+}
+
+export interface KeyRow {
+  /** The same object as at the last reading, unless something of it has changed since. */
+  readonly key: StoredKey;
+  readonly lastUsedAt: number | null;
+}
+
+/** The API keys. A key is never deleted. */
+export interface KeyTable {
+  /** Returns all keys, oldest first. */
+  all(): Promise<KeyRow[]>;
+  /** @param hash SHA-256 of the whole key. */
+  insert(info: KeyInfo, hash: Uint8Array): Write;
+  /** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
+  rotate(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write;
+  revoke(id: string, time: number): Write;
+  /** Revokes all unrevoked keys of a wallet at commit time, except one; null for none. */
+  revokeOfWallet(wallet: string, exceptId: string | null, time: number): Write;
+  /** Writes last uses, ms since 1970 by key ID. Later uses already stored stay. */
+  putUses(uses: Readonly<Record<string, number>>): Write;
+}

@@ -1,0 +1,10 @@
+import type { IdempotencyTable } from './idempotency.ts';
+import type { KeyTable } from './keys.ts';
+import type { TrailTable } from './trail.ts';
+
+/** All that lasts, by its kind. What these make of writes is committed by the store that they belong to, together or apart. */
+export interface Repositories {
+  readonly keys: KeyTable;
+  readonly trail: TrailTable;
+  readonly idempotency: IdempotencyTable;
+}

@@ -1,0 +1,63 @@
+import type { AnswerRow, IdempotencyTable } from '../idempotency.ts';
+import type { Migrations, Statement, Store } from '../store.ts';
+import { deleteInBatches } from './delete-batches.ts';
+
+/**
+ * One row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key.
+ * `body` and `answer` need the API key's secret. Large columns stand last, so that lookups read
+ * little.
+ */
+export const idempotencyMigrations: Migrations = {
+  room: 'idempotency',
+  versions: [
+    `CREATE TABLE idempotency (
+      id INTEGER PRIMARY KEY,
+      name BLOB NOT NULL UNIQUE CHECK (length(name) = 32),
+      state TEXT NOT NULL CHECK (state = 'running' OR state = 'kept' OR state = 'lost'),
+      decision INTEGER NOT NULL,
+      earlier INTEGER,
+      losses INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      salt BLOB NOT NULL,
+      verifier BLOB NOT NULL,
+      body BLOB NOT NULL,
+      answer BLOB CHECK ((answer IS NOT NULL) = (state = 'kept'))
+    ) STRICT;
+    CREATE INDEX idempotency_time ON idempotency (time);`,
+  ],
+};
+
+const SELECT_ROW: Statement = {
+  sql: 'SELECT name, state, decision, earlier, losses, time, salt, verifier, body, answer FROM idempotency WHERE name = ?',
+};
+const PUT: Statement = {
+  sql: `INSERT INTO idempotency (name, state, decision, earlier, losses, time, salt, verifier, body, answer)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET state = excluded.state, decision = excluded.decision, earlier = excluded.earlier,
+      losses = excluded.losses, time = excluded.time, salt = excluded.salt, verifier = excluded.verifier,
+      body = excluded.body, answer = excluded.answer`,
+};
+const DELETE: Statement = { sql: 'DELETE FROM idempotency WHERE name = ?' };
+/** Each row may have a mebibyte. */
+const OLD = {
+  count: { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM idempotency WHERE time <= ? LIMIT ?)' },
+  deletion: {
+    sql: 'DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE time <= ? ORDER BY time LIMIT ?)',
+  },
+  batch: 100,
+};
+
+export function sqliteIdempotency(db: Pick<Store, 'query' | 'commit'>): IdempotencyTable {
+  return {
+    async find(name) {
+      const [row] = await db.query<AnswerRow>(SELECT_ROW, [name]);
+      return row ?? null;
+    },
+    put({ name, state, decision, earlier, losses, time, salt, verifier, body, answer }) {
+      const params = [name, state, decision, earlier, losses, time, salt, verifier, body, answer];
+      return { statement: PUT, params };
+    },
+    delete: (name) => ({ statement: DELETE, params: [name] }),
+    prune: (until) => deleteInBatches(db, OLD, until),
+  };
+}

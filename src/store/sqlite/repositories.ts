@@ -1,0 +1,12 @@
+import type { Repositories } from '../repositories.ts';
+import type { Store } from '../store.ts';
+import { sqliteIdempotency } from './idempotency.ts';
+import { sqliteKeys } from './keys.ts';
+import { sqliteTrail } from './trail.ts';
+
+/** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
+export const sqliteRepositories = (db: Pick<Store, 'query' | 'commit'>): Repositories => ({
+  keys: sqliteKeys(db),
+  trail: sqliteTrail(db),
+  idempotency: sqliteIdempotency(db),
+});

@@ -1,0 +1,96 @@
+import type { SqlValue, Statement, Store, Write } from '../store.ts';
+import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../trail.ts';
+
+/** Append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
+const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
+      id INTEGER PRIMARY KEY,
+      time INTEGER NOT NULL,
+      actor TEXT NOT NULL CHECK (${actors.map((kind) => `actor = '${kind}'`).join(' OR ')}),
+      actor_name TEXT,
+      action TEXT NOT NULL,
+      key_id TEXT NOT NULL,
+      details TEXT NOT NULL,
+      request_id TEXT
+    ) STRICT;
+    CREATE INDEX trail_key ON trail (key_id);
+    CREATE TRIGGER trail_is_not_changed BEFORE UPDATE ON trail BEGIN
+      SELECT RAISE(ABORT, 'the trail is append-only');
+    END;
+    CREATE TRIGGER trail_is_not_shortened BEFORE DELETE ON trail BEGIN
+      SELECT RAISE(ABORT, 'the trail is append-only');
+    END;`;
+
+export const TRAIL_TABLE = trailTable(['cli', 'key', 'server']);
+
+/** Copies the rows to a table whose `actor` may be a wallet: a CHECK cannot be changed in place. */
+export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
+    DROP TRIGGER trail_is_not_changed;
+    DROP TRIGGER trail_is_not_shortened;
+    DROP INDEX trail_key;
+    ${trailTable(['cli', 'key', 'wallet', 'server'])}
+    INSERT INTO trail SELECT * FROM trail_before;
+    DROP TABLE trail_before;`;
+
+const DAY_MS = 86_400_000;
+
+const INSERT: Statement = {
+  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+};
+/** Changes nothing, and so fails its commit, unless the key is valid at that moment. */
+const INSERT_IF_VALID: Statement = {
+  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
+    SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
+  mustChange: true,
+};
+/** The same for a wallet with too many unrevoked keys, or too many made since a time. */
+const INSERT_IF_ROOM: Statement = {
+  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) SELECT ?, ?, ?, ?, ?, ?, ?
+    WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
+      AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?`,
+  mustChange: true,
+};
+/** A line for each unrevoked key of a wallet, except one. */
+const INSERT_OF_WALLET: Statement = {
+  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
+    SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id`,
+};
+
+const COLUMNS = `id, time, actor, actor_name AS actorName, action, key_id AS keyId, details, request_id AS requestId`;
+const SELECT_ALL: Statement = { sql: `SELECT ${COLUMNS} FROM trail ORDER BY id DESC LIMIT ?` };
+const SELECT_OF_KEY: Statement = { sql: `SELECT ${COLUMNS} FROM trail WHERE key_id = ? ORDER BY id DESC LIMIT ?` };
+
+interface TrailRow extends Omit<TrailEntry, 'actor' | 'details'> {
+  readonly actor: Actor['kind'];
+  readonly actorName: string | null;
+  readonly details: string;
+}
+
+export function sqliteTrail(db: Pick<Store, 'query'>): TrailTable {
+  return {
+    add: (event) => write(INSERT, eventParams(event)),
+    addIfValid: (event, validAt) =>
+      write(INSERT_IF_VALID, [...actorParams(event), ...detailParams(event), event.keyId, validAt]),
+    addIfRoom: (event, wallet, { unrevoked, aDay }) =>
+      write(INSERT_IF_ROOM, [...eventParams(event), wallet, unrevoked, wallet, event.time - DAY_MS, aDay]),
+    addOfWallet: (event, wallet, exceptId) =>
+      write(INSERT_OF_WALLET, [...actorParams(event), ...detailParams(event), wallet, exceptId]),
+    async list({ keyId, limit }) {
+      const rows =
+        keyId === null
+          ? await db.query<TrailRow>(SELECT_ALL, [limit])
+          : await db.query<TrailRow>(SELECT_OF_KEY, [keyId, limit]);
+      return rows.map(({ actor: kind, actorName: name, details, ...rest }) => ({
+        ...rest,
+        actor: { kind, name },
+        details: JSON.parse(details),
+      }));
+    },
+  };
+}
+
+const write = (statement: Statement, params: readonly SqlValue[]): Write => ({ statement, params });
+const eventParams = (event: KeyEvent) => [...actorParams(event), event.keyId, ...detailParams(event)];
+const actorParams = ({ time, actor, action }: TrailEvent): SqlValue[] => [time, actor.kind, nameOf(actor), action];
+const detailParams = ({ actor, details }: TrailEvent): SqlValue[] => [JSON.stringify(details), requestOf(actor)];
+const nameOf = (actor: Actor): string | null => (actor.kind === 'server' ? null : actor.name);
+const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** `GET /admin/endpoints`: the figures of the metrics, for one look. */
+let upstream: FakeUpstream;
+let box: Signalbox;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  const models = { best: { endpoints: ['first'], quality: 0.9 }, plain: { endpoints: ['second'], quality: 0.5 } };
+  const policy = testPolicy({ first: upstream.url, second: upstream.url }, models, 'gateway: { retries_max: 0 }\n');
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterAll(() => Promise.all([box?.stop(), upstream?.stop()]));
+
+const chat = (model: string) =>
+  box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 });
+
+interface Endpoint {
+  readonly provider: string;
+  readonly model: string;
+  readonly state: string;
+  readonly retry_at: string | null;
+  readonly attempts: Readonly<Record<string, number>>;
+}
+
+async function endpoints(): Promise<readonly Endpoint[]> {
+  const response = await box.get('/admin/endpoints');
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { data: Endpoint[] }).data;
+}
+
+test('lists every endpoint of the policy, with its attempts, and says until when one cools down', async () => {
+  expect((await endpoints()).map(({ provider, model, state }) => [provider, model, state])).toEqual([
+    ['first', 'best', 'healthy'],
+    ['second', 'plain', 'healthy'],
+  ]);
+  expect((await chat('plain')).status).toBe(200);
+  upstream.next({ status: 429, headers: { 'retry-after': '60' } });
+  expect((await chat('best')).status).toBe(429);
+  await waitFor(async () => (await endpoints())[0]!.state === 'cooling');
+  const [best, plain] = await endpoints();
+  expect(Date.parse(best!.retry_at!)).toBeGreaterThan(Date.now() + 5_000);
+  expect(plain).toMatchObject({ state: 'healthy', retry_at: null, attempts: { ok: 1 } });
+
+  // The same figures as the metrics.
+  const page = await (await fetch(`${box.url}/metrics`)).text();
+  const counted = (await endpoints()).flatMap(({ provider, attempts }) =>
+    Object.entries(attempts).map(([outcome, count]) => [provider, outcome, count]),
+  );
+  const lines = page.matchAll(/^signalbox_attempts_total\{provider="(\w+)".*outcome="(\w+)"\} (\d+)$/gm);
+  expect([...lines].map(([, provider, outcome, count]) => [provider, outcome, Number(count)])).toEqual(counted);
+});
+
+test('is for operators alone', async () => {
+  const made = await box.post('/admin/keys', { scopes: ['chat', 'route'] });
+  const { key } = (await made.json()) as { key: string };
+  const headers = { authorization: `Bearer ${key}` };
+  for (const path of ['/admin/endpoints', '/admin/learning']) {
+    await expectError(await box.get(path, { headers }), 'insufficient_permissions');
+  }
+});
