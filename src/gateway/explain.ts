@@ -1,7 +1,8 @@
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
-import { type RecordReader, UnreadableRecord } from '../records/reader.ts';
+import type { RecordReader } from '../records/reader.ts';
+import { UnreadableRecord } from '../store/records.ts';
 import { certificateOf, type RecordedCertificate } from './certificate.ts';
 import type { Gateway } from './gateway.ts';
 

@@ -38,8 +38,24 @@ export interface FundingSource {
   of(request: FundingRequest): Promise<Funding>;
   /** Throws SignalboxError for a request that names a payer which its key may not name. Advice is checked by it. */
   checkNamed(request: ModelRequest, key: Caller): void;
+  /** Admission of callers without a key. */
+  readonly keyless: KeylessAdmission;
+  /** Throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked. */
+  checkBlocked(caller: Caller): void;
   /** What advice tells of payments under a policy; null where it takes none. */
   adviceUnder(policy: Pick<PolicySnapshot, 'payments'>): FundingAdvice | null;
+}
+
+/** How callers are admitted who have no key and pay by the request. */
+export interface KeylessAdmission {
+  /** Whether a policy admits them at all. */
+  isOpen(policy: Pick<PolicySnapshot, 'payments'>): boolean;
+  /** Bytes of the largest body that is read of them; Infinity for no bound of their own. */
+  bodyBytesMax(policy: Pick<PolicySnapshot, 'payments'>): number;
+  /** Throws SignalboxError for a payment in a form that is not taken. */
+  checkHeaders(headers: Pick<Headers, 'has'>): void;
+  /** A sentence that tells a caller with a refused key how to pay instead. `keyHeader`: as it is shown. */
+  advice(keyHeader: string): string;
 }
 
 /** Payments in advice, which itself spends nothing. */

@@ -2,7 +2,7 @@ import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { decideRoute } from './decide.ts';
-import { decisionWrites } from './decision-record.ts';
+import { decisionWrites, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
 import type { PaymentEstimate } from './funding.ts';
 import type { Gateway } from './gateway.ts';
@@ -36,7 +36,8 @@ export async function recommend(
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   checkServing(gateway);
   context.decisionId = idText('dec_', decision.id);
-  const writes = decisionWrites(gateway, 'route', decision, caller, snapshot, null);
+  const recorded = recordedOf({ stream: chat?.stream, metadata: route.metadata }, caller, snapshot);
+  const writes = decisionWrites(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
   gateway.records.add([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
   const advice = advise(decision, snapshot, taskNote(request.routing.task, decision.facts.task));

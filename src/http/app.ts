@@ -80,11 +80,11 @@ const toldWithErrors = (headers: HTTPHeaders, { headerNames }: Gateway['funding'
 /** A handler may name a status by its number; without a word of it, it is 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-function bodyLimits({ lease }: Gateway, { caller }: RequestContext): BodyLimits {
+function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): BodyLimits {
   const { snapshot } = lease();
   const { messagesMax, toolsMax } = snapshot.gateway;
   const valuesMax = VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
-  return { bytesMax: bodyBytesMax(snapshot, caller === null), valuesMax };
+  return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
 const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations }: AppOptions) =>
@@ -108,7 +108,7 @@ const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTa
   routes,
   authenticate,
   policy: () => gateway.lease().snapshot,
-  isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
+  funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
   gate,
 });

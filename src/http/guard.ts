@@ -5,9 +5,8 @@ import { durationText } from '../access/limits/refusal.ts';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { isWallet } from '../core/wallet.ts';
+import type { FundingSource } from '../gateway/funding.ts';
 import type { Admission, RequestContext } from '../gateway/request-context.ts';
-import { blockedError } from '../payments/refusals.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { bytesAtOnce, tooLarge } from './body.ts';
@@ -27,8 +26,7 @@ export interface GuardRules {
   authenticate(header: string | null): Authentication;
   /** The policy in force. */
   policy(): Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'payments'>;
-  /** Whether the operator has blocked a wallet. */
-  isBlocked(wallet: string): boolean;
+  readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
   readonly gate: Gate;
 }
@@ -76,8 +74,8 @@ export function admit(request: Request, rules: GuardRules, peers: Peers | null, 
   if (caller && access !== 'key' && access !== 'open' && !caller.scopes.has(access)) {
     throw new SignalboxError('insufficient_permissions', `This API key lacks the scope \`${access}\`.`);
   }
-  if (isKeyless && headers.has('x-payment')) throw olderVersion();
-  const bytesMax = bodyBytesMax(rules.policy(), isKeyless);
+  if (isKeyless) rules.funding.keyless.checkHeaders(headers);
+  const bytesMax = bodyBytesMax(rules.policy(), rules.funding, isKeyless);
   if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, bytesMax);
   if (isOpen) return;
   context.admit(rule.counts ? counted(request, caller, rules, peers) : { caller, ...UNCOUNTED });
@@ -90,21 +88,26 @@ const NOWHERE = { keyHeader: AUTHORIZATION };
 
 /** Whether a caller without a key may pay for the route. */
 const isPayable = ({ method }: Request, route: GuardedPath | undefined, rules: GuardRules): boolean =>
-  route?.methods.get(method)?.pays === true && rules.policy().payments !== null;
+  route?.methods.get(method)?.pays === true && rules.funding.keyless.isOpen(rules.policy());
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
-export function bodyBytesMax({ gateway, payments }: ReturnType<GuardRules['policy']>, isKeyless: boolean): number {
-  return isKeyless && payments ? Math.min(payments.bodyBytesMax, gateway.bodyBytesMax) : gateway.bodyBytesMax;
+export function bodyBytesMax(
+  policy: ReturnType<GuardRules['policy']>,
+  { keyless }: GuardRules['funding'],
+  isKeyless: boolean,
+): number {
+  const { bodyBytesMax: most } = policy.gateway;
+  return isKeyless ? Math.min(keyless.bodyBytesMax(policy), most) : most;
 }
 
 /**
- * Whom there is no place for is not counted, and who is over a limit takes no place. A wallet without a key is counted
- * once it has proved itself.
+ * Whom there is no place for is not counted, and who is over a limit takes no place. A caller without a key is
+ * counted once its payment has proved it.
  */
 function counted(
   request: Request,
   caller: Caller | null,
-  { policy, limiter, gate, isBlocked }: GuardRules,
+  { policy, limiter, gate, funding }: GuardRules,
   peers: Peers | null,
 ): Admission {
   const { admission } = policy().gateway;
@@ -126,18 +129,11 @@ function counted(
     place,
     quota,
     acceptPayer(payer) {
-      if (isBlocked(payer.keyId)) throw blockedError();
+      funding.checkBlocked(payer);
       return caller ? null : count(payer);
     },
   };
 }
-
-const olderVersion = () =>
-  new SignalboxError(
-    'unsupported_x402_version',
-    'Payments are taken by version 2 of x402, in the header PAYMENT-SIGNATURE, not by X-PAYMENT.',
-    { param: 'X-PAYMENT' },
-  );
 
 /**
  * The key is looked at first, whatever came from the address before: a good one passes. Who could pay in its place is told
@@ -152,7 +148,7 @@ function authenticated(
 ): Caller {
   const { caller, reason } = rules.authenticate(credentialsIn(request.headers, keyHeader));
   if (caller) {
-    if (isWallet(caller.keyId) && rules.isBlocked(caller.keyId)) throw blockedError();
+    rules.funding.checkBlocked(caller);
     return caller;
   }
   throttle('failed-auth', request, rules, peers);
@@ -166,7 +162,7 @@ function authenticated(
       : `What was sent is no key of this gateway. ${help}`;
   throw new SignalboxError(
     'invalid_api_key',
-    isForPay ? `${message} To pay by x402, leave the header ${shownName(keyHeader)} out.` : message,
+    isForPay ? `${message} ${rules.funding.keyless.advice(shownName(keyHeader))}` : message,
   );
 }
 

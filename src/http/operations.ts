@@ -14,11 +14,11 @@ export interface Operations {
 }
 
 /** `GET /admin/endpoints` and `GET /admin/learning`. */
-export const operationRoutes = ({ health, learning }: Operations) =>
+export const operationRoutes = (operations: Operations) =>
   new Elysia({ name: 'operations' })
     .get(
       '/admin/endpoints',
-      () => endpointsBody(endpointStatus(health)),
+      () => endpointsBody(endpointStatus(operations.health)),
       operation({
         access: 'admin',
         summary: 'Health of endpoints',
@@ -31,7 +31,7 @@ export const operationRoutes = ({ health, learning }: Operations) =>
     )
     .get(
       '/admin/learning',
-      async () => learningBody(await learning()),
+      async () => learningBody(await operations.learning()),
       operation({
         access: 'admin',
         summary: 'Results of learning',

@@ -5,6 +5,8 @@ import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PaymentPolicy } from '../../src/core/payment-policy.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { x402Funding } from '../../src/gateway/x402/funding.ts';
+import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { admit, type GuardRules } from '../../src/http/guard.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
 import { contextWith } from '../support/request-context.ts';
@@ -44,7 +46,10 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
       return { caller: null, reason: header ? 'unknown' : 'missing' };
     },
     policy: () => policy,
-    isBlocked: (wallet) => blocked.includes(wallet),
+    // The guard asks of the gateway only whether a wallet is blocked.
+    funding: x402Funding(
+      () => ({ payments: { isBlocked: (wallet: string) => blocked.includes(wallet) } }) as X402Gateway,
+    ),
     limiter: new Limiter(() => 0),
     gate,
   };

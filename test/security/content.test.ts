@@ -6,8 +6,10 @@ import { Value } from '@sinclair/typebox/value';
 import type { ContentPolicy } from '../../src/core/content.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { CONTENT_MAX, recordContent } from '../../src/records/contents.ts';
-import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { openRecords } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { sqliteContents } from '../../src/store/sqlite/records/contents.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { chatRequest } from '../support/model-request.ts';
@@ -156,15 +158,17 @@ describe('the sink', () => {
     ...over,
   });
   const caller = { keyId: 'key', labels: {} };
+  /** Its writes need no database. */
+  const TABLE = sqliteContents({ query: async () => [], commit: async () => {} });
   const folder = temporaryFolder();
   let time = Date.UTC(2026, 10, 20);
   const opened = async (file: string) => {
     const store = await openSqlite(join(folder, file), [recordsMigrations]);
-    return { store, records: openRecords({ store, now: () => time }) };
+    return { store, records: openRecords({ store, tables: store.records, now: () => time }) };
   };
 
   test('records nothing without a policy', () => {
-    expect(recordContent(null, chatRequest({ model: 'auto', messages: [] }), caller)).toBeNull();
+    expect(recordContent(TABLE, null, chatRequest({ model: 'auto', messages: [] }), caller)).toBeNull();
   });
 
   test('keeps at most so much of each side, says that it cut, and cuts through nothing that it should take out', async () => {
@@ -177,7 +181,7 @@ describe('the sink', () => {
         model: 'auto',
         messages: [{ role: 'user' as const, content: `${filler} ${email} ${'y '.repeat(2_000)}` }],
       };
-      const listener = recordContent(policy(), chatRequest(request), caller)!;
+      const listener = recordContent(TABLE, policy(), chatRequest(request), caller)!;
       for (let sent = 0; sent < 40; sent++)
         listener.add([{ type: 'text', choice: 0, text: `${'z '.repeat(5_000)}${email} ` }]);
       await store.commit(listener.writes(at, time));
@@ -201,6 +205,7 @@ describe('the sink', () => {
       { type: 'text' as const, text: 'What is this?' },
     ];
     const listener = recordContent(
+      TABLE,
       policy(),
       chatRequest({ model: 'auto', messages: [{ role: 'user', content }] }),
       caller,
@@ -219,7 +224,7 @@ describe('the sink', () => {
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (let id = 1; id <= 100; id++) {
       const days = id % 2 === 0 ? 7 : 30;
-      await store.commit(recordContent(policy({ days }), chatRequest(request), caller)!.writes(id, time));
+      await store.commit(recordContent(TABLE, policy({ days }), chatRequest(request), caller)!.writes(id, time));
     }
     const rows = () => store.query<{ n: number }>({ sql: 'SELECT count(*) AS n FROM contents' });
     time += 8 * 86_400_000;
@@ -239,7 +244,7 @@ describe('the sink', () => {
     const words = 'nobody must read this any more';
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: `${words} `.repeat(2_000) }] };
     for (let id = 1; id <= 40; id++)
-      await store.commit(recordContent(policy({ days: 1 }), chatRequest(request), caller)!.writes(id, time));
+      await store.commit(recordContent(TABLE, policy({ days: 1 }), chatRequest(request), caller)!.writes(id, time));
     await store.close();
     const holds = () =>
       ['gone.db', 'gone.db-wal']
@@ -259,7 +264,7 @@ describe('the sink', () => {
     const circular: { role: 'user'; content: string; self?: unknown } = { role: 'user', content: 'x' };
     circular.self = circular;
     expect(
-      recordContent(policy(), chatRequest({ model: 'auto', messages: [circular] }), caller)!.writes(1, time),
+      recordContent(TABLE, policy(), chatRequest({ model: 'auto', messages: [circular] }), caller)!.writes(1, time),
     ).toEqual([]);
   });
 });

@@ -23,6 +23,17 @@ import { paymentErrorOf, quotedError } from './quoted-error.ts';
 export const x402Funding = (gatewayOf: () => X402Gateway): FundingSource => ({
   headerNames: PAYMENT_HEADERS,
   of: (request) => fundingOf(gatewayOf(), request),
+  keyless: {
+    isOpen: ({ payments }) => payments !== null,
+    bodyBytesMax: ({ payments }) => payments?.bodyBytesMax ?? Number.POSITIVE_INFINITY,
+    checkHeaders(headers) {
+      if (headers.has('x-payment')) throw olderVersionError();
+    },
+    advice: (keyHeader) => `To pay by x402, leave the header ${keyHeader} out.`,
+  },
+  checkBlocked({ keyId }) {
+    if (isWallet(keyId) && gatewayOf().payments.isBlocked(keyId)) throw blockedError();
+  },
   checkNamed: (request, key) => void namedWallet(request, key),
   adviceUnder: ({ payments }) =>
     payments && {
@@ -137,6 +148,13 @@ function paymentEstimate({ settleFee, chargeMin, networks }: PaymentPolicy, { ra
 
 const UNPAID = { code: 'payment_required', message: 'Pay for this request by x402, or send an API key.' } as const;
 const unpaidError = () => new SignalboxError(UNPAID.code, UNPAID.message);
+
+const olderVersionError = () =>
+  new SignalboxError(
+    'unsupported_x402_version',
+    'Payments are taken by version 2 of x402, in the header PAYMENT-SIGNATURE, not by X-PAYMENT.',
+    { param: 'X-PAYMENT' },
+  );
 
 const namelessError = () =>
   new SignalboxError('invalid_api_key', 'Name your wallet in `agent_wallet` to pay by x402, or send an API key.');
