@@ -198,7 +198,7 @@ const LOG = sqliteRecordLog({ query: async () => [], commit: async () => {} });
 
 function recordOf(runtime: Runtime, decision: Decision) {
   const more = { time: Date.now(), frame: 0, outcome: outcomeOf() };
-  const recorded = recordedOf({}, CALLER, runtime.snapshot);
+  const recorded = recordedOf({ stream: false, routing: {} }, CALLER, runtime.snapshot);
   return [LOG.add(decisionRecord('chat', decision, recorded, runtime.snapshot, more))];
 }
 

@@ -107,7 +107,14 @@ export class RealPath {
     const { facts, features, decision } = await this.#decide(input, model, true);
     const outcome = answered(decision, runtime);
     gateway.records.add([
-      ...decisionWrites(gateway, 'chat', decision, recordedOf({}, CALLER, runtime.snapshot), runtime.snapshot, outcome),
+      ...decisionWrites(
+        gateway,
+        'chat',
+        decision,
+        recordedOf({ stream: false, routing: {} }, CALLER, runtime.snapshot),
+        runtime.snapshot,
+        outcome,
+      ),
       ...learner.exampleWrites(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
     ]);
     const chosen = runtime.snapshot.models[decision.ranked[0].model]!.id;

@@ -36,7 +36,7 @@ export async function recommend(
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   checkServing(gateway);
   context.decisionId = idText('dec_', decision.id);
-  const recorded = recordedOf({ stream: chat?.stream, metadata: route.metadata }, caller, snapshot);
+  const recorded = recordedOf(request, caller, snapshot);
   const writes = decisionWrites(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
   gateway.records.add([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
