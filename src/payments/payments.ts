@@ -31,7 +31,7 @@ export interface PaymentSubmission {
   readonly wallet: string | null;
 }
 
-/** Who and what a payment is for. */
+/** The use of a payment: its request, and the key that came with it. */
 export interface PaymentUse {
   /** Null where no request runs on it. */
   readonly decision: number | null;

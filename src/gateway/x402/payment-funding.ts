@@ -42,7 +42,7 @@ export class PaymentFunding implements Funding {
     if (!runtime) throw new PaymentRefused('quote_outdated', 'The quote is of a policy that is no longer in force.');
     return {
       runtime,
-      // Only what was quoted for may answer.
+      // Only the quoted models may answer.
       caller: { ...caller, models: new Set(terms.models.filter((model) => caller.models?.has(model) ?? true)) },
       cap: terms.bound,
       windowsOnly: true,

@@ -9,7 +9,7 @@ import type { PlatformPayment } from '../receipt.ts';
 import type { X402Gateway } from './gateway.ts';
 import { paymentHeaders } from './payment-headers.ts';
 
-/** A hold on what a payment has just brought. */
+/** A hold on the money of a payment that has just arrived. */
 export class PaymentHold implements FundedHold {
   readonly hold: Hold;
   readonly isSettledPayment = true;
