@@ -2,7 +2,7 @@ import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Hold } from '../../ledger/hold.ts';
-import type { Payment } from '../../payments/payment.ts';
+import type { Payment } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';
 import type { FundedHold } from '../funding.ts';
 import type { PlatformPayment } from '../receipt.ts';
