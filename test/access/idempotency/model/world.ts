@@ -1,4 +1,5 @@
 import { expect } from 'bun:test';
+import { bodyOf } from '../../../../src/access/idempotency/answer.ts';
 import {
   type Claim,
   type Idempotency,
@@ -311,5 +312,5 @@ export class World {
 }
 
 function toldBy(claim: Claim): reference.CallerAnswer {
-  return claim.kind === 'replay' ? { kind: 'replay', answer: claim.answer.body } : { kind: claim.kind };
+  return claim.kind === 'replay' ? { kind: 'replay', answer: bodyOf(claim.answer) } : { kind: claim.kind };
 }
