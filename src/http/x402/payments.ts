@@ -4,7 +4,7 @@ import { iso } from '../../core/clock.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
-import type { Payment } from '../../payments/payment.ts';
+import type { Payment } from '../../store/payments.ts';
 import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
 
