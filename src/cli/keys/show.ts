@@ -3,10 +3,11 @@ import { holderOf } from '../../access/key-entry.ts';
 import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
-import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
+import { keyBudgetUses } from '../../ledger/key-budgets.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import { readStore } from '../../store/open.ts';
+import { keyBalance, spentIn } from '../../store/sqlite/books/figures.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
 import { parseArguments, parseFlags } from '../options.ts';
@@ -34,7 +35,7 @@ async function fundsOf(file: string, info: KeyInfo, now: number) {
   try {
     if (await hasJournal(reader)) {
       const balance = visibleBalance(info, await keyBalance(reader, holderOf(info)));
-      return { uses: await keyBudgetUses(reader, id, budgets, now), balance };
+      return { uses: await keyBudgetUses((window) => spentIn(reader, id, window), budgets, now), balance };
     }
     const renewal = ({ window, timeZone }: KeyBudget) => windowAt(window, timeZone, now).ends;
     const uses = budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) }));
