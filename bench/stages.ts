@@ -14,7 +14,7 @@ import { createIds } from '../src/core/id.ts';
 import { plainUsage } from '../src/core/usage.ts';
 import { compileCheck } from '../src/core/validation.ts';
 import { entryLine } from '../src/gateway/charge.ts';
-import { decisionRecord } from '../src/gateway/decision-record.ts';
+import { decisionRecord, recordedOf } from '../src/gateway/decision-record.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
 import { RequestContext } from '../src/gateway/request-context.ts';
 import { x402Funding } from '../src/gateway/x402/funding.ts';
@@ -23,13 +23,14 @@ import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { type RouteRule, RouteTable } from '../src/http/routes.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
-import { recordsMigrations, recordWrite } from '../src/records/records.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
 import { accessMigrations } from '../src/store/sqlite/keys.ts';
+import { sqliteRecordLog } from '../src/store/sqlite/records/log.ts';
+import { recordsMigrations } from '../src/store/sqlite/records/schema.ts';
 import { CompletionWriter } from '../src/surface/openai-chat/completion.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { openCall } from '../src/upstream/call.ts';
@@ -191,9 +192,13 @@ function outcomeOf(): DecisionOutcome {
   return { status: 'completed', error: null, attempts: [attempt], usage: USAGE, ...figures };
 }
 
+/** Its writes need no database. */
+const LOG = sqliteRecordLog({ query: async () => [], commit: async () => {} });
+
 function recordOf(runtime: Runtime, decision: Decision) {
   const more = { time: Date.now(), frame: 0, outcome: outcomeOf() };
-  return recordWrite(decisionRecord('chat', decision, CALLER, runtime.snapshot, more));
+  const recorded = recordedOf({}, CALLER, runtime.snapshot);
+  return [LOG.add(decisionRecord('chat', decision, recorded, runtime.snapshot, more))];
 }
 
 /** Reservation, then a turn of the event loop for the upstream, then the settlement with its record; with the disk. */

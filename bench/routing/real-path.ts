@@ -12,7 +12,7 @@ import type { Facts } from '../../src/core/facts.ts';
 import { createIds, idText } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import { decide } from '../../src/gateway/decide.ts';
-import { decisionWrites } from '../../src/gateway/decision-record.ts';
+import { decisionWrites, recordedOf } from '../../src/gateway/decision-record.ts';
 import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
@@ -26,7 +26,7 @@ import { openLedger } from '../../src/ledger/open.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { openRecords } from '../../src/records/records.ts';
 import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
 import { questionOf } from '../../src/routing/texts.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
@@ -34,6 +34,7 @@ import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { Store } from '../../src/store/store.ts';
 import { WEIGHTS } from './policy.ts';
 
@@ -106,7 +107,7 @@ export class RealPath {
     const { facts, features, decision } = await this.#decide(input, model, true);
     const outcome = answered(decision, runtime);
     gateway.records.add([
-      ...decisionWrites(gateway, 'chat', decision, CALLER, runtime.snapshot, outcome),
+      ...decisionWrites(gateway, 'chat', decision, recordedOf({}, CALLER, runtime.snapshot), runtime.snapshot, outcome),
       ...learner.exampleWrites(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
     ]);
     const chosen = runtime.snapshot.models[decision.ranked[0].model]!.id;
@@ -179,7 +180,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
   const log = { info: () => {}, warn: write, error: write };
   const keys = await openKeys({ store, now });
   const ledger = await openLedger({ store, terms: runtime.snapshot, now, onAlarm: write });
-  const records = openRecords({ store, now });
+  const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   const payments = await openPayments({
     store,

@@ -7,7 +7,7 @@ import { UsageError } from '../core/usage-error.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantDetails } from '../operate/keys.ts';
 import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
-import type { Payment } from '../payments/payment.ts';
+import type { Payment } from '../store/payments.ts';
 import { grantedTo } from '../store/sqlite/books/adjust.ts';
 import { hasJournal } from '../store/sqlite/books/state.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';

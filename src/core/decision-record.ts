@@ -16,6 +16,12 @@ export interface DecisionRecord {
   readonly revision: string;
   readonly seed: string;
   readonly facts: Facts;
+  /** Whether a stream was asked for; null in records of version 0.1. */
+  readonly stream: boolean | null;
+  /** The labels of the key at the time; null in records of version 0.1. */
+  readonly labels: Readonly<Record<string, string>> | null;
+  /** The request's `metadata`, redacted, by the keys that the policy's `records.metadata` lists. */
+  readonly metadata: Readonly<Record<string, string>>;
   /** The frame of readings it was made by; 0 for those of the policy, null if none was stored. */
   readonly frame: number | null;
   /** Q by index of the model in the revision; NaN if not computed. */
@@ -74,3 +80,14 @@ export interface AttemptRecord {
   /** The provider's finish reason of each choice. */
   readonly finishReasons: readonly string[];
 }
+
+/** Every status of a record; `recommended` stands for a route query, which executes nothing. */
+const RECORD_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
+export type RecordStatus = (typeof RECORD_STATUSES)[number];
+
+export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordStatus =>
+  outcome?.status ?? 'recommended';
+
+/** @returns the ID of the model that was tried last; the choice where none was tried */
+export const modelOf = ({ outcome, choice }: Pick<DecisionRecord, 'outcome' | 'choice'>): string =>
+  outcome?.attempts.at(-1)?.model ?? choice;

@@ -6,7 +6,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import { recordContent } from '../records/contents.ts';
 import type { DecidedRequest } from './decide.ts';
-import { decisionWrites } from './decision-record.ts';
+import { decisionWrites, recordedOf } from './decision-record.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { FundedHold, FundingTerms } from './funding.ts';
@@ -43,7 +43,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<type
   const { snapshot } = runtime;
   let tokens = 0;
   const answerBytes = gateway.answers.hold(caller.keyId);
-  const content = recordContent(snapshot.content, request, caller);
+  const content = recordContent(gateway.records.contents, snapshot.content, request, caller);
   return new Exchange({
     runtime,
     request,
@@ -60,7 +60,14 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<type
     onSettle: (outcome, platform) => {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       context.result = { outcome, platform };
-      const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
+      const writes = decisionWrites(
+        gateway,
+        'chat',
+        decision,
+        recordedOf(request, caller, snapshot),
+        snapshot,
+        outcome,
+      );
       if (lesson) writes.push(...lesson.settled(outcome, platform));
       if (content) writes.push(...content.writes(decision.id, gateway.now()));
       writes.push(...funded.settlementWrites(outcome.charged));

@@ -29,7 +29,7 @@ export interface RuleFields {
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
 }
 
-/** What a decision is made on. */
+/** The input of a decision. */
 interface DecisionInput {
   readonly facts: Facts;
   readonly fields: RuleFields;

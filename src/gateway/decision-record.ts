@@ -1,37 +1,65 @@
 import type { Caller } from '../core/caller.ts';
+import { REDACTIONS } from '../core/content.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { recordWrite } from '../records/records.ts';
+import { redact } from '../records/redact.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 
-/** The record of a decision, with the frame of readings that it names: to be given to the store at once. */
+/** The parts of a request that conditions see beside the facts, as far as a record keeps them. */
+type RecordedInputs = Pick<DecisionRecord, 'keyId' | 'stream' | 'labels' | 'metadata'>;
+
+/** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
+export function recordedOf(
+  {
+    stream,
+    metadata,
+  }: { readonly stream?: boolean | null; readonly metadata?: Readonly<Record<string, string>> | null },
+  { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
+  { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
+): RecordedInputs {
+  return { keyId, stream: stream === true, labels, metadata: pickMetadata(metadata, recordedMetadata) };
+}
+
+/** Characters of a value; the metadata of a request has no longer ones. */
+const METADATA_MAX = 512;
+const NO_METADATA: DecisionRecord['metadata'] = Object.freeze({});
+
+function pickMetadata(
+  metadata: Readonly<Record<string, string>> | null | undefined,
+  keys: readonly string[],
+): DecisionRecord['metadata'] {
+  if (keys.length === 0 || metadata == null) return NO_METADATA;
+  const kept = keys.filter((key) => Object.hasOwn(metadata, key));
+  return Object.fromEntries(kept.map((key) => [key, redact(metadata[key]!.slice(0, METADATA_MAX), REDACTIONS)]));
+}
+
+/** Makes the writes of a decision's record and of the frame of readings that it names. Give them to the store at once. */
 export function decisionWrites(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
   kind: DecisionRecord['kind'],
   decision: Decision,
-  caller: Caller,
+  recorded: RecordedInputs,
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): Write[] {
   const { number: frame, writes } = records.frames.refer(decision.readings, snapshot, nextId);
-  const writesOfRecord = recordWrite(decisionRecord(kind, decision, caller, snapshot, { time: now(), frame, outcome }));
-  return writes.length === 0 ? writesOfRecord : [...writes, ...writesOfRecord];
+  const write = records.write(decisionRecord(kind, decision, recorded, snapshot, { time: now(), frame, outcome }));
+  return writes.length === 0 ? [write] : [...writes, write];
 }
 
-/** What is kept of a decision: facts without text, Q per model, the choice, and what came of it. */
+/** Makes the record of a decision: facts without text, qualities, choice and outcome. */
 export function decisionRecord(
   kind: DecisionRecord['kind'],
   decision: Decision,
-  caller: Caller,
+  { keyId, stream, labels, metadata }: RecordedInputs,
   snapshot: PolicySnapshot,
   { time, frame, outcome }: Pick<DecisionRecord, 'time' | 'frame' | 'outcome'>,
 ): DecisionRecord {
   const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
-  const { keyId } = caller;
-  // Written out: every request makes one, and spreading costs more than all else here.
+  // Not spread: every request makes a record, and spreading costs more than all else here.
   return {
     id,
     time,
@@ -41,6 +69,9 @@ export function decisionRecord(
     frame,
     seed,
     facts,
+    stream,
+    labels,
+    metadata,
     quality,
     estimate,
     draw,
@@ -52,7 +83,7 @@ export function decisionRecord(
   };
 }
 
-/** What a decision comes to, by the names of models. */
+/** The choice, fallbacks and last resorts of a decision by the IDs of their models. */
 export function chosen(
   { ranked, lastResorts }: Decision,
   { models }: PolicySnapshot,

@@ -12,7 +12,7 @@ import type { Write } from '../store/store.ts';
 import type { PlatformPayment } from './receipt.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** A request that somebody must pay for. */
+/** A request before its payer is known. */
 export interface FundingRequest {
   readonly request: ChatRequest;
   /** The API key that it came with; null for none. */
@@ -42,7 +42,7 @@ export interface FundingSource {
   readonly keyless: KeylessAdmission;
   /** Throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked. */
   checkBlocked(caller: Caller): void;
-  /** What advice tells of payments under a policy; null where it takes none. */
+  /** The payments that advice tells of under a policy; null where it takes none. */
   adviceUnder(policy: Pick<PolicySnapshot, 'payments'>): FundingAdvice | null;
 }
 
@@ -75,7 +75,7 @@ export type PaymentEstimate = {
 /** The terms on which a request is decided and carried out. */
 export interface FundingTerms {
   readonly runtime: Runtime;
-  /** Whose rules, limits and models apply. */
+  /** The caller whose rules, limits and models apply. */
   readonly caller: Caller;
   /** The most that the request may cost beside its own `budget_limit`; null for no more than that. */
   readonly cap: Microcredits | null;
@@ -87,7 +87,7 @@ export interface FundingTerms {
   readonly agentWallet: string | null;
 }
 
-/** By what a repeat of a request is recognized where not its API key but its payment tells it. */
+/** The name of a request that is known by its payment, so that a repeat is recognized without an API key. */
 export interface RepeatIdentity extends KeyedRequest {
   /** The word for it in a text, and the header that brings it. */
   readonly label: string;
@@ -99,7 +99,7 @@ export interface RepeatIdentity extends KeyedRequest {
  * once. An error of either goes through `mend` before a caller is told of it.
  */
 export interface Funding {
-  /** Whose request it is; null while nobody pays for it. */
+  /** The sender of the request; null while it is unpaid. */
   readonly caller: Caller | null;
   /** A caller without a key who has proved itself by its payment: its rate limits are counted from here on. */
   readonly provedCaller: Caller | null;
@@ -107,7 +107,7 @@ export interface Funding {
   readonly identity: RepeatIdentity | null;
   /**
    * The terms of the request, with the runtime that is in force or was quoted for.
-   * @throws Error that `mend` turns into a public one, such as for a request that nobody pays for yet.
+   * @throws Error that `mend` turns into a public one, such as for an unpaid request.
    */
   terms(): FundingTerms;
   /**
@@ -120,7 +120,7 @@ export interface Funding {
   mend(cause: unknown): Promise<unknown>;
 }
 
-/** Money that was set aside for a request, and what is told of it. */
+/** Money that was set aside for a request, with the facts for its caller. */
 export interface FundedHold {
   readonly hold: Hold;
   /** Whether a payment was settled for it: that takes seconds, which are not the gateway's own. */

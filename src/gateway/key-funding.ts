@@ -75,7 +75,7 @@ export function holdOf(hold: Hold, { caller, payer }: Order): FundedHold {
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_WRITES: readonly Write[] = [];
 
-/** A hold on a key's own funds, of which nothing is told. */
+/** A hold on a key's own funds; callers are told nothing of them. */
 class FundsHold implements FundedHold {
   readonly hold: Hold;
 
@@ -103,7 +103,7 @@ class FundsHold implements FundedHold {
   }
 }
 
-/** A hold on what a wallet has paid in before. */
+/** A hold on a wallet's balance. */
 class BalanceHold extends FundsHold {
   readonly #holder: string;
 

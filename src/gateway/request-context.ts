@@ -26,7 +26,7 @@ export interface ExchangeResult {
   readonly platform: Platform;
 }
 
-/** What a request holds from its admission on. */
+/** The caller, place and rate limits of an admitted request. */
 export interface Admission {
   /** Null for a caller without a key, until a wallet has proved itself. */
   readonly caller: Caller | null;

@@ -2,7 +2,7 @@ import { idText } from '../core/id.ts';
 import { chatOf, type RouteRequest } from '../core/route-query.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { decideRoute } from './decide.ts';
-import { decisionWrites } from './decision-record.ts';
+import { decisionWrites, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
 import type { PaymentEstimate } from './funding.ts';
 import type { Gateway } from './gateway.ts';
@@ -33,7 +33,8 @@ export async function recommend(gateway: Gateway, route: RouteRequest, context: 
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   checkServing(gateway);
   context.decisionId = idText('dec_', decision.id);
-  const writes = decisionWrites(gateway, 'route', decision, caller, snapshot, null);
+  const recorded = recordedOf({ stream: chat?.stream, metadata: route.metadata }, caller, snapshot);
+  const writes = decisionWrites(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
   gateway.records.add([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
   const advice = advise(decision, snapshot, taskNote(route.task_type, decision.facts.task));

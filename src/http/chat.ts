@@ -9,6 +9,7 @@ import type { RouteContext } from './context.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { answerOnce, askOf } from './replay.ts';
 import { streamResponse } from './stream.ts';
+import { FUNDING_ERRORS } from './x402/operations.ts';
 
 /** The errors of every surface. */
 const SURFACE_ERRORS: readonly ErrorCode[] = [
@@ -21,12 +22,7 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   'no_eligible_model',
   'no_healthy_model',
   'insufficient_quota',
-  'payment_required',
-  'payment_invalid',
-  'agent_wallet_mismatch',
-  'unsupported_x402_version',
-  'payment_unavailable',
-  'payment_unsettled',
+  ...FUNDING_ERRORS,
   'budget_contended',
   'upstream_rejected_request',
   'upstream_rate_limited',

@@ -2,11 +2,9 @@ import type { Keys } from '../access/keys.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isWallet } from '../core/wallet.ts';
 import { balancesOf, keyBalance } from '../ledger/key-funds.ts';
-import { Blocklist } from '../payments/blocklist.ts';
-import type { Payment } from '../payments/payment.ts';
-import { PaymentRegister } from '../payments/register.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
+import type { Payment } from '../store/payments.ts';
 import { grantWrite } from '../store/sqlite/books/adjust.ts';
 import type { Write } from '../store/store.ts';
 import type { CreditGrant } from './keys.ts';
@@ -42,26 +40,22 @@ export interface WalletSource {
 const PAYMENTS_SHOWN = 20;
 
 /** Returns every wallet with a balance, by its address. Rejects with StoreError. */
-export async function listWallets({ store, file, now }: Omit<WalletSource, 'keys'>): Promise<WalletBalance[]> {
-  const blocklist = await Blocklist.load(store, now);
+export async function listWallets({ store, file }: WalletSource): Promise<WalletBalance[]> {
+  const blocked = new Set(await store.blocklist.all());
   const balances = (await reading(file, balancesOf)) ?? new Map();
   return [...balances]
     .filter(([holder]) => isWallet(holder))
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([wallet, { granted, spent }]) => ({ wallet, granted, spent, isBlocked: blocklist.has(wallet) }));
+    .map(([wallet, { granted, spent }]) => ({ wallet, granted, spent, isBlocked: blocked.has(wallet) }));
 }
 
 /** Returns a wallet; null for one that never paid, was granted nothing, has no key and is not blocked. Rejects with StoreError. */
-export async function findWallet(
-  { store, keys, file, now }: WalletSource,
-  wallet: string,
-): Promise<StoredWallet | null> {
-  const { register } = await PaymentRegister.load(store);
+export async function findWallet({ store, keys, file }: WalletSource, wallet: string): Promise<StoredWallet | null> {
   const balance = await reading(file, (reader) => keyBalance(reader, wallet));
   const { granted, spent } = balance ?? { granted: 0, spent: 0 };
-  const isBlocked = (await Blocklist.load(store, now)).has(wallet);
+  const isBlocked = (await store.blocklist.all()).includes(wallet);
   const valid = await keys.ofWallet(wallet);
-  const payments = await register.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null });
+  const payments = await store.payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null });
   const isUnknown = granted === 0 && spent === 0 && payments.length === 0 && valid.length === 0 && !isBlocked;
   return isUnknown ? null : { wallet, granted, spent, isBlocked, keys: valid, payments };
 }

@@ -110,6 +110,7 @@ export interface PolicySettings
     'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'languageWorth'
   > {
   readonly recordDays: number;
+  readonly recordedMetadata: readonly string[];
   /** Whether requiring a language that no model declares excludes no model. */
   readonly admitUnstated: boolean;
   /** The content of requests that is kept; null for none. */
@@ -216,7 +217,7 @@ function readSettings(context: CheckContext, credit: Decimal): Omit<PolicySettin
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
   // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
-  const recordDays = records.retention_days;
+  const { retention_days: recordDays, metadata: recordedMetadata } = records;
   const content = draftContent(records);
   return {
     ledger,
@@ -227,6 +228,7 @@ function readSettings(context: CheckContext, credit: Decimal): Omit<PolicySettin
     languageWorth,
     admitUnstated,
     recordDays,
+    recordedMetadata,
     content,
   };
 }

@@ -58,6 +58,14 @@ export const RecordsText = closed(
       examples: [30],
       description: 'Days that decision records are kept.',
     }),
+    metadata: Type.Array(Type.String({ minLength: 1, maxLength: 64, description: 'A key of `metadata`.' }), {
+      uniqueItems: true,
+      maxItems: 64,
+      default: [],
+      examples: [['team']],
+      description:
+        'Keys of a request’s `metadata` that its record keeps, redacted, so that the conditions of another policy can be judged on it later.',
+    }),
     content: Type.Optional(ContentText),
   },
   { description: 'What is kept of requests.' },

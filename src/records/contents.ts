@@ -2,37 +2,9 @@ import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import type { ChatMessage } from '../core/chat-request.ts';
 import type { ContentPolicy, Redaction } from '../core/content.ts';
-import type { Statement, Store, Write } from '../store/store.ts';
+import type { ContentTable, StoredContent } from '../store/records.ts';
+import type { Write } from '../store/store.ts';
 import { redact } from './redact.ts';
-
-/**
- * The only place that stores text of prompts and answers, and only if the policy says so. No other text of theirs
- * reaches the log or the store, except answers stored for an `Idempotency-Key`, which need the caller's secret to be
- * read.
- */
-export const CONTENTS_TABLE = `CREATE TABLE contents (
-      id INTEGER PRIMARY KEY,
-      until INTEGER NOT NULL,
-      prompt TEXT,
-      answer TEXT,
-      is_cut INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX contents_until ON contents (until);`;
-
-const INSERT: Statement = { sql: 'INSERT INTO contents (id, until, prompt, answer, is_cut) VALUES (?, ?, ?, ?, ?)' };
-const FIND: Statement = {
-  sql: 'SELECT until, prompt, answer, is_cut AS isCut FROM contents WHERE id = ? AND until > ?',
-};
-const COUNT_DUE: Statement = { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM contents WHERE until <= ? LIMIT ?)' };
-const DELETE_DUE: Statement = {
-  sql: 'DELETE FROM contents WHERE id IN (SELECT id FROM contents WHERE until <= ? ORDER BY until LIMIT ?)',
-};
-
-/** Overwrites deleted rows with zeros. Only for this table, because it is slow and the others hold no text. */
-const OVERWRITE: Statement = { sql: 'PRAGMA secure_delete = ON' };
-const FORGET: Statement = { sql: 'PRAGMA secure_delete = OFF' };
-/** Moves the write-ahead log into the database and truncates it. Has no effect while a reader uses the log. */
-const EMPTY_LOG: Statement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)' };
 
 /** The maximum number of characters stored of a prompt, and of an answer. */
 export const CONTENT_MAX = 262_144;
@@ -40,21 +12,7 @@ export const CONTENT_MAX = 262_144;
 const MARGIN = 512;
 /** The maximum length of a stored member name. */
 const NAME_MAX = 64;
-/** Rows deleted per transaction; each may be large. */
-const PRUNE_BATCH = 32;
 const DAY_MS = 86_400_000;
-
-/** The stored content of one request. */
-export interface StoredContent {
-  /** Milliseconds since 1970. */
-  readonly until: number;
-  /** The messages without media; null if prompts are not stored. */
-  readonly prompt: readonly unknown[] | null;
-  /** The answer by choice; null if answers are not stored. */
-  readonly answer: readonly unknown[] | null;
-  /** Whether something exceeded the limit. */
-  readonly isCut: boolean;
-}
 
 /** Records one answer, to store it with its prompt. */
 interface ContentRecorder {
@@ -64,14 +22,19 @@ interface ContentRecorder {
   writes(decision: number, now: number): Write[];
 }
 
-/** Returns null if the policy stores nothing of the request, as by default. */
+/**
+ * Records the text of a request and its answer: the only text of theirs that is stored, except answers stored for an
+ * `Idempotency-Key`, which need the caller's secret to be read.
+ * @returns null if the policy stores nothing of the request, as by default
+ */
 export function recordContent(
+  contents: ContentTable,
   policy: ContentPolicy | null,
   request: { readonly model: string; readonly messages: readonly ChatMessage[] },
   caller: Pick<Caller, 'keyId' | 'labels'>,
 ): ContentRecorder | null {
   if (policy === null || !isMatch(policy, request.model, caller)) return null;
-  return new RedactedRecorder(policy, request.messages);
+  return new RedactedRecorder(contents, policy, request.messages);
 }
 
 /** A condition that fails to evaluate does not match. */
@@ -97,12 +60,14 @@ interface ChoiceContent {
 }
 
 class RedactedRecorder implements ContentRecorder {
+  readonly #contents: ContentTable;
   readonly #policy: ContentPolicy;
   readonly #messages: readonly ChatMessage[];
   readonly #choices = new Map<number, ChoiceContent>();
   #chars = 0;
 
-  constructor(policy: ContentPolicy, messages: readonly ChatMessage[]) {
+  constructor(contents: ContentTable, policy: ContentPolicy, messages: readonly ChatMessage[]) {
+    this.#contents = contents;
     this.#policy = policy;
     this.#messages = messages;
   }
@@ -120,21 +85,23 @@ class RedactedRecorder implements ContentRecorder {
 
   writes(decision: number, now: number): Write[] {
     try {
-      return [this.#write(decision, now)];
+      return [this.#contents.add(decision, this.#content(now))];
     } catch {
       // The settlement must not fail because of its content.
       return [];
     }
   }
 
-  #write(decision: number, now: number): Write {
+  #content(now: number): StoredContent {
     const { keepsPrompt, keepsAnswer, redact: kinds, days } = this.#policy;
     const prompt = new ContentRedactor(kinds);
     const answer = new ContentRedactor(kinds);
-    const promptText = keepsPrompt ? JSON.stringify(prompt.cut(this.#messages)) : null;
-    const answerText = keepsAnswer ? JSON.stringify(answer.cut(this.#answer())) : null;
-    const isCut = prompt.isTruncated || answer.isTruncated ? 1 : 0;
-    return { statement: INSERT, params: [decision, now + days * DAY_MS, promptText, answerText, isCut] };
+    return {
+      until: now + days * DAY_MS,
+      prompt: keepsPrompt ? prompt.list(this.#messages) : null,
+      answer: keepsAnswer ? answer.list(this.#answer()) : null,
+      isCut: prompt.isTruncated || answer.isTruncated,
+    };
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {
@@ -185,13 +152,13 @@ class ContentRedactor {
 
   cut(value: unknown, name = ''): unknown {
     if (typeof value === 'string') return this.#text(value, name);
-    if (Array.isArray(value)) return this.#list(value);
+    if (Array.isArray(value)) return this.list(value);
     if (typeof value !== 'object' || value === null) return value;
     const entries = Object.entries(value);
     return Object.fromEntries(entries.map(([key, inner]) => [this.#name(key), this.cut(inner, key)]));
   }
 
-  #list(values: readonly unknown[]): unknown[] {
+  list(values: readonly unknown[]): unknown[] {
     const copies: unknown[] = [];
     for (const value of values) {
       if (this.#left === 0) {
@@ -220,38 +187,5 @@ class ContentRedactor {
     // A value that the margin cut through is at the end of it.
     const end = text.length > room + MARGIN ? read.length - MARGIN : read.length;
     return read.slice(0, Math.max(0, Math.min(room, end)));
-  }
-}
-
-interface FoundRow {
-  readonly until: number;
-  readonly prompt: string | null;
-  readonly answer: string | null;
-  readonly isCut: number;
-}
-
-/** The stored content of a decision; null if there is none, or it has expired. */
-export async function findContent(
-  store: Pick<Store, 'query'>,
-  decision: number,
-  now: number,
-): Promise<StoredContent | null> {
-  const [row] = await store.query<FoundRow>(FIND, [decision, now]);
-  if (!row) return null;
-  // Only this file writes them.
-  const read = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
-  return { until: row.until, prompt: read(row.prompt), answer: read(row.answer), isCut: row.isCut === 1 };
-}
-
-/** Deletes expired content, including its bytes in the database and its log. */
-export async function pruneContents(store: Pick<Store, 'query' | 'commit'>, now: number): Promise<void> {
-  for (let deleted = 0; ; deleted++) {
-    const [due] = await store.query<{ n: number }>(COUNT_DUE, [now, PRUNE_BATCH]);
-    if (!due?.n) {
-      if (deleted > 0) await store.query(EMPTY_LOG);
-      return;
-    }
-    const deletion = { statement: DELETE_DUE, params: [now, PRUNE_BATCH] };
-    await store.commit([{ statement: OVERWRITE, params: [] }, deletion, { statement: FORGET, params: [] }]);
   }
 }

@@ -17,6 +17,7 @@ import { openLedger } from '../ledger/open.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';
+import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/open.ts';
@@ -100,7 +101,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   });
   logRecovered(log, ledger);
   watchClock(log, ledger.lastId, now);
-  const records = openRecords({ store, now });
+  const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
   const payments = await openPayments({
@@ -125,6 +126,9 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
   const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
   await pruneNow();
+  const stopIndexing = keepIndexed(records, (error) =>
+    log.warn('records could not be indexed', { error: String(error) }),
+  );
   let draining = false;
   const gateway: X402Gateway = {
     lease: reloader.lease,
@@ -150,6 +154,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const stop = () => {
     draining = true;
     clearInterval(pruning);
+    stopIndexing();
     clearInterval(publishing);
     stopReloading();
   };

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { learningMigrations } from '../learning/tables.ts';
-import { recordsMigrations } from '../records/records.ts';
 import type { Repositories } from './repositories.ts';
 import { ledgerMigrations } from './sqlite/books/schema.ts';
 import { copyDatabase } from './sqlite/copy.ts';
@@ -12,6 +11,7 @@ import { identityMigrations } from './sqlite/identity.ts';
 import { accessMigrations } from './sqlite/keys.ts';
 import { paymentMigrations } from './sqlite/payments.ts';
 import { openReader, type Reader } from './sqlite/reader.ts';
+import { recordsMigrations } from './sqlite/records/schema.ts';
 import { type Migrations, StoreError } from './store.ts';
 
 /** The tables of a store, by the room that they serve. */

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { openRecords } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { waitFor } from '../support/answers.ts';
 import { policyHere } from '../support/policy-command.ts';
 import { cleanEnvironment, MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
@@ -85,7 +86,7 @@ async function keepRevision(revision: string, text: string): Promise<void> {
   const store = await openSqlite(join(data, 'signalbox.db'), [recordsMigrations]);
   const surroundings = { unset: [], plugins: [['./plugins/thrifty.ts', 'ffffffffffffffff'] as const] };
   const source = JSON.stringify([{ path: 'policies/p.yaml', text }]);
-  await openRecords({ store, now: Date.now }).saveRevision({
+  await openRecords({ store, tables: store.records, now: Date.now }).saveRevision({
     revision,
     source,
     models: ['best', 'good'],

@@ -17,12 +17,13 @@ import { openLedger } from '../../src/ledger/open.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { openRecords } from '../../src/records/records.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -287,7 +288,7 @@ describe('when this program itself fails', () => {
       payments,
       keys: walletKeys,
       funding: x402Funding(() => gateway),
-      records: openRecords({ store, now: Date.now }),
+      records: openRecords({ store, tables: store.records, now: Date.now }),
       learner: await openLearner({ store, now: Date.now, nextId }),
       retries: new Retries(() => performance.now()),
       affinity: new Affinity(() => performance.now()),

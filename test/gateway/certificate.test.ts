@@ -12,7 +12,7 @@ import { certificateOf } from '../../src/gateway/certificate.ts';
 import { decisionWrites } from '../../src/gateway/decision-record.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createPluginLoader } from '../../src/plugin-host/load.ts';
-import { openRecords, type Records, recordsMigrations } from '../../src/records/records.ts';
+import { openRecords, type Records } from '../../src/records/records.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { buildCandidate, type Candidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
@@ -20,23 +20,25 @@ import { PastPolicies } from '../../src/runtime/replay.ts';
 import { type DecisionRuntime, strategyOf } from '../../src/runtime/runtime.ts';
 import { readBundle } from '../../src/runtime/source.ts';
 import { saveRevision } from '../../src/server/policy.ts';
+import type { Repositories } from '../../src/store/repositories.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { Store } from '../../src/store/store.ts';
 import { facts } from '../routing/build.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
-const caller = { keyId: 'key', scopes: new Set<never>(), labels: {}, models: null, limits: null, budgets: [] };
+const recorded = { keyId: 'key', stream: false, labels: {}, metadata: {} };
 const nextId = createIds(Date.now, 0);
 
 let folder: string;
-let store: Store;
+let store: Store & Repositories;
 let records: Records;
 let parses: number;
 beforeEach(async () => {
   folder = temporaryFolder();
   store = await openSqlite(join(folder, 'signalbox.db'), [recordsMigrations]);
-  records = openRecords({ store, now: Date.now });
+  records = openRecords({ store, tables: store.records, now: Date.now });
   parses = 0;
 });
 afterEach(async () => {
@@ -99,7 +101,7 @@ async function decide(
   const decision = runtime.decider.decide(asked, given);
   if (isRefusal(decision)) throw new Error('refused');
   const gateway = { records, nextId, now: Date.now };
-  await store.commit(decisionWrites(gateway, 'chat', decision, caller, runtime.snapshot, outcome ?? null));
+  await store.commit(decisionWrites(gateway, 'chat', decision, recorded, runtime.snapshot, outcome ?? null));
   return (await records.find(decision.id))!;
 }
 

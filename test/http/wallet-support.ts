@@ -27,7 +27,7 @@ import {
 import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { openRecords } from '../../src/records/records.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
@@ -35,6 +35,7 @@ import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { idempotencyMigrations } from '../../src/store/sqlite/idempotency.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';
@@ -239,7 +240,7 @@ export async function startWalletApp(): Promise<WalletApp> {
       ofWallet: (wallet) => keys.ofWallet(wallet),
     },
     funding: x402Funding(() => gateway),
-    records: openRecords({ store, now }),
+    records: openRecords({ store, tables: store.records, now }),
     learner: await openLearner({ store, now, nextId }),
     retries: new Retries(() => performance.now()),
     affinity: new Affinity(() => performance.now()),

@@ -9,13 +9,15 @@ import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-polic
 import type { Deposit } from '../../src/ledger/earmark.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
-import type { Payment, SignedPayment } from '../../src/payments/payment.ts';
+import type { SignedPayment } from '../../src/payments/payment.ts';
 import { type Book, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
 import type { QuoteRequest } from '../../src/payments/quote.ts';
 import { openPayments } from '../../src/payments/service.ts';
+import type { Payment } from '../../src/store/payments.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { sqliteRepositories } from '../../src/store/sqlite/repositories.ts';
 import type { Migrations, Statement, Store, Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
@@ -156,7 +158,8 @@ export function workshop(): { open(options?: BenchOptions): Promise<Bench>; read
 async function openBench(file: string, options: BenchOptions = {}): Promise<Bench> {
   const { clock = { now: Date.now() }, wrap = (store: Store) => store, reconcileEveryMs = 3_600_000 } = options;
   const chain = options.chain ?? new FakeNetwork(clock);
-  const store = wrap(await openSqlite(file, [paymentMigrations, ledgerMigrations, books]));
+  const handle = wrap(await openSqlite(file, [paymentMigrations, ledgerMigrations, books]));
+  const store = Object.assign(handle, sqliteRepositories(handle));
   const ledger = (await options.ledger?.(store)) ?? {
     deposit: (wallet: string, deposit: Deposit, also: readonly Write[]) =>
       store.commit([bookWrite(wallet, deposit), ...also]),

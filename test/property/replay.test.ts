@@ -7,11 +7,11 @@ import { priorReadings } from '../../src/core/readings.ts';
 import { certificateOf } from '../../src/gateway/certificate.ts';
 import type { Platform } from '../../src/gateway/receipt.ts';
 import { createPluginLoader } from '../../src/plugin-host/load.ts';
-import { hasRecords, openRecordReader, type RecordReader } from '../../src/records/reader.ts';
-import { recordsMigrations } from '../../src/records/records.ts';
+import { openRecordReader, type RecordReader } from '../../src/records/reader.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { PastPolicies } from '../../src/runtime/replay.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { effort } from '../deep/effort.ts';
 import { answerOf } from '../support/answers.ts';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -151,8 +151,8 @@ async function expectAllReplayed(): Promise<void> {
 /** Who replays from the file alone, as a command does; `records` and `past` may be spoilt. */
 async function mismatches(spoil: (records: RecordReader) => RecordReader, inForce = false): Promise<number> {
   const reader = openReader(join(data, 'signalbox.db'), [recordsMigrations]);
-  expect(await hasRecords(reader)).toBe(true);
-  const records = openRecordReader(reader);
+  expect(await reader.records.isCurrent()).toBe(true);
+  const records = openRecordReader(reader.records);
   const tools = { folder: policies, shipped, loader: createPluginLoader(), parse: parseFiles, inForce: () => null };
   const past = new PastPolicies(tools);
   const latest = (await records.find(parseId('dec_', [...made.keys()].at(-1)!)!))!.revision;

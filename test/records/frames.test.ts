@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { createIds, timeOfId } from '../../src/core/id.ts';
 import { priorReadings, type Readings } from '../../src/core/readings.ts';
 import { RENEW_MS } from '../../src/records/frames.ts';
-import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { openRecords } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { Store } from '../../src/store/store.ts';
 import { model, snapshot } from '../routing/build.ts';
 import { badNote, notes, tempFolder } from '../store/support.ts';
@@ -24,7 +25,7 @@ function seen(ttftMs: number): Readings {
 async function open(file: string) {
   let time = NOW;
   const store = await openSqlite(file, [recordsMigrations, notes]);
-  const records = openRecords({ store, now: () => time });
+  const records = openRecords({ store, tables: store.records, now: () => time });
   const nextId = createIds(() => time, 0);
   const note = (readings: Readings, into: Pick<Store, 'append'> = store) => {
     const { number, writes } = records.frames.refer(readings, policy, nextId);
@@ -67,9 +68,10 @@ test('any frame is restored exactly', async () => {
 test('a frame stores only differences from the policy; without any, it has no row and number 0', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
-  const [write] = records.frames.refer(seen(123.4), policy, () => 5).writes;
-  expect(write!.params).toEqual([5, expect.any(Uint8Array)]);
-  expect(write!.params[1]).toHaveLength(6 * 4 + 12);
+  const { number } = note(seen(123.4));
+  await store.flush();
+  const none = { ttftMs: [], warmTtftMs: [], tokensPerSecond: [], health: [], retryAt: [], outputTokens: [] };
+  expect(await store.records.frames.find(number)).toEqual({ ...none, ttftMs: [[1, 123.4]] });
   expect(note(priorReadings(policy))).toEqual({ number: 0, writes: 0 });
   expect(note({ ...priorReadings(policy), frame: 3 })).toEqual({ number: 0, writes: 0 });
   expect(await records.findFrame(0, policy)).toEqual(priorReadings(policy));

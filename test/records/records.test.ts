@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { idAt } from '../../src/core/id.ts';
-import { openRecords, recordsMigrations, recordWrite } from '../../src/records/records.ts';
+import { openRecords } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { encodeEstimate } from '../../src/store/sqlite/records/estimate.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { SqlValue } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 
@@ -49,6 +51,9 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
       rules: { constraints: [2], preferences: [] },
       allowedModels: null,
     },
+    stream: false,
+    labels: {},
+    metadata: {},
     quality: new Float64Array([0.1 + 0.2, Number.NaN, 5e-324]),
     estimate: null,
     draw: null,
@@ -68,7 +73,7 @@ function plain(record: DecisionRecord | null) {
 
 async function open(file: string, now = () => NOW) {
   const store = await openSqlite(file, [recordsMigrations]);
-  return { store, records: openRecords({ store, now }) };
+  return { store, records: openRecords({ store, tables: store.records, now }) };
 }
 
 test('a record is restored exactly', async () => {
@@ -98,7 +103,7 @@ test('a record is restored exactly', async () => {
     totalMs: 14,
   } as const;
   const chat = record(1, 5, { outcome, lastResorts: [{ model: 'model-c', endpoints: [1, 0] }] });
-  await store.commit([...recordWrite(chat), ...recordWrite(record(2, 6, { kind: 'route' }))]);
+  await store.commit([records.write(chat), records.write(record(2, 6, { kind: 'route' }))]);
   expect(plain(await records.find(1))).toEqual(plain(chat));
   expect(plain(await records.find(2))).toEqual(plain(record(2, 6, { kind: 'route' })));
   expect(await records.find(3)).toBeNull();
@@ -140,7 +145,7 @@ test('any estimate and draw is restored exactly', async () => {
   await fc.assert(
     fc.asyncProperty(fc.option(estimates), fc.option(draws), async (estimate, draw) => {
       const of = record(++id, 5, { estimate, draw, quality });
-      await store.commit(recordWrite(of));
+      await store.commit([records.write(of)]);
       const found = (await records.find(id))!;
       expect(plainEstimate(found.estimate)).toEqual(plainEstimate(estimate));
       expect(found.draw).toEqual(draw);
@@ -152,7 +157,7 @@ test('any estimate and draw is restored exactly', async () => {
 });
 
 test('an estimate stores nothing that is derivable', () => {
-  const blob = (over: Partial<DecisionRecord>) => recordWrite(record(1, 5, { quality, ...over }))[0]!.params!.at(-1);
+  const blob = (over: Partial<DecisionRecord>) => encodeEstimate(record(1, 5, { quality, ...over }));
   const zeros = new Float32Array(3);
   const plainly = { quality, shadow: null, length: 0.5, trust: 0, outcomes: zeros, text: zeros, counts: zeros };
   expect(blob({})).toBeNull();
@@ -170,7 +175,7 @@ test('qualities are copied, so that a scratch array is free at once', async () =
   const scratch = new Float64Array([1, 2, 3, 4]).subarray(1, 3);
   const text = new Float32Array([0, 0.5]);
   const estimate = { quality: scratch, shadow: null, length: 0, trust: 0, outcomes: text, text, counts: text };
-  store.append(recordWrite(record(1, 5, { quality: scratch, estimate })));
+  store.append([records.write(record(1, 5, { quality: scratch, estimate }))]);
   scratch.fill(0);
   text.fill(0);
   await store.flush();
@@ -185,8 +190,8 @@ test('pruning deletes all older records and no others, in any number', async () 
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const kept = idAt(NOW - 30 * DAY);
-  const old = Array.from({ length: 2_500 }, (_, i) => recordWrite(record(kept - 1 - i, 0)));
-  await store.commit([...old.flat(), ...recordWrite(record(kept, 0))]);
+  const old = Array.from({ length: 2_500 }, (_, i) => records.write(record(kept - 1 - i, 0)));
+  await store.commit([...old, records.write(record(kept, 0))]);
   expect(await records.prune(30 * DAY)).toBe(2_500);
   expect(await records.prune(30 * DAY)).toBe(0);
   expect(await records.find(kept - 1)).toBeNull();

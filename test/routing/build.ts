@@ -125,6 +125,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     languages: languageSupport(sorted, true),
     baseline: null,
     recordDays: 1,
+    recordedMetadata: [],
     content: null,
     constraints: [],
     preferences: [],

@@ -6,8 +6,10 @@ import { Value } from '@sinclair/typebox/value';
 import type { ContentPolicy } from '../../src/core/content.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { CONTENT_MAX, recordContent } from '../../src/records/contents.ts';
-import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { openRecords } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { sqliteContents } from '../../src/store/sqlite/records/contents.ts';
+import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -155,15 +157,17 @@ describe('the sink', () => {
     ...over,
   });
   const caller = { keyId: 'key', labels: {} };
+  /** Its writes need no database. */
+  const TABLE = sqliteContents({ query: async () => [], commit: async () => {} });
   const folder = temporaryFolder();
   let time = Date.UTC(2026, 10, 20);
   const opened = async (file: string) => {
     const store = await openSqlite(join(folder, file), [recordsMigrations]);
-    return { store, records: openRecords({ store, now: () => time }) };
+    return { store, records: openRecords({ store, tables: store.records, now: () => time }) };
   };
 
   test('records nothing without a policy', () => {
-    expect(recordContent(null, { model: 'auto', messages: [] }, caller)).toBeNull();
+    expect(recordContent(TABLE, null, { model: 'auto', messages: [] }, caller)).toBeNull();
   });
 
   test('keeps at most so much of each side, says that it cut, and cuts through nothing that it should take out', async () => {
@@ -176,7 +180,7 @@ describe('the sink', () => {
         model: 'auto',
         messages: [{ role: 'user' as const, content: `${filler} ${email} ${'y '.repeat(2_000)}` }],
       };
-      const listener = recordContent(policy(), request, caller)!;
+      const listener = recordContent(TABLE, policy(), request, caller)!;
       for (let sent = 0; sent < 40; sent++)
         listener.add([{ type: 'text', choice: 0, text: `${'z '.repeat(5_000)}${email} ` }]);
       await store.commit(listener.writes(at, time));
@@ -199,7 +203,7 @@ describe('the sink', () => {
       { type: 'input_audio' as const, input_audio: { data, format: 'wav' } },
       { type: 'text' as const, text: 'What is this?' },
     ];
-    const listener = recordContent(policy(), { model: 'auto', messages: [{ role: 'user', content }] }, caller)!;
+    const listener = recordContent(TABLE, policy(), { model: 'auto', messages: [{ role: 'user', content }] }, caller)!;
     await store.commit(listener.writes(1, time));
     const found = (await records.findContent(1))!;
     expect(found.isCut).toBe(false);
@@ -214,7 +218,7 @@ describe('the sink', () => {
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (let id = 1; id <= 100; id++) {
       const days = id % 2 === 0 ? 7 : 30;
-      await store.commit(recordContent(policy({ days }), request, caller)!.writes(id, time));
+      await store.commit(recordContent(TABLE, policy({ days }), request, caller)!.writes(id, time));
     }
     const rows = () => store.query<{ n: number }>({ sql: 'SELECT count(*) AS n FROM contents' });
     time += 8 * 86_400_000;
@@ -234,7 +238,7 @@ describe('the sink', () => {
     const words = 'nobody must read this any more';
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: `${words} `.repeat(2_000) }] };
     for (let id = 1; id <= 40; id++)
-      await store.commit(recordContent(policy({ days: 1 }), request, caller)!.writes(id, time));
+      await store.commit(recordContent(TABLE, policy({ days: 1 }), request, caller)!.writes(id, time));
     await store.close();
     const holds = () =>
       ['gone.db', 'gone.db-wal']
@@ -253,6 +257,8 @@ describe('the sink', () => {
   test('does not fail a settlement, whatever it is given', () => {
     const circular: { role: 'user'; content: string; self?: unknown } = { role: 'user', content: 'x' };
     circular.self = circular;
-    expect(recordContent(policy(), { model: 'auto', messages: [circular] }, caller)!.writes(1, time)).toEqual([]);
+    expect(recordContent(TABLE, policy(), { model: 'auto', messages: [circular] }, caller)!.writes(1, time)).toEqual(
+      [],
+    );
   });
 });

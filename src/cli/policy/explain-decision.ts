@@ -6,7 +6,7 @@ import { idText } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Explanation, explain } from '../../gateway/explain.ts';
-import { hasRecords, openRecordReader } from '../../records/reader.ts';
+import { openRecordReader } from '../../records/reader.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
 import { readStore } from '../../store/open.ts';
@@ -40,10 +40,10 @@ export async function runExplainDecision(args: readonly string[], command: Polic
   const past = new PastPolicies({ ...judge, folder, inForce: () => null });
   const reader = readStore(database, ['records']);
   try {
-    if (!(await hasRecords(reader))) {
+    if (!(await reader.records.isCurrent())) {
       throw new UsageError(`${database} has no records of this version yet; start the server once.`);
     }
-    const found = await explain({ records: openRecordReader(reader), past }, values.decision ?? '', OPERATOR);
+    const found = await explain({ records: openRecordReader(reader.records), past }, values.decision ?? '', OPERATOR);
     const text = values.json ? jsonText(http.decisionBody(found)) : decisionText(found, terminal);
     return { text, code: found.matches ? 0 : 2 };
   } finally {

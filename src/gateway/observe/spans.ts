@@ -5,7 +5,7 @@ import type { Endpoint, Provider } from '../../core/snapshot.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { SpanAttributes, SpanResult } from '../../telemetry/trace.ts';
 import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
-import { type Endpointed, placeOf } from './genai-provider.ts';
+import { type ProviderAddress, providerAddressOf } from './provider-address.ts';
 
 /** One call to one endpoint, for its span. */
 export interface CallFacts {
@@ -103,7 +103,7 @@ function resultAttributes({ outcome, platform }: ExchangeResult): SpanAttributes
 
 /** Makes the span of one upstream call, by OpenTelemetry's conventions for generative AI. */
 export function callSpan({ provider, endpoint, request, outputCap, attempt, usage }: CallFacts): SpanResult {
-  const { name, address, port }: Endpointed = placeOf(provider);
+  const { name, address, port }: ProviderAddress = providerAddressOf(provider);
   const { upstream } = endpoint;
   const isStream = request.stream === true;
   const reasons = attempt.finishReasons;

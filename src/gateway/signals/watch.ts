@@ -3,7 +3,7 @@ import type { ChatRequest } from '../../core/chat-request.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
 import { isObject } from '../../core/object.ts';
 import type { AnswerSignals } from '../../learning/learner.ts';
-import { Steps } from './json.ts';
+import { StepBudget } from './json.ts';
 import { violates } from './schema-check.ts';
 
 /** Characters of an answer that are kept to be checked. Of a longer one neither form nor arguments are judged. */
@@ -12,7 +12,7 @@ const KEPT_MAX = 65_536;
 const CALL_COST = 64;
 /** Choices that are looked at. */
 const CHOICES_MAX = 128;
-/** Steps of all checks of one answer: some milliseconds at most. */
+/** StepBudget of all checks of one answer: some milliseconds at most. */
 const STEPS_MAX = 20_000;
 
 type Asked = Pick<ChatRequest, 'response_format' | 'tools' | 'tool_choice' | 'stop'>;
@@ -82,7 +82,7 @@ class Watch implements AnswerWatch {
     const ended = choices.filter(({ finish }) => finish !== null);
     const stopped = ended.filter(({ finish }) => finish === 'stop');
     const isWhole = this.#room >= 0;
-    const steps = new Steps(STEPS_MAX);
+    const steps = new StepBudget(STEPS_MAX);
     const spoken = stopped.filter((one) => one.speaks && !one.refuses && one.calls.size === 0);
     const called = ended
       .filter(({ finish }) => finish === 'stop' || finish === 'tool_calls')
@@ -153,7 +153,7 @@ function parsed(text: string): unknown {
 }
 
 /** Whether a text is not of the form that was asked for; null where that cannot be told. */
-function isUnformed(text: string, { response_format: format }: Asked, steps: Steps): boolean | null {
+function isUnformed(text: string, { response_format: format }: Asked, steps: StepBudget): boolean | null {
   const value = parsed(text);
   if (value === NOTHING) return true;
   if (format?.type !== 'json_schema') return !isObject(value);
@@ -172,7 +172,7 @@ function toolsOf({ tools, tool_choice: choice }: Asked): ReadonlyMap<string, unk
 }
 
 /** Whether a call names no function that there is, or has arguments that it does not take. None at all are an empty object. */
-function isMisused(call: Call, tools: ReadonlyMap<string, unknown>, steps: Steps): boolean | null {
+function isMisused(call: Call, tools: ReadonlyMap<string, unknown>, steps: StepBudget): boolean | null {
   const schema = tools.get(call.name);
   if (schema === undefined) return true;
   const value = call.arguments.trim() === '' ? {} : parsed(call.arguments);

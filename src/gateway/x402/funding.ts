@@ -96,7 +96,7 @@ class PayableKeyFunding extends KeyFunding {
     if (!(cause instanceof SignalboxError && lacksBalance(cause)) || !this.#gateway.payments.policy) return cause;
     const payer = keyPayer(this.caller, this.#request.request);
     const { message, info } = cause;
-    // One who cannot be quoted for is told what is missing all the same.
+    // Without a quote the caller is told of the shortage alone.
     return quotedError(this.#gateway, this.#request, payer, {
       code: 'insufficient_quota',
       message,

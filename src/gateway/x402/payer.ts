@@ -24,7 +24,7 @@ export const unprovedPayer = (wallet: string | null, key: Caller | null): PayerC
   payment: null,
 });
 
-/** A key that may pay for what its funds lack. */
+/** A key that may pay where its funds do not suffice. */
 export function keyPayer(key: Caller, { agent_wallet: named }: Pick<ChatRequest, 'agent_wallet'>): PayerContext {
   if (!isWallet(key.keyId)) return unprovedPayer(named == null ? null : walletOf(named), key);
   return { wallet: key.keyId, isProved: true, key, payment: null };
@@ -43,7 +43,7 @@ export const callerOf = ({ key, wallet }: PayerContext): Caller => key ?? wallet
 
 /**
  * Returns `agent_wallet` in lower case; null for none. Checked whether or not payments are taken.
- * @throws SignalboxError `invalid_value` for what is no address, `agent_wallet_mismatch` for one that the key may not name.
+ * @throws SignalboxError `invalid_value` for a text that is no address, `agent_wallet_mismatch` for one that the key may not name.
  */
 export function namedWallet(
   { agent_wallet: named }: Pick<ChatRequest, 'agent_wallet'>,

@@ -1,8 +1,8 @@
 import type { Microcredits } from '../../core/credits.ts';
-import { SETTLE } from '../../payments/table.ts';
 import { readStore, type StoreReader } from '../../store/open.ts';
 import { unbooked } from '../../store/sqlite/books/spooled.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
+import { SETTLE } from '../../store/sqlite/payments.ts';
 import { readSpool } from '../../store/sqlite/spool.ts';
 
 /** The paths of a data folder's books. */

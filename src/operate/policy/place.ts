@@ -4,7 +4,6 @@ import type { Revision } from '../../core/revision.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
-import { findRevisions, hasRecords, openRecordReader } from '../../records/reader.ts';
 import { readStore } from '../../store/open.ts';
 import { gitPlace } from './place-git.ts';
 import type { PolicySource } from './policy-source.ts';
@@ -51,13 +50,12 @@ async function revisionPlace(
 async function kept(beginning: string, database: string): Promise<Revision | null> {
   const reader = readStore(database, ['records']);
   try {
-    if (!(await hasRecords(reader))) return null;
-    const [found, ...others] = await findRevisions(reader, beginning);
+    const [found, ...others] = await reader.records.revisions.findByPrefix(beginning);
     if (found === undefined) return null;
     if (others.length > 0) {
       throw new UsageError(`More than one revision begins with ${beginning}: ${[found, ...others].join(', ')}.`);
     }
-    return await openRecordReader(reader).findRevision(found);
+    return await reader.records.revisions.find(found);
   } finally {
     reader.close();
   }

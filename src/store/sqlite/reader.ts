@@ -1,13 +1,15 @@
 import { Database } from 'bun:sqlite';
 import { resolve } from 'node:path';
 import { codeOf } from '../reason.ts';
+import type { Repositories } from '../repositories.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError } from '../store.ts';
 import { BUSY_TIMEOUT_MS } from './database.ts';
 import { faultOf, unreadable, wordsOf } from './fault.ts';
 import { pending } from './migrate.ts';
+import { sqliteRepositories } from './repositories.ts';
 
-/** A database as it is at one moment. */
-export interface Reader extends Pick<Store, 'query'> {
+/** A database as it is at one moment. Its repositories read alone. */
+export interface Reader extends Pick<Store, 'query'>, Repositories {
   close(): void;
 }
 
@@ -24,7 +26,7 @@ export function openReader(path: string, known: readonly Migrations[]): Reader {
     // What is older is its reader's to tell: most can read some of it.
     pending(db, known);
     const open = db;
-    return {
+    const reader: Pick<Store, 'query' | 'commit'> = {
       query: async <Row>({ sql }: Statement, params: readonly SqlValue[] = []) => {
         try {
           return open.query<Row, SqlValue[]>(sql).all(...params);
@@ -32,8 +34,9 @@ export function openReader(path: string, known: readonly Migrations[]): Reader {
           throw unreadable(error);
         }
       },
-      close: () => open.close(),
+      commit: () => Promise.reject(new StoreError('the database is open for reading alone')),
     };
+    return { query: reader.query, close: () => open.close(), ...sqliteRepositories(reader) };
   } catch (error) {
     db?.close();
     throw new StoreError(`Cannot read the database ${resolve(path)}: ${wordsOf(error)}.`, {

@@ -2,6 +2,9 @@ import type { Repositories } from '../repositories.ts';
 import type { Store } from '../store.ts';
 import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
+import { sqliteBlocklist, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
+import { sqlitePayments } from './payments.ts';
+import { sqliteRecords } from './records/tables.ts';
 import { sqliteTrail } from './trail.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
@@ -9,4 +12,9 @@ export const sqliteRepositories = (db: Pick<Store, 'query' | 'commit'>): Reposit
   keys: sqliteKeys(db),
   trail: sqliteTrail(db),
   idempotency: sqliteIdempotency(db),
+  payments: sqlitePayments(db),
+  blocklist: sqliteBlocklist(db),
+  pendingSettlements: sqlitePendingSettlements(db),
+  quoteSecret: sqliteQuoteSecret(db),
+  records: sqliteRecords(db),
 });

@@ -10,6 +10,7 @@ import { openPayments } from '../../../src/payments/service.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../../src/store/sqlite/payments.ts';
+import { sqliteRepositories } from '../../../src/store/sqlite/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { NO_TERMS } from '../../ledger/support.ts';
 import { waitFor } from '../../support/answers.ts';
@@ -100,7 +101,8 @@ export class ServerRun {
     const whole = (store: Store) => store;
     const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
     if (infection.sql) await inner.commit([{ statement: { sql: infection.sql }, params: [] }]);
-    const store = (infection.store ?? whole)(mortal(inner, life));
+    const handle = (infection.store ?? whole)(mortal(inner, life));
+    const store = Object.assign(handle, sqliteRepositories(handle));
     const terms = { ...NO_TERMS, budgets, ledger: { contentionWaitMs: 0, onCrash } };
     const ledger = await openLedger({ store, terms, now, onAlarm: () => {} });
     const payments = await openPayments({

@@ -1,12 +1,12 @@
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
-import type { Facts } from '../core/facts.ts';
-import { NO_RULES } from '../core/rules.ts';
-import type { Usage } from '../core/usage.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../../core/decision-record.ts';
+import type { Facts } from '../../../core/facts.ts';
+import { NO_RULES } from '../../../core/rules.ts';
+import type { Usage } from '../../../core/usage.ts';
 
 /** The fields of a record in its one text column. */
 type RecordBody = Pick<
   DecisionRecord,
-  'seed' | 'facts' | 'reason' | 'choice' | 'fallbacks' | 'lastResorts' | 'outcome'
+  'seed' | 'facts' | 'stream' | 'metadata' | 'reason' | 'choice' | 'fallbacks' | 'lastResorts' | 'outcome'
 >;
 
 /**
@@ -144,15 +144,26 @@ const packUsage = (usage: Usage): FieldValues<Usage, typeof USAGE> => [
   usage.reasoningTokens,
 ];
 
-export function encodeBody({ seed, facts, reason, choice, fallbacks, lastResorts, outcome }: RecordBody): string {
-  const usual = [seed, packFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
-  // Omitted while empty, as usual.
-  return JSON.stringify(lastResorts.length === 0 ? usual : [...usual, lastResorts]);
+export function encodeBody(body: RecordBody): string {
+  const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
+  const values: unknown[] = [seed, packFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
+  // The last ones are omitted while empty.
+  const hasMetadata = hasEntries(metadata);
+  if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
+  if (stream || hasMetadata) values.push(stream ? 1 : 0);
+  if (hasMetadata) values.push(metadata);
+  return JSON.stringify(values);
+}
+
+function hasEntries(values: Readonly<Record<string, string>>): boolean {
+  for (const _ in values) return true;
+  return false;
 }
 
 /** Decodes the text of `encodeBody`, of earlier versions too. */
 export function decodeBody(text: string): RecordBody {
-  const [seed, facts, reason, choice, fallbacks, outcome, lastResorts = []] = JSON.parse(text);
+  const values = JSON.parse(text);
+  const [seed, facts, reason, choice, fallbacks, outcome, lastResorts = [], stream = 0, metadata = {}] = values;
   return {
     seed,
     facts: { ...EARLIER_FACTS, ...unpack<Facts>(facts, FACTS) },
@@ -160,6 +171,8 @@ export function decodeBody(text: string): RecordBody {
     choice,
     fallbacks,
     lastResorts,
+    stream: stream === 1,
+    metadata,
     outcome: outcome && unpackOutcome(outcome),
   };
 }

@@ -1,5 +1,5 @@
-import type { DecisionRecord } from '../core/decision-record.ts';
-import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
+import type { DecisionRecord } from '../../../core/decision-record.ts';
+import type { Estimate, ExplorationDraw } from '../../../core/estimate.ts';
 
 type EstimateFields = Pick<DecisionRecord, 'estimate' | 'draw' | 'quality'>;
 

@@ -1,0 +1,133 @@
+import type { DecisionRecord, RecordStatus } from '../core/decision-record.ts';
+import type { Operation } from '../core/operation.ts';
+import type { Readings } from '../core/readings.ts';
+import type { Revision } from '../core/revision.ts';
+import type { Write } from './store.ts';
+
+/** A stored record is not as this program wrote it: the store was edited, or is damaged. */
+export class UnreadableRecord extends Error {
+  override readonly name = 'UnreadableRecord';
+  constructor(options: ErrorOptions) {
+    super('records: a stored record is not as it was written', options);
+  }
+}
+
+/** Selects records; an absent filter admits all. */
+export interface RecordQuery {
+  /** When the decision was made, milliseconds since 1970: from inclusive, to exclusive. */
+  readonly from?: number;
+  readonly to?: number;
+  readonly keyId?: string;
+  /** ID of the model that was tried last, or of the choice where none was tried. */
+  readonly model?: string;
+  readonly task?: string;
+  readonly status?: RecordStatus;
+  readonly operation?: Operation;
+  /** Labels of the key; a record must have all of them. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** The cursor: ID of the last record of the page before. */
+  readonly after?: number;
+  /** The maximum number of records. */
+  readonly limit: number;
+}
+
+/** A record in a list. */
+export interface RecordEntry {
+  readonly id: number;
+  readonly keyId: string;
+  readonly model: string;
+  readonly task: string;
+  readonly status: RecordStatus;
+  readonly operation: Operation;
+  /** Null if it is unreadable. */
+  readonly record: DecisionRecord | null;
+}
+
+/** The log of decision records. Records are added in any order of their IDs, and are never changed. */
+export interface RecordLog {
+  /** @returns the write of a record, for the commit of its settlement; the record's arrays are copied */
+  add(record: DecisionRecord): Write;
+  /**
+   * @returns null for an unknown or deleted ID
+   * @throws UnreadableRecord
+   */
+  find(id: number): Promise<DecisionRecord | null>;
+  /** @returns the newest matching records first, by ID. Records that `index` has yet to reach may be missing if older. */
+  list(query: RecordQuery): Promise<readonly RecordEntry[]>;
+  /** @returns the greatest ID; 0 without records */
+  lastId(): Promise<number>;
+  /**
+   * Brings the index behind `list` up to date by one batch, the newest records first.
+   * @returns whether records are left
+   */
+  index(): Promise<boolean>;
+  /**
+   * Deletes all records below an ID, in batches.
+   * @returns the number deleted
+   */
+  prune(beforeId: number): Promise<number>;
+}
+
+/** A field of readings that a frame stores. */
+export type FrameField = {
+  [Name in keyof Readings]: Readings[Name] extends ArrayLike<number> ? Name : never;
+}[keyof Readings];
+
+/** The readings that differ from those of the policy, by field: pairs of index and value. */
+export type FrameDifferences = Readonly<Record<FrameField, readonly (readonly [index: number, value: number])[]>>;
+
+/** The readings behind decisions, by the number of their frame. */
+export interface FrameTable {
+  add(number: number, differences: FrameDifferences): Write;
+  /**
+   * @returns null if it is not stored
+   * @throws RangeError if it is not as it was written
+   */
+  find(number: number): Promise<FrameDifferences | null>;
+  /** @returns the greatest number; 0 without frames */
+  lastNumber(): Promise<number>;
+  /** Deletes all frames below a number, in batches. */
+  prune(beforeNumber: number): Promise<number>;
+}
+
+/** The policies that were in force. */
+export interface RevisionTable {
+  /** Stores a policy as in force from `saved` on. The text and models of a stored revision stay unchanged. */
+  save(revision: Revision): Write;
+  /** @returns null if it is unknown, or was edited */
+  find(revision: string): Promise<Revision | null>;
+  /** @returns the revisions with a prefix, the last saved first, at most 100 */
+  findByPrefix(prefix: string): Promise<readonly string[]>;
+  /** Deletes the policies that were not in force at this time, ms since 1970, or later. */
+  pruneBefore(time: number): Write;
+}
+
+/** The stored content of one request. */
+export interface StoredContent {
+  /** Milliseconds since 1970. */
+  readonly until: number;
+  /** The messages without media; null if prompts are not stored. */
+  readonly prompt: readonly unknown[] | null;
+  /** The answer by choice; null if answers are not stored. */
+  readonly answer: readonly unknown[] | null;
+  /** Whether something exceeded the limit. */
+  readonly isCut: boolean;
+}
+
+/** The content of requests and answers, by the ID of their decision. */
+export interface ContentTable {
+  add(decision: number, content: StoredContent): Write;
+  /** @returns null if there is none, or it has expired at `now` */
+  find(decision: number, now: number): Promise<StoredContent | null>;
+  /** Deletes what has expired at `now`, so that no byte of it is left in the store. */
+  prune(now: number): Promise<number>;
+}
+
+export interface RecordTables {
+  readonly log: RecordLog;
+  readonly frames: FrameTable;
+  readonly revisions: RevisionTable;
+  readonly contents: ContentTable;
+  /** Whether the store has the tables of this version. */
+  isCurrent(): Promise<boolean>;
+}

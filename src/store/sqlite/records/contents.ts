@@ -1,0 +1,50 @@
+import type { ContentTable } from '../../records.ts';
+import type { Statement, Store } from '../../store.ts';
+import { deleteInBatches } from '../delete-batches.ts';
+
+const INSERT: Statement = { sql: 'INSERT INTO contents (id, until, prompt, answer, is_cut) VALUES (?, ?, ?, ?, ?)' };
+const FIND: Statement = {
+  sql: 'SELECT until, prompt, answer, is_cut AS isCut FROM contents WHERE id = ? AND until > ?',
+};
+const write = (sql: string) => ({ statement: { sql }, params: [] });
+const DUE = {
+  count: { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM contents WHERE until <= ? LIMIT ?)' },
+  deletion: {
+    sql: 'DELETE FROM contents WHERE id IN (SELECT id FROM contents WHERE until <= ? ORDER BY until LIMIT ?)',
+  },
+  // Each row may be large.
+  batch: 32,
+  // Overwrites deleted rows with zeros. Only here, because it is slow and the other tables hold no text.
+  around: [write('PRAGMA secure_delete = ON'), write('PRAGMA secure_delete = OFF')],
+} as const;
+/** Moves the write-ahead log into the database and truncates it. Has no effect while a reader uses the log. */
+const EMPTY_LOG: Statement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)' };
+
+interface ContentRow {
+  readonly until: number;
+  readonly prompt: string | null;
+  readonly answer: string | null;
+  readonly isCut: number;
+}
+
+const textOf = (value: readonly unknown[] | null): string | null => value && JSON.stringify(value);
+
+/** Only this file writes them. */
+const contentOf = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
+
+export const sqliteContents = (db: Pick<Store, 'query' | 'commit'>): ContentTable => ({
+  add: (decision, { until, prompt, answer, isCut }) => ({
+    statement: INSERT,
+    params: [decision, until, textOf(prompt), textOf(answer), isCut ? 1 : 0],
+  }),
+  async find(decision, now) {
+    const [row] = await db.query<ContentRow>(FIND, [decision, now]);
+    if (!row) return null;
+    return { until: row.until, prompt: contentOf(row.prompt), answer: contentOf(row.answer), isCut: row.isCut === 1 };
+  },
+  async prune(now) {
+    const deleted = await deleteInBatches(db, DUE, now);
+    if (deleted > 0) await db.query(EMPTY_LOG);
+    return deleted;
+  },
+});

@@ -1,0 +1,73 @@
+import type { FrameDifferences, FrameField, FrameTable } from '../../records.ts';
+import type { Statement, Store } from '../../store.ts';
+import { deleteInBatches } from '../delete-batches.ts';
+
+const INSERT: Statement = { sql: 'INSERT OR IGNORE INTO frames (number, figures) VALUES (?, ?)' };
+const FIND: Statement = { sql: 'SELECT figures FROM frames WHERE number = ?' };
+const LAST: Statement = { sql: 'SELECT ifnull(max(number), 0) AS number FROM frames' };
+const BELOW = {
+  count: { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM frames WHERE number < ? LIMIT ?)' },
+  deletion: {
+    sql: 'DELETE FROM frames WHERE number IN (SELECT number FROM frames WHERE number < ? ORDER BY number LIMIT ?)',
+  },
+  batch: 1_000,
+};
+
+/** In byte order. May only grow at its end. */
+const FIELDS = allFields(['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens']);
+
+/** A missing field does not compile. */
+function allFields<const L extends readonly FrameField[]>(list: FrameField extends L[number] ? L : never): L {
+  return list;
+}
+
+export const sqliteFrames = (db: Pick<Store, 'query' | 'commit'>): FrameTable => ({
+  add: (number, differences) => ({ statement: INSERT, params: [number, encodeFrame(differences)] }),
+  async find(number) {
+    const [row] = await db.query<{ figures: Uint8Array }>(FIND, [number]);
+    return row ? decodeFrame(row.figures) : null;
+  },
+  async lastNumber() {
+    const [row] = await db.query<{ number: number }>(LAST);
+    return row?.number ?? 0;
+  },
+  prune: (beforeNumber) => deleteInBatches(db, BELOW, beforeNumber),
+});
+
+/** For each field a count, then the indexes with the values as doubles. */
+function encodeFrame(differences: FrameDifferences): Uint8Array {
+  const all = FIELDS.reduce((sum, field) => sum + differences[field].length, 0);
+  const view = new DataView(new ArrayBuffer(4 * FIELDS.length + 12 * all));
+  let at = 0;
+  for (const field of FIELDS) {
+    view.setUint32(at, differences[field].length);
+    at += 4;
+    for (const [index, value] of differences[field]) {
+      view.setUint32(at, index);
+      view.setFloat64(at + 4, value);
+      at += 12;
+    }
+  }
+  return new Uint8Array(view.buffer);
+}
+
+/** Decodes the bytes of `encodeFrame`. Absent fields have no differences. */
+function decodeFrame(bytes: Uint8Array): FrameDifferences {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  const pairs = (): (readonly [number, number])[] => {
+    if (at >= bytes.byteLength) return [];
+    const list: (readonly [number, number])[] = [];
+    const end = at + 4 + 12 * view.getUint32(at);
+    for (at += 4; at < end; at += 12) list.push([view.getUint32(at), view.getFloat64(at + 4)]);
+    return list;
+  };
+  return {
+    ttftMs: pairs(),
+    warmTtftMs: pairs(),
+    tokensPerSecond: pairs(),
+    health: pairs(),
+    retryAt: pairs(),
+    outputTokens: pairs(),
+  };
+}

@@ -1,0 +1,96 @@
+import type { Statement, Store, Write } from '../../store.ts';
+
+/** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */
+const BATCH = 500;
+
+const THROUGH = '(SELECT through FROM record_indexing)';
+const OLDER = '(SELECT older FROM record_indexing)';
+
+const LEFT: Statement = {
+  sql: `SELECT EXISTS (SELECT 1 FROM records WHERE seq > ${THROUGH}) AS fresh,
+    EXISTS (SELECT 1 FROM decisions WHERE id < ${OLDER}) AS old`,
+};
+
+const ADD_FRESH: Statement = {
+  sql: `INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation)
+    SELECT id, seq, key_id, model, task, status, operation FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`,
+};
+const ADD_LABELS: Statement = {
+  sql: `INSERT OR IGNORE INTO record_labels (name, value, id) SELECT label.key, label.atom, fresh.id
+    FROM (SELECT id, labels FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?) AS fresh, json_each(fresh.labels) AS label`,
+};
+const ADVANCE: Statement = {
+  sql: `UPDATE record_indexing SET through = ifnull((SELECT max(seq) FROM
+    (SELECT seq FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?)), through)`,
+};
+
+/** Version 0.1 kept these only in `body`; see `body.ts`. An edited row is indexed as far as it can be read. */
+const ADD_OLD: Statement = {
+  sql: `INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation)
+    SELECT id, NULL, key_id, coalesce(body ->> '$[5][2][#-1][0]', body ->> '$[3]', ''), coalesce(body ->> '$[1][2]', ''),
+      coalesce(body ->> '$[5][0]', 'recommended'), 'chat'
+    FROM (SELECT id, key_id, iif(json_valid(body), body, '[]') AS body FROM decisions
+      WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)`,
+};
+const DESCEND: Statement = {
+  sql: `UPDATE record_indexing SET older = ifnull((SELECT min(id) FROM
+    (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`,
+};
+
+const batchOf = (...statements: readonly Statement[]): readonly Write[] =>
+  statements.map((statement) => ({ statement, params: [BATCH] }));
+const FRESH = batchOf(ADD_FRESH, ADD_LABELS, ADVANCE);
+const OLD = batchOf(ADD_OLD, DESCEND);
+
+async function leftToIndex(db: Pick<Store, 'query'>): Promise<{ fresh: boolean; old: boolean }> {
+  const [left] = await db.query<{ fresh: number; old: number }>(LEFT);
+  return { fresh: left?.fresh === 1, old: left?.old === 1 };
+}
+
+/**
+ * Indexes one batch: new records first, then those of version 0.1, the newest first. Its progress is committed with it.
+ * @returns whether records are left
+ * @throws StoreError
+ */
+export async function indexRecords(db: Pick<Store, 'query' | 'commit'>): Promise<boolean> {
+  const before = await leftToIndex(db);
+  if (!before.fresh && !before.old) return false;
+  await db.commit(before.fresh ? FRESH : OLD);
+  const after = await leftToIndex(db);
+  return after.fresh || after.old;
+}
+
+const INDEXED_BELOW = 'SELECT id, seq FROM record_index WHERE id < ?1 ORDER BY id LIMIT ?2';
+const COUNT_BELOW: Statement = {
+  sql: `SELECT (SELECT count(*) FROM (SELECT 1 FROM decisions WHERE id < ?1 LIMIT ?2)) AS old,
+    (SELECT count(*) FROM (${INDEXED_BELOW})) AS indexed, (SELECT count(seq) FROM (${INDEXED_BELOW})) AS fresh`,
+};
+const DELETIONS: readonly Statement[] = [
+  {
+    sql: `DELETE FROM record_labels WHERE (name, value, id) IN (SELECT label.key, label.atom, below.id
+      FROM (${INDEXED_BELOW}) AS below JOIN records USING (seq), json_each(records.labels) AS label)`,
+  },
+  { sql: `DELETE FROM records WHERE seq IN (SELECT seq FROM (${INDEXED_BELOW}))` },
+  { sql: 'DELETE FROM decisions WHERE id IN (SELECT id FROM decisions WHERE id < ?1 ORDER BY id LIMIT ?2)' },
+  { sql: `DELETE FROM record_index WHERE id IN (SELECT id FROM (${INDEXED_BELOW}))` },
+];
+/** Without rows `seq` begins again at 1. */
+const RESTART: Statement = {
+  sql: 'UPDATE record_indexing SET through = min(through, (SELECT ifnull(max(seq), 0) FROM records))',
+};
+
+/**
+ * Deletes the records below an ID with their part of the index, in batches.
+ * @returns the number deleted
+ * @throws StoreError
+ */
+export async function pruneRecords(db: Pick<Store, 'query' | 'commit'>, beforeId: number): Promise<number> {
+  while ((await leftToIndex(db)).fresh) await db.commit(FRESH);
+  const params = [beforeId, BATCH];
+  for (let deleted = 0; ; ) {
+    const [below] = await db.query<{ old: number; indexed: number; fresh: number }>(COUNT_BELOW, params);
+    if (!below || below.old + below.indexed === 0) return deleted;
+    await db.commit([...DELETIONS.map((statement) => ({ statement, params })), { statement: RESTART, params: [] }]);
+    deleted += below.old + below.fresh;
+  }
+}

@@ -1,0 +1,99 @@
+import { type DecisionRecord, modelOf, type RecordStatus, statusOf } from '../../../core/decision-record.ts';
+import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
+import { type RecordLog, UnreadableRecord } from '../../records.ts';
+import type { SqlValue, Statement, Store, Write } from '../../store.ts';
+import { decodeBody, encodeBody } from './body.ts';
+import { decodeEstimate, encodeEstimate } from './estimate.ts';
+import { indexRecords, pruneRecords } from './indexing.ts';
+import { listRecords } from './list.ts';
+
+const INSERT: Statement = {
+  sql: `INSERT INTO records (id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
+    estimate, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+const HEAD = 'id, time, key_id AS keyId, kind, revision, frame, quality, estimate, body';
+const FIND: Statement = {
+  sql: `SELECT ${HEAD}, labels FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
+    UNION ALL SELECT ${HEAD}, labels FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
+    UNION ALL SELECT ${HEAD}, NULL FROM decisions WHERE id = ?1 LIMIT 1`,
+};
+const LAST: Statement = {
+  sql: `SELECT max((SELECT ifnull(max(id), 0) FROM record_index), (SELECT ifnull(max(id), 0) FROM decisions),
+    (SELECT ifnull(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing))) AS id`,
+};
+
+type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'frame'> & {
+  readonly quality: Uint8Array;
+  readonly estimate: Uint8Array | null;
+  readonly body: string;
+  /** Null for a row of version 0.1. */
+  readonly labels: string | null;
+};
+
+export function sqliteRecordLog(db: Pick<Store, 'query' | 'commit'>): RecordLog {
+  const find = async (id: number): Promise<DecisionRecord | null> => {
+    const [row] = await db.query<RecordRow>(FIND, [id]);
+    return row ? decodeRow(row) : null;
+  };
+  const index = () => indexRecords(db);
+  return {
+    add: insertRecord,
+    find,
+    list: (query) => listRecords(db, query, find),
+    async lastId() {
+      const [row] = await db.query<{ id: number }>(LAST);
+      return row?.id ?? 0;
+    },
+    index,
+    prune: (beforeId) => pruneRecords(db, beforeId),
+  };
+}
+
+function insertRecord(record: DecisionRecord): Write {
+  const { id, time, keyId, kind, revision, frame, quality, facts, labels } = record;
+  const figures = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
+  const model = modelOf(record);
+  const status: RecordStatus = statusOf(record);
+  const head: SqlValue[] = [id, time, keyId, kind, facts.operation, status, model, facts.task, labelsText(labels)];
+  head.push(revision, frame, figures, encodeEstimate(record), bodyOf(record));
+  return { statement: INSERT, params: head };
+}
+
+const NO_LABELS = '{}';
+
+function labelsText(labels: DecisionRecord['labels']): string {
+  for (const _ in labels) return JSON.stringify(labels);
+  return NO_LABELS;
+}
+
+/** Languages and metadata are the only texts in it from a caller; those of metadata are redacted already. */
+function bodyOf(record: DecisionRecord): string {
+  const body = encodeBody(record);
+  return record.facts.languages.length > 0 && hasSecret(body) ? scrub(body) : body;
+}
+
+/** @throws UnreadableRecord for a row that was edited */
+function decodeRow({ body, estimate, labels, ...head }: RecordRow): DecisionRecord {
+  try {
+    const quality = new Float64Array(head.quality.slice().buffer);
+    const decoded = decodeBody(body);
+    const record: DecisionRecord = {
+      ...head,
+      ...decoded,
+      ...(labels === null ? { labels: null, stream: null } : { labels: JSON.parse(labels) }),
+      quality,
+      ...decodeEstimate(estimate, quality),
+    };
+    checkParts(record);
+    return record;
+  } catch (cause) {
+    throw new UnreadableRecord({ cause });
+  }
+}
+
+/** @throws Error if a part is missing */
+function checkParts({ facts, choice, fallbacks, lastResorts }: DecisionRecord): void {
+  const lists: readonly unknown[] = [fallbacks, lastResorts, facts.languages, facts.mix, facts.cached];
+  const isWhole = typeof choice === 'string' && typeof facts.needs === 'number' && lists.every(Array.isArray);
+  if (!isWhole || typeof facts.ceilings !== 'object') throw new Error('a part is missing');
+}

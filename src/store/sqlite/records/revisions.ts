@@ -1,0 +1,45 @@
+import type { Revision } from '../../../core/revision.ts';
+import type { RevisionTable } from '../../records.ts';
+import type { Statement, Store } from '../../store.ts';
+
+const SAVE: Statement = {
+  sql: `INSERT INTO revisions (revision, source, models, surroundings, saved) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET saved = excluded.saved, surroundings = excluded.surroundings`,
+};
+const FIND: Statement = {
+  sql: 'SELECT revision, source, models, surroundings, saved FROM revisions WHERE revision = ?',
+};
+const FIND_BY_PREFIX: Statement = {
+  sql: 'SELECT revision FROM revisions WHERE substr(revision, 1, length(?1)) = ?1 ORDER BY saved DESC LIMIT 100',
+};
+/** Tables of an early version lack it. */
+const FIND_COLUMN: Statement = { sql: `SELECT 1 FROM pragma_table_info('revisions') WHERE name = 'surroundings'` };
+/** The policy in force at a time is the last saved before it. */
+const PRUNE: Statement = {
+  sql: 'DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)',
+};
+
+type RevisionRow = Omit<Revision, 'models' | 'surroundings'> & { models: string; surroundings: string | null };
+
+export const sqliteRevisions = (db: Pick<Store, 'query'>): RevisionTable => ({
+  save: ({ revision, source, models, surroundings, saved }) => ({
+    statement: SAVE,
+    params: [revision, source, JSON.stringify(models), JSON.stringify(surroundings), saved],
+  }),
+  async find(revision) {
+    const [row] = await db.query<RevisionRow>(FIND, [revision]);
+    if (!row) return null;
+    try {
+      // Only `save` writes them.
+      return { ...row, models: JSON.parse(row.models), surroundings: JSON.parse(row.surroundings ?? 'null') };
+    } catch {
+      return null;
+    }
+  },
+  async findByPrefix(prefix) {
+    if ((await db.query(FIND_COLUMN)).length === 0) return [];
+    const rows = await db.query<{ readonly revision: string }>(FIND_BY_PREFIX, [prefix]);
+    return rows.map(({ revision }) => revision);
+  },
+  pruneBefore: (time) => ({ statement: PRUNE, params: [time] }),
+});

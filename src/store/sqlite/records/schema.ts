@@ -1,0 +1,87 @@
+import type { Migrations } from '../../store.ts';
+
+/**
+ * `decisions` holds the records of version 0.1; no row is added. `records` holds all since, in the order of their
+ * writing, so that adding one touches no index. `record_index` names both by ID, and is filled in batches behind them:
+ * `seq` is null for a row of `decisions`. `record_indexing` says how far it is: `through` is the last row of `records`
+ * in it, and `older` the least ID of `decisions`. `body` is one text, see `body.ts`, `estimate` one BLOB, see
+ * `estimate.ts`; `contents` is the only table with text of prompts and answers.
+ */
+export const recordsMigrations: Migrations = {
+  room: 'records',
+  versions: [
+    `CREATE TABLE decisions (
+      id INTEGER PRIMARY KEY,
+      time INTEGER NOT NULL,
+      key_id TEXT NOT NULL,
+      kind TEXT NOT NULL CHECK (kind = 'chat' OR kind = 'route'),
+      revision TEXT NOT NULL,
+      quality BLOB NOT NULL,
+      body TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE revisions (
+      revision TEXT PRIMARY KEY,
+      source TEXT NOT NULL,
+      models TEXT NOT NULL,
+      saved INTEGER NOT NULL
+    ) STRICT;`,
+    `CREATE TABLE contents (
+      id INTEGER PRIMARY KEY,
+      until INTEGER NOT NULL,
+      prompt TEXT,
+      answer TEXT,
+      is_cut INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX contents_until ON contents (until);`,
+    `CREATE TABLE frames (
+      number INTEGER PRIMARY KEY,
+      figures BLOB NOT NULL
+    ) STRICT;
+    ALTER TABLE decisions ADD COLUMN frame INTEGER;
+    ALTER TABLE revisions ADD COLUMN surroundings TEXT;`,
+    'ALTER TABLE decisions ADD COLUMN estimate BLOB;',
+    `CREATE TABLE records (
+      seq INTEGER PRIMARY KEY,
+      id INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      key_id TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      operation TEXT NOT NULL,
+      status TEXT NOT NULL,
+      model TEXT NOT NULL,
+      task TEXT NOT NULL,
+      labels TEXT NOT NULL,
+      revision TEXT NOT NULL,
+      frame INTEGER,
+      quality BLOB NOT NULL,
+      estimate BLOB,
+      body TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE record_index (
+      id INTEGER PRIMARY KEY,
+      seq INTEGER,
+      key_id TEXT NOT NULL,
+      model TEXT NOT NULL,
+      task TEXT NOT NULL,
+      status TEXT NOT NULL,
+      operation TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX record_index_key ON record_index (key_id);
+    CREATE INDEX record_index_model ON record_index (model);
+    CREATE INDEX record_index_task ON record_index (task);
+    CREATE INDEX record_index_status ON record_index (status);
+    CREATE INDEX record_index_operation ON record_index (operation);
+    CREATE TABLE record_labels (
+      name TEXT NOT NULL,
+      value TEXT NOT NULL,
+      id INTEGER NOT NULL,
+      PRIMARY KEY (name, value, id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE record_indexing (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      through INTEGER NOT NULL,
+      older INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO record_indexing (id, through, older) VALUES (1, 0, ${Number.MAX_SAFE_INTEGER});`,
+  ],
+};

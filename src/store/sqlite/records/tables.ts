@@ -1,0 +1,17 @@
+import type { RecordTables } from '../../records.ts';
+import type { Statement, Store } from '../../store.ts';
+import { sqliteContents } from './contents.ts';
+import { sqliteFrames } from './frames.ts';
+import { sqliteRecordLog } from './log.ts';
+import { sqliteRevisions } from './revisions.ts';
+
+const FIND_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record_index'` };
+
+/** The repositories of records over one handle of a database. Of a handle that only reads, none may be pruned. */
+export const sqliteRecords = (db: Pick<Store, 'query' | 'commit'>): RecordTables => ({
+  log: sqliteRecordLog(db),
+  frames: sqliteFrames(db),
+  revisions: sqliteRevisions(db),
+  contents: sqliteContents(db),
+  isCurrent: async () => (await db.query(FIND_TABLE)).length > 0,
+});
