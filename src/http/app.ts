@@ -65,6 +65,7 @@ const ERROR_HEADERS = [
   'x-signalbox-decision-id',
   'x-signalbox-credits',
   'x-signalbox-given-back',
+  'x-signalbox-replayed',
   ...CORS_HEADERS,
   ...LIMIT_HEADERS,
 ];

@@ -30,6 +30,7 @@ import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { idempotencyMigrations } from '../../src/store/sqlite/idempotency.ts';
@@ -206,7 +207,12 @@ export async function startWalletApp(): Promise<WalletApp> {
   const now = () => Date.now() + clock.ahead;
   const chain = new FakeChain();
   const keys = await openKeys({ store, now });
-  const ledger = await openLedger({ store, terms: snapshot, now, onAlarm: write });
+  const ledger = await openLedger({
+    books: await openSqliteBooks({ store, now }),
+    terms: snapshot,
+    now,
+    onAlarm: write,
+  });
   const nextId = createIds(now, 0);
   const payments = await openPayments({
     store,
@@ -214,7 +220,6 @@ export async function startWalletApp(): Promise<WalletApp> {
     nextId,
     env: () => undefined,
     deposit: ledger.deposit.bind(ledger),
-    waiveFee: ledger.waiveFee.bind(ledger),
     log,
     openNetwork: async ({ id }) => chain.network(id === SILENT_ID),
   });
