@@ -87,7 +87,6 @@ function codeOf(text: string): string {
 /** Files that know SQLite although they should know the interfaces of the store alone. To be emptied. */
 const KNOW_SQLITE: readonly string[] = [
   'src/cli/keys/keys.ts',
-  'src/cli/keys/show.ts',
   'src/cli/ledger/ledger.ts',
   'src/cli/wallets.ts',
   'src/ledger/audit/audit.ts',

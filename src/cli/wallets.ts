@@ -4,28 +4,11 @@ import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import { creditsText } from '../core/text.ts';
 import { UsageError } from '../core/usage-error.ts';
-
-<<<<<<< HEAD
-
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantDetails } from '../operate/keys.ts';
 import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
 import type { Payment } from '../store/payments.ts';
 import { grantedTo } from '../store/sqlite/books/adjust.ts';
-
-=======
-
-import { isWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
-import { Blocklist } from '../payments/blocklist.ts';
-import { PaymentRegister } from '../payments/register.ts';
-import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
-import type { Payment } from '../store/payments.ts';
-import { grantedTo, grantWrite } from '../store/sqlite/books/adjust.ts';
-import { balancesOf, keyBalance } from '../store/sqlite/books/figures.ts';
-import type { Balance } from '../store/sqlite/books/recover.ts';
-
->>>>>>> main
-
 import { hasJournal } from '../store/sqlite/books/state.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';
 import { table } from './terminal.ts';

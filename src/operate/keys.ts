@@ -1,13 +1,13 @@
 import { type BalanceUse, visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
 import type { Keys } from '../access/keys.ts';
-import type { BudgetUse, KeyBudget } from '../core/caller.ts';
+import type { BudgetUse } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { keyBalance, keyBudgetUses } from '../ledger/key-funds.ts';
+import { keyBudgetUses } from '../ledger/key-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { windowAt } from '../ledger/rules/window.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { grantWrite } from '../store/sqlite/books/adjust.ts';
+import { keyBalance, spentIn } from '../store/sqlite/books/figures.ts';
 import type { Actor } from '../store/trail.ts';
 import { readLedger } from './ledger/reading.ts';
 
@@ -59,11 +59,9 @@ export async function servedKeyFunds(
 export async function storedKeyFunds(database: string, info: KeyInfo, now: number): Promise<KeyFunds> {
   const { id, budgets } = info;
   const read = await readLedger(database, async (reader) => ({
-    uses: await keyBudgetUses(reader, id, budgets, now),
+    uses: await keyBudgetUses((window) => spentIn(reader, id, window), budgets, now),
     balance: visibleBalance(info, await keyBalance(reader, holderOf(info))),
   }));
   if (read) return read.value;
-  const renewal = ({ window, timeZone }: KeyBudget) => windowAt(window, timeZone, now).ends;
-  const uses = budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) }));
-  return { uses, balance: visibleBalance(info, null) };
+  return { uses: await keyBudgetUses(async () => 0, budgets, now), balance: visibleBalance(info, null) };
 }

@@ -1,11 +1,11 @@
 import type { Keys } from '../access/keys.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isWallet } from '../core/wallet.ts';
-import { balancesOf, keyBalance } from '../ledger/key-funds.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
 import type { Payment } from '../store/payments.ts';
 import { grantWrite } from '../store/sqlite/books/adjust.ts';
+import { balancesOf, keyBalance } from '../store/sqlite/books/figures.ts';
 import type { Write } from '../store/store.ts';
 import type { CreditGrant } from './keys.ts';
 

@@ -3,23 +3,8 @@ import type { BudgetUse } from '../../core/caller.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
-
-<<<<<<< HEAD
-
 import { storedKeyFunds } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
-
-=======
-
-import { keyBudgetUses } from '../../ledger/key-budgets.ts';
-import { windowAt } from '../../ledger/rules/window.ts';
-import type { KeyInfo } from '../../store/keys.ts';
-import { readStore } from '../../store/open.ts';
-import { keyBalance, spentIn } from '../../store/sqlite/books/figures.ts';
-import { hasJournal } from '../../store/sqlite/books/state.ts';
-
->>>>>>> main
-
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
 import { parseArguments, parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
@@ -39,26 +24,6 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
   return showText(info, time, uses, balance);
 }
 
-<<<<<<< HEAD
-=======
-/** Its money, all of one moment. A server that never ran has spent nothing. */
-async function fundsOf(file: string, info: KeyInfo, now: number) {
-  const { id, budgets } = info;
-  const reader = readStore(file, ['ledger']);
-  try {
-    if (await hasJournal(reader)) {
-      const balance = visibleBalance(info, await keyBalance(reader, holderOf(info)));
-      return { uses: await keyBudgetUses((window) => spentIn(reader, id, window), budgets, now), balance };
-    }
-    const renewal = ({ window, timeZone }: KeyBudget) => windowAt(window, timeZone, now).ends;
-    const uses = budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) }));
-    return { uses, balance: visibleBalance(info, null) };
-  } finally {
-    reader.close();
-  }
-}
-
->>>>>>> main
 function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null): string {
   const labels = Object.entries(info.labels).map(([name, value]) => `${name}=${value}`);
   const lines: [string, string][] = [
