@@ -1,4 +1,5 @@
 import { type Capability, defineProvider, Type } from 'signalbox/plugin';
+import { chatCall } from './chat-call.ts';
 import { GeminiReader, readReply } from './gemini/answer.ts';
 import { readFailure } from './gemini/failure.ts';
 import { hasFixedSampling, isFrom } from './gemini/generation.ts';
@@ -23,7 +24,7 @@ export const gemini = defineProvider({
     dialect: 'gemini',
     frames: 'sse',
     auth: { header: 'x-goog-api-key', prefix: '' },
-    request: buildRequest,
+    request: (call) => buildRequest(chatCall(call)),
     reply: readReply,
     stream: () => new GeminiReader(),
     failure: readFailure,

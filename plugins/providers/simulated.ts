@@ -1,4 +1,5 @@
-import { defineProvider, type Pause, type ProviderCall, type StreamPart, Type } from 'signalbox/plugin';
+import { defineProvider, type Pause, type StreamPart, Type } from 'signalbox/plugin';
+import { type ChatCall, chatCall } from './chat-call.ts';
 import { answerOf, type SimulatedAnswer } from './simulated/answer.ts';
 import { estimateUsage, fitTokens } from './simulated/tokens.ts';
 
@@ -16,7 +17,11 @@ export const simulated = defineProvider({
     {},
     { additionalProperties: false, description: 'Answers in this process, offline: for a first try and for tests.' },
   ),
-  prepare: () => ({ kind: 'in-process', answer: play, dropped }),
+  prepare: () => ({
+    kind: 'in-process',
+    answer: (call) => play(chatCall(call)),
+    dropped: (call) => dropped(chatCall(call)),
+  }),
 });
 
 /** Fields that a simulated answer ignores. */
@@ -31,7 +36,7 @@ const IGNORED = [
   'reasoning_effort',
 ] as const;
 
-const dropped = ({ request }: ProviderCall): readonly string[] => IGNORED.filter((name) => request[name] != null);
+const dropped = ({ request }: ChatCall): readonly string[] => IGNORED.filter((name) => request[name] != null);
 
 /** A choice's text and how much of it was streamed. */
 interface ChoicePlayback {
@@ -42,7 +47,7 @@ interface ChoicePlayback {
 }
 
 /** Streams all choices at once, a piece of each in turn, as a provider would. */
-function* play(call: ProviderCall): Generator<StreamPart | Pause> {
+function* play(call: ChatCall): Generator<StreamPart | Pause> {
   const playbacks = Array.from({ length: call.request.n ?? 1 }, (_, choice) => playback(call, choice));
   yield { type: 'pause', ms: call.model.ttftMs };
   for (const [choice, { answer }] of playbacks.entries()) {
@@ -69,7 +74,7 @@ function* play(call: ProviderCall): Generator<StreamPart | Pause> {
   };
 }
 
-function playback(call: ProviderCall, choice: number): ChoicePlayback {
+function playback(call: ChatCall, choice: number): ChoicePlayback {
   const answer = answerOf(call, choice);
   const text = fitTokens(answer.text, call.outputCap);
   return { answer, text, cut: text.length < answer.text.length, at: 0 };

@@ -1,18 +1,16 @@
 import { CAPABILITIES } from '../core/capability.ts';
-import type { ChatMessage, ChatRequest } from '../core/chat-request.ts';
+import type { Turn } from '../core/conversation.ts';
 import type { CachedTokens, Facts } from '../core/facts.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
-import { hashOfMessage } from './message-hash.ts';
+import { hashOfTurn } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
-import { markOfMessage } from './said.ts';
+import { markOfTurn } from './said.ts';
 
 /** Answers that are remembered at most; with their keys and hashes some 14 MB. */
 const ANSWERS_MAX = 50_000;
 /** How many earlier turns of a conversation are looked up. */
 const TURNS_MAX = 32;
-
-/** What of a request a model reads, in this order; what it says of the format goes before the messages, too. */
-export type Prompt = Pick<ChatRequest, 'tools' | 'response_format' | 'messages'>;
 
 /** Who answered a prompt. */
 interface Answered {
@@ -54,17 +52,17 @@ export class Affinity {
     return this.#answers.size;
   }
 
-  /** A request of a key as a conversation. Nothing is read before it is asked for. */
-  conversation(keyId: string, prompt: Prompt): Conversation {
-    return new Conversation(keyId, prompt, this.#answers, this.#clock, this.#seed);
+  /** The history of the prompt of a key's request. Nothing is read before it is asked for. */
+  history(keyId: string, request: ModelRequest): PromptHistory {
+    return new PromptHistory(keyId, request, this.#answers, this.#clock, this.#seed);
   }
 }
 
-/** A turn of a conversation. Its text is hashed once, when first needed. */
-export class Conversation {
+/** The earlier answers to a prompt and its beginnings. Its text is hashed once, when first needed. */
+export class PromptHistory {
   /** ID of its caller's key. */
   readonly keyId: string;
-  readonly #prompt: Prompt;
+  readonly #request: ModelRequest;
   readonly #answers: Answers;
   readonly #clock: () => number;
   readonly #seed: bigint;
@@ -72,9 +70,9 @@ export class Conversation {
   /** Of the earlier turns that were asked for and known. */
   readonly #used = new Set<string>();
 
-  constructor(keyId: string, prompt: Prompt, answers: Answers, clock: () => number, seed: bigint) {
+  constructor(keyId: string, request: ModelRequest, answers: Answers, clock: () => number, seed: bigint) {
     this.keyId = keyId;
-    this.#prompt = prompt;
+    this.#request = request;
     this.#answers = answers;
     this.#clock = clock;
     this.#seed = seed;
@@ -83,7 +81,7 @@ export class Conversation {
   /** The facts, with the tokens that are likely to be in caches still: of each model's longest turn. Writes nothing. */
   recall(facts: Facts, snapshot: PolicySnapshot): Facts {
     if (this.#answers.size === 0 || isTooShort(facts, snapshot)) return facts;
-    if (!this.#prompt.messages.some(isAnswer)) return facts;
+    if (!this.#request.conversation.turns.some(isAnswer)) return facts;
     const now = this.#clock();
     const cached = new Map<string, CachedTokens>();
     for (const hash of [...this.#read().turns.values()].slice(-TURNS_MAX).reverse()) {
@@ -96,12 +94,12 @@ export class Conversation {
     return { ...facts, cached: [...cached.values()].sort((a, b) => (a.model < b.model ? -1 : 1)) };
   }
 
-  /** The family that wrote the assistant message of this index; null where none is known, or more than one may have. */
+  /** The family that wrote the assistant's turn of this index; null where none is known, or more than one may have. */
   writerOf(index: number): string | null {
     const turn = this.#read().turns.get(index);
     if (turn === undefined) return null;
     // Another may have answered the same elsewhere: it is the message that was answered with.
-    const mark = markOfMessage(this.#prompt.messages[index]!);
+    const mark = markOfTurn(this.#request.conversation.turns[index]!);
     const families = new Set(this.#find(turn).flatMap((one) => (one.mark === mark ? [one.family] : [])));
     const [family = null] = families;
     return families.size === 1 ? family : null;
@@ -118,7 +116,7 @@ export class Conversation {
     const cache = providers.get(provider)?.cache;
     const isCacheable = cache !== undefined && cache.ttlMs > 0 && read.inputTokens >= cache.tokensMin;
     const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
-    if (!isCacheable && !mayReason && !bearsState(this.#prompt.messages)) return;
+    if (!isCacheable && !mayReason && !bearsState(this.#request)) return;
     const { id, family } = model;
     this.#answers.add(this.#key(this.#read().whole), { model: id, family, provider, upstream, ...read });
   }
@@ -136,7 +134,7 @@ export class Conversation {
   }
 
   #read(): Hashed {
-    this.#hashed ??= hashesOf(this.#prompt, this.#seed);
+    this.#hashed ??= hashesOf(this.#request, this.#seed);
     return this.#hashed;
   }
 }
@@ -197,18 +195,20 @@ interface Hashed {
   readonly whole: bigint;
 }
 
-const isAnswer = ({ role }: ChatMessage): boolean => role === 'assistant';
+const isAnswer = ({ role }: Turn): boolean => role === 'assistant';
 
 /** 64 bits each, chained: a hash is seeded with that of all before. No two prompts feed it the same texts. */
-function hashesOf({ tools, response_format: format, messages }: Prompt, seed: bigint): Hashed {
-  // A format that asks for nothing puts nothing before the messages.
-  const form = format && format.type !== 'text' ? format : null;
-  const before = tools?.length || form ? JSON.stringify([tools ?? null, form]) : '';
+function hashesOf(request: ModelRequest, seed: bigint): Hashed {
+  const { turns: all, tools } = request.conversation;
+  const { answerFormat: format } = request.settings;
+  // A format that asks for nothing puts nothing before the turns.
+  const form = format && format.type !== 'text' ? request.originalAt(format.at) : null;
+  const before = tools.length > 0 || form ? JSON.stringify([tools.map(({ at }) => request.originalAt(at)), form]) : '';
   const turns = new Map<number, bigint>();
   let hash = Bun.hash.rapidhash(before, seed);
-  for (const [index, message] of messages.entries()) {
-    if (isAnswer(message)) turns.set(index, hash);
-    hash = hashOfMessage(message, hash);
+  for (const [index, turn] of all.entries()) {
+    if (isAnswer(turn)) turns.set(index, hash);
+    hash = hashOfTurn(turn, request, hash);
   }
   return { turns, whole: hash };
 }

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import { recordContent } from '../records/contents.ts';
@@ -17,7 +17,7 @@ import { wordsForLog } from './words.ts';
 
 /** A decided request with its money set aside. */
 export interface FundedRequest extends DecidedRequest {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   readonly context: RequestContext;
   readonly terms: FundingTerms;
   readonly funded: FundedHold;
@@ -38,7 +38,7 @@ export function beginExchange(gateway: Gateway, funded: FundedRequest): Exchange
 }
 
 function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<typeof lessonOf>): Exchange {
-  const { request, context, terms, conversation, decision, funded, startedAt } = of;
+  const { request, context, terms, history, decision, funded, startedAt } = of;
   const { runtime, caller } = terms;
   const { snapshot } = runtime;
   let tokens = 0;
@@ -47,7 +47,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<type
   return new Exchange({
     runtime,
     request,
-    conversation,
+    history,
     decision,
     hold: funded.hold,
     funded,
@@ -105,7 +105,7 @@ function usedTokens(usage: Usage | null, answeredBy: string, { facts }: Decision
 }
 
 /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */
-function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ChatRequest): void {
+function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ModelRequest): void {
   const { model, provider, failure, requestId } = attempt;
   log.warn('an attempt failed', {
     decision: idText('dec_', decision.id),

@@ -2,6 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { REDACTIONS } from '../core/content.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { redact } from '../records/redact.ts';
 import type { Write } from '../store/store.ts';
@@ -12,14 +13,11 @@ type RecordedInputs = Pick<DecisionRecord, 'keyId' | 'stream' | 'labels' | 'meta
 
 /** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
 export function recordedOf(
-  {
-    stream,
-    metadata,
-  }: { readonly stream?: boolean | null; readonly metadata?: Readonly<Record<string, string>> | null },
+  { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
 ): RecordedInputs {
-  return { keyId, stream: stream === true, labels, metadata: pickMetadata(metadata, recordedMetadata) };
+  return { keyId, stream, labels, metadata: pickMetadata(routing.metadata, recordedMetadata) };
 }
 
 /** Characters of a value; the metadata of a request has no longer ones. */

@@ -324,7 +324,7 @@ export class Exchange implements AnswerSource {
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
     const error = noneTried
       ? shutError(this.#shutUntil - this.#context.now())
-      : failedError(this.#failed, cut || this.#billed);
+      : failedError(this.#failed, cut || this.#billed, this.#context.request);
     this.#error = error;
     if (cut) this.#settle('failed', last, last.broken());
     else this.#settle('failed', null, null);

@@ -1,9 +1,9 @@
 import type { KeyedRequest } from '../access/idempotency/idempotency.ts';
 import type { Caller } from '../core/caller.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import type { SignalboxError } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Order } from '../ledger/ledger.ts';
@@ -14,7 +14,7 @@ import type { RequestContext } from './request-context.ts';
 
 /** A request before its payer is known. */
 export interface FundingRequest {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   /** The API key that it came with; null for none. */
   readonly key: Caller | null;
   /** Its `Idempotency-Key`; null for none. A payment is for the request of that name, and for no other. */
@@ -37,7 +37,7 @@ export interface FundingSource {
    */
   of(request: FundingRequest): Promise<Funding>;
   /** Throws SignalboxError for a request that names a payer which its key may not name. Advice is checked by it. */
-  checkNamed(request: Pick<ChatRequest, 'agent_wallet'>, key: Caller): void;
+  checkNamed(request: ModelRequest, key: Caller): void;
   /** Admission of callers without a key. */
   readonly keyless: KeylessAdmission;
   /** Throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked. */

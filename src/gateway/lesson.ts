@@ -1,8 +1,8 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { Example } from '../learning/learner.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
@@ -20,7 +20,7 @@ interface Lesson {
 
 interface Taught {
   readonly runtime: Runtime;
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   readonly caller: Caller;
   readonly decision: Decision;
   readonly features: Uint8Array | null;

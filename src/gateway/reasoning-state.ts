@@ -1,5 +1,6 @@
-import type { ChatMessage } from '../core/chat-request.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
+import { type Edit, type Members, pathText } from '../core/original.ts';
 
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
@@ -40,39 +41,46 @@ const TAIL = '__thought__';
 const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as const;
 const MARKED_TYPES: ReadonlySet<unknown> = new Set(['reasoning.encrypted', 'redacted_thinking']);
 
-type Members = Readonly<Record<string, unknown>>;
-
-export interface Readable {
+interface ReadableRequest {
   /** The same object where nothing was left out. */
-  readonly messages: ChatMessage[];
+  readonly request: ModelRequest;
   /** The members that were left out, such as `messages[3].reasoning_details`. */
   readonly dropped: readonly string[];
 }
 
-/** Whether any assistant message bears state that not every model can read. */
-export function bearsState(messages: readonly ChatMessage[]): boolean {
-  return messages.some((message) => message.role === 'assistant' && without(message, '', []) !== message);
+/** Whether any turn of the assistant bears state that not every model can read. */
+export function bearsState(request: ModelRequest): boolean {
+  return request.conversation.turns.some(({ role, at }) => {
+    const message = role === 'assistant' ? request.originalAt(at) : null;
+    return isObject(message) && without(message, '', []) !== message;
+  });
 }
 
-/** The messages without the state that is not for their reader; `mayRead` is asked by index, only where there is some. */
-export function readableMessages(messages: ChatMessage[], mayRead: (index: number) => boolean): Readable {
+/**
+ * Leaves out the state of earlier reasoning that a model cannot read.
+ * @param mayRead called with the index of a turn, only where the turn bears state
+ */
+export function withReadableState(request: ModelRequest, mayRead: (turn: number) => boolean): ReadableRequest {
+  const { turns } = request.conversation;
   const dropped: string[] = [];
-  let copy: ChatMessage[] | null = null;
+  const edits: Edit[] = [];
   /** IDs of calls that lost their state: an answer names its call. */
   const cut = new Set<string>();
-  for (const [index, message] of messages.entries()) {
-    const { role, tool_call_id: id } = message;
-    if (copy !== null && id !== undefined && cut.has(id)) copy[index] = { ...message, tool_call_id: withoutTail(id) };
-    if (role !== 'assistant') continue;
+  for (let index = 0; index < turns.length; index++) {
+    const { role, at, parts, toolCallId: id } = turns[index]!;
+    if (id !== undefined && cut.has(id)) edits.push({ at: [...at, 'tool_call_id'], value: withoutTail(id) });
+    const message = role === 'assistant' ? request.originalAt(at) : null;
+    if (!isObject(message)) continue;
     const found: string[] = [];
-    const rest = without(message, `messages[${index}]`, found);
+    const rest = without(message, pathText(at), found);
     if (rest === message || mayRead(index)) continue;
-    copy ??= [...messages];
-    copy[index] = rest;
-    for (const call of message.tool_calls ?? []) if (withoutTail(call.id) !== call.id) cut.add(call.id);
+    for (const name in message) {
+      if (rest[name] !== message[name]) edits.push({ at: [...at, name], value: rest[name] });
+    }
+    for (const part of parts) if (part.type === 'tool-call' && withoutTail(part.id) !== part.id) cut.add(part.id);
     dropped.push(...found);
   }
-  return { messages: copy ?? messages, dropped };
+  return { request: request.edit(edits), dropped };
 }
 
 /** What is left of a member, by its kind; undefined where nothing is. */

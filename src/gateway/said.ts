@@ -1,5 +1,5 @@
 import type { StreamPart } from '../contract/parts.ts';
-import type { ChatMessage } from '../core/chat-request.ts';
+import type { Turn } from '../core/conversation.ts';
 
 /**
  * Tells one answer from another by its text and the IDs of its calls, in whatever pieces they came: a figure instead of
@@ -21,13 +21,14 @@ export class Said {
   }
 }
 
-/** The same of a message that a caller gives back. */
-export function markOfMessage({ content, tool_calls: calls }: ChatMessage): number {
+/** The same of a turn that a caller gives back. */
+export function markOfTurn({ parts }: Turn): number {
   let text = 0;
-  if (typeof content === 'string') text = rolled(0, content);
-  else for (const part of content ?? []) if (part.type === 'text') text = rolled(text, part.text);
   let ids = 0;
-  for (const { id } of calls ?? []) ids = rolled(ids, id);
+  for (const part of parts) {
+    if (part.type === 'text') text = rolled(text, part.text);
+    else if (part.type === 'tool-call') ids = rolled(ids, part.id);
+  }
   return markOf(text, ids);
 }
 

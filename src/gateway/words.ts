@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../contract/parts.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { piecesIn, piecesOf, RUN_MIN, replaceRuns } from '../core/runs.ts';
 import type { FailedAttempt } from './failure.ts';
 
@@ -13,7 +13,7 @@ const OWN_WORDS: ReadonlySet<ProviderFailure['kind']> = new Set(['cut', 'connect
  * What an upstream said of a failure, fit for the log: some repeat what they were asked, or what they were about to
  * answer, and neither may stand there.
  */
-export function wordsForLog({ failure, hasBegun }: FailedAttempt, request: ChatRequest): string {
+export function wordsForLog({ failure, hasBegun }: FailedAttempt, request: ModelRequest): string {
   const { kind, message, status } = failure;
   const isOwn = OWN_WORDS.has(kind) && status === undefined;
   if (message.length < RUN_MIN) return message;
@@ -30,7 +30,8 @@ export function wordsForLog({ failure, hasBegun }: FailedAttempt, request: ChatR
 const MEDIA = new Set(['data', 'file_data']);
 
 /** All texts of a request but the name of the model, which messages of upstreams are full of. */
-function textsOf({ model: _, ...rest }: ChatRequest): string[] {
+function textsOf({ original: { body } }: ModelRequest): string[] {
+  const { model: _, ...rest } = body;
   const texts: string[] = [];
   const collect = (value: unknown): void => {
     if (typeof value === 'string') {

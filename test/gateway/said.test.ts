@@ -1,6 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { markOfMessage, Said } from '../../src/gateway/said.ts';
+import type { ChatMessage } from '../../src/core/chat-request.ts';
+import { markOfTurn, Said } from '../../src/gateway/said.ts';
+import { chatRequest } from '../support/model-request.ts';
+
+const markOfMessage = (message: ChatMessage) => markOfTurn(chatRequest({ messages: [message] }).conversation.turns[0]!);
 
 test('an answer is told by its words and calls, in whatever pieces they came', () => {
   fc.assert(

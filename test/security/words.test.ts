@@ -2,7 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
+import type { ModelRequest } from '../../src/core/model-request.ts';
 import { wordsForLog } from '../../src/gateway/words.ts';
+import { chatRequest } from '../support/model-request.ts';
 
 /** What an upstream said of a failure goes to the log; what it repeats of the request does not. */
 const failed = (message: string, over: Partial<ProviderFailure> = {}, hasBegun = false) => ({
@@ -12,11 +14,8 @@ const failed = (message: string, over: Partial<ProviderFailure> = {}, hasBegun =
   requestId: null,
   hasBegun,
 });
-const asking = (content: string, more: Partial<ChatRequest> = {}): ChatRequest => ({
-  model: 'best',
-  messages: [{ role: 'user', content }],
-  ...more,
-});
+const asking = (content: string, more: Partial<ChatRequest> & Record<string, unknown> = {}): ModelRequest =>
+  chatRequest({ model: 'best', messages: [{ role: 'user', content }], ...more });
 const random = fc.string({
   unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'),
   minLength: 24,
@@ -25,14 +24,14 @@ const random = fc.string({
 
 describe('what an upstream said', () => {
   test('has no run of twelve characters in common with the request, wherever that has its words', () => {
-    const places: readonly ((text: string) => ChatRequest)[] = [
+    const places: readonly ((text: string) => ModelRequest)[] = [
       (text) => asking(text),
       (text) => asking('x', { messages: [{ role: 'user', content: [{ type: 'text', text }] }] }),
       (text) => asking('x', { user: text }),
       (text) => asking('x', { metadata: { note: text } }),
       (text) => asking('x', { tools: [{ type: 'function', function: { name: 'a', description: text } }] }),
       (text) => asking('x', { stop: [text] }),
-      (text) => ({ ...asking('x'), unknown: { deep: [text] } }),
+      (text) => asking('x', { unknown: { deep: [text] } }),
     ];
     fc.assert(
       fc.property(random, fc.nat(40), fc.nat(40), fc.constantFrom(...places), (prompt, from, length, place) => {

@@ -1,5 +1,6 @@
-import type { ChatRequest, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { ChatRequest, HttpCall, ProviderFailure } from 'signalbox/plugin';
 import { answerSchema } from '../answer-schema.ts';
+import type { ChatCall } from '../chat-call.ts';
 import { Notes } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
 import { type AnthropicPrompt, conversationOf } from './conversation.ts';
@@ -20,7 +21,7 @@ const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
 const THOUGHTFUL_TOP_P = 0.95;
 
 /** Builds `POST /messages`. */
-export function buildRequest(call: ProviderCall, settings: RequestSettings): HttpCall | ProviderFailure {
+export function buildRequest(call: ChatCall, settings: RequestSettings): HttpCall | ProviderFailure {
   const { request } = call;
   const rules = rulesOf(call.upstream);
   const notes = new Notes();
@@ -111,7 +112,7 @@ function canStartThinking(turns: readonly MessageTurn[]): boolean {
 
 /** Temperature, top_p and top_k where the API accepts them: the first two not together, and few with thinking. */
 function samplingOf(
-  { request, extras, model }: ProviderCall,
+  { request, extras, model }: ChatCall,
   rules: ModelRules,
   thinking: ThinkingConfig,
   notes: Notes,

@@ -1,4 +1,5 @@
-import type { ProviderCall } from 'signalbox/plugin';
+import type {} from 'signalbox/plugin';
+import type { ChatCall } from '../chat-call.ts';
 import { isObject } from '../json.ts';
 import type { ModelRules } from './models.ts';
 
@@ -41,7 +42,7 @@ export interface ThinkingConfig {
 
 /** Translates the effort. @param fits false for a request that excludes thinking with a budget */
 export function thinkingFor(
-  { request, extras, model, outputCap }: ProviderCall,
+  { request, extras, model, outputCap }: ChatCall,
   rules: ModelRules,
   fits: boolean,
 ): ThinkingConfig {

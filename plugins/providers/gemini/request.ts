@@ -1,5 +1,6 @@
-import type { ChatRequest, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { ChatRequest, HttpCall, ProviderFailure } from 'signalbox/plugin';
 import { answerSchema } from '../answer-schema.ts';
+import type { ChatCall } from '../chat-call.ts';
 import type { Json } from '../json.ts';
 import { Notes } from '../notes.ts';
 import { conversationOf } from './contents.ts';
@@ -8,7 +9,7 @@ import { geminiSchema } from './schema.ts';
 import { toolsOf } from './tools.ts';
 
 /** Builds `POST /models/…:generateContent`. */
-export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
+export function buildRequest(call: ChatCall): HttpCall | ProviderFailure {
   const { request, upstream } = call;
   const notes = new Notes();
   const { system, contents } = conversationOf(request.messages, upstream, notes);
@@ -25,14 +26,14 @@ export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
   return { path: pathOf(call), headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
-function pathOf({ upstream, stream }: ProviderCall): string {
+function pathOf({ upstream, stream }: ChatCall): string {
   const name = bareName(upstream);
   const tuned = name.startsWith('tunedModels/');
   const model = `${tuned ? 'tunedModels' : 'models'}/${encodeURIComponent(tuned ? name.slice(12) : name)}`;
   return stream ? `/${model}:streamGenerateContent?alt=sse` : `/${model}:generateContent`;
 }
 
-function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes: Notes): Json {
+function samplingOf({ request, model, upstream, outputCap }: ChatCall, notes: Notes): Json {
   const { temperature, top_p: topP, seed, stop, n, logprobs, top_logprobs: top } = request;
   // The cap includes thoughts.
   const config: Record<string, unknown> = { maxOutputTokens: outputCap };
@@ -59,7 +60,7 @@ function formatOf({ response_format: format }: ChatRequest, notes: Notes): Json 
   };
 }
 
-function thinkingOf({ request, model, upstream }: ProviderCall, notes: Notes): Json {
+function thinkingOf({ request, model, upstream }: ChatCall, notes: Notes): Json {
   const { reasoning_effort: effort } = request;
   const reasons = model.capabilities.includes('reasoning');
   const config = reasons ? (thinkingConfig(upstream, effort) ?? thinkingConfig(upstream, null)) : null;

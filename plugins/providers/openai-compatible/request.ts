@@ -1,4 +1,5 @@
-import type { Capability, ChatRequest, HttpCall, ModelTraits, ProviderCall } from 'signalbox/plugin';
+import type { Capability, ChatRequest, HttpCall, ModelTraits } from 'signalbox/plugin';
+import type { ChatCall } from '../chat-call.ts';
 import { effortsOf, nearestEffort } from './efforts.ts';
 import { messagesFor, toolsFor } from './messages.ts';
 import type { DialectSettings } from './settings.ts';
@@ -41,7 +42,7 @@ export function lacksOf(settings: DialectSettings, model: ModelTraits): readonly
 }
 
 /** Builds `POST /chat/completions`. */
-export function buildRequest(call: ProviderCall, settings: DialectSettings): HttpCall {
+export function buildRequest(call: ChatCall, settings: DialectSettings): HttpCall {
   const { request, model } = call;
   const reasons = model.capabilities.includes('reasoning');
   const dropped: string[] = [];
@@ -83,7 +84,7 @@ export function isNeutral(field: string, value: unknown): boolean {
 }
 
 /** The tool fields; empty without tools. */
-function toolFields({ request, model }: ProviderCall, settings: DialectSettings, dropped: string[]): Fields {
+function toolFields({ request, model }: ChatCall, settings: DialectSettings, dropped: string[]): Fields {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
   if (!request.tools?.length) return {};
   const lacks = lacksOf(settings, model);
@@ -99,11 +100,7 @@ function toolFields({ request, model }: ProviderCall, settings: DialectSettings,
   return fields;
 }
 
-function effortField(
-  { request, model, upstream }: ProviderCall,
-  { efforts }: DialectSettings,
-  dropped: string[],
-): Fields {
+function effortField({ request, model, upstream }: ChatCall, { efforts }: DialectSettings, dropped: string[]): Fields {
   const requested = request.reasoning_effort ?? undefined;
   if (requested === undefined) return {};
   const reasons = model.capabilities.includes('reasoning');

@@ -1,4 +1,5 @@
-import type { ChatRequest, HttpCall, Members, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { ChatRequest, HttpCall, Members, ProviderFailure } from 'signalbox/plugin';
+import type { ChatCall } from '../chat-call.ts';
 import { Notes } from '../notes.ts';
 import { isNeutral } from '../openai-compatible/request.ts';
 import { inputOf } from './input.ts';
@@ -21,7 +22,7 @@ const UNSUPPORTED = [
 ] as const satisfies readonly (keyof ChatRequest)[];
 
 /** The first field of a request that the Responses API does not support, or null. */
-export function unsupportedField({ request, outputCap }: ProviderCall): string | null {
+export function unsupportedField({ request, outputCap }: ChatCall): string | null {
   const field = UNSUPPORTED.find((name) => request[name] !== undefined && !isNeutral(name, request[name]));
   if (field !== undefined) return field;
   if (outputCap < OUTPUT_MIN) return `max_completion_tokens (below ${OUTPUT_MIN})`;
@@ -34,7 +35,7 @@ export function unsupportedField({ request, outputCap }: ProviderCall): string |
 
 /** Builds `POST /responses`. Stores nothing there: reasoning comes back with the messages. */
 export function buildResponses(
-  call: ProviderCall,
+  call: ChatCall,
   effort: string | undefined,
   settings: OpenAiSettings,
 ): HttpCall | ProviderFailure {
@@ -84,7 +85,7 @@ function formatField(format: NonNullable<ChatRequest['response_format']>, notes:
 }
 
 /** Sampling controls, which are dropped for models without them. */
-function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
+function samplingOf({ request, model }: ChatCall, notes: Notes): Members {
   const values = Object.entries({ temperature: request.temperature, top_p: request.top_p });
   const present = values.filter(([, value]) => value != null);
   if (model.acceptsTemperature) return Object.fromEntries(present);

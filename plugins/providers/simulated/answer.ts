@@ -1,4 +1,5 @@
-import type { ChatMessage, ChatRequest, ProviderCall } from 'signalbox/plugin';
+import type { ChatMessage, ChatRequest } from 'signalbox/plugin';
+import type { ChatCall } from '../chat-call.ts';
 import { instanceOf } from './instance.ts';
 import { textOfMessage } from './tokens.ts';
 
@@ -15,7 +16,7 @@ export interface SimulatedAnswer {
 }
 
 /** Generates the answer of a choice. Deterministic. */
-export function answerOf(call: ProviderCall, choice: number): SimulatedAnswer {
+export function answerOf(call: ChatCall, choice: number): SimulatedAnswer {
   const { request } = call;
   const tool = toolToCall(request);
   if (tool) {
@@ -34,7 +35,7 @@ export function answerOf(call: ProviderCall, choice: number): SimulatedAnswer {
   return { text: prose(call, choice), tool: null };
 }
 
-function prose(call: ProviderCall, choice: number): string {
+function prose(call: ChatCall, choice: number): string {
   const { request } = call;
   const echo = echoOf(request);
   const said = isToolResult(request.messages.at(-1)) ? 'The tool answered' : 'You said';

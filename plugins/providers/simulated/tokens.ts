@@ -1,4 +1,5 @@
-import { type ChatMessage, estimateTokens, type ProviderCall, plainUsage, type Usage } from 'signalbox/plugin';
+import { type ChatMessage, estimateTokens, plainUsage, type Usage } from 'signalbox/plugin';
+import type { ChatCall } from '../chat-call.ts';
 
 /** Tokens of a message besides its text. */
 const MESSAGE_OVERHEAD = 4;
@@ -17,7 +18,7 @@ export function fitTokens(text: string, tokensMax: number): string {
 }
 
 /** Estimates the usage. */
-export function estimateUsage(call: ProviderCall, answers: readonly string[]): Usage {
+export function estimateUsage(call: ChatCall, answers: readonly string[]): Usage {
   let input = 0;
   for (const message of call.request.messages) input += MESSAGE_OVERHEAD + estimateTokens(textOfMessage(message));
   const { tools } = call.request;

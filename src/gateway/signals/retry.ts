@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../../core/chat-request.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import type { Example } from '../../learning/learner.ts';
-import { hashOfMessage } from '../message-hash.ts';
+import { hashOfTurn } from '../message-hash.ts';
 
 /** How soon after an answer the same question speaks against it, ms. */
 const AT_ONCE_MS = 30_000;
@@ -17,7 +17,7 @@ export class Retries {
   readonly #clock: () => number;
   readonly #answers: Recent<Example>;
   readonly #blamed: Recent<true>;
-  readonly #hashes = new WeakMap<ChatRequest, bigint>();
+  readonly #hashes = new WeakMap<ModelRequest, bigint>();
   /** Nobody outside can look for two requests with one hash. */
   readonly #seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
 
@@ -29,7 +29,7 @@ export class Retries {
   }
 
   /** A request begins: gives what is known of the answer that it speaks against; null for none. */
-  begun(keyId: string, request: ChatRequest): Example | null {
+  begun(keyId: string, request: ModelRequest): Example | null {
     const now = this.#clock();
     const name = this.#nameOf(keyId, request);
     const earlier = this.#answers.get(name, now);
@@ -39,12 +39,12 @@ export class Retries {
   }
 
   /** The answer to a request is whole. */
-  ended(keyId: string, request: ChatRequest, example: Example): void {
+  ended(keyId: string, request: ModelRequest, example: Example): void {
     this.#answers.set(this.#nameOf(keyId, request), example, this.#clock());
   }
 
   /** By the key as it is: whatever hashes do, nobody speaks against what another was answered. */
-  #nameOf(keyId: string, request: ChatRequest): string {
+  #nameOf(keyId: string, request: ModelRequest): string {
     let hash = this.#hashes.get(request);
     if (hash === undefined) {
       hash = hashOf(request, this.#seed);
@@ -55,11 +55,12 @@ export class Retries {
 }
 
 /** Of all that a request says, but for the way in which its answer is sent. */
-function hashOf({ messages, stream: _, stream_options: __, ...rest }: ChatRequest, seed: bigint): bigint {
-  return messages.reduce(
-    (hash, message) => hashOfMessage(message, hash),
-    Bun.hash.rapidhash(JSON.stringify(rest), seed),
-  );
+function hashOf(request: ModelRequest, seed: bigint): bigint {
+  const { model, conversation, settings, routing, extras } = request;
+  const { turns, tools, toolChoice } = conversation;
+  const offered = tools.map(({ at }) => request.originalAt(at));
+  const rest = JSON.stringify([model, settings, routing, extras, offered, toolChoice]);
+  return turns.reduce((hash, turn) => hashOfTurn(turn, request, hash), Bun.hash.rapidhash(rest, seed));
 }
 
 /** What was put in within a time, and at most so many. */

@@ -1,6 +1,6 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
-import type { ChatRequest } from '../../core/chat-request.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
 import type { AnswerSignals } from '../../learning/learner.ts';
 import { StepBudget } from './json.ts';
@@ -15,8 +15,6 @@ const CHOICES_MAX = 128;
 /** StepBudget of all checks of one answer: some milliseconds at most. */
 const STEPS_MAX = 20_000;
 
-type Asked = Pick<ChatRequest, 'response_format' | 'tools' | 'tool_choice' | 'stop'>;
-
 /** Follows one answer. */
 export interface AnswerWatch {
   /** What the caller gets to see. */
@@ -26,18 +24,18 @@ export interface AnswerWatch {
 }
 
 /** Null where nothing is looked for in the answer. */
-export function watchAnswer({ mode, signals }: LearningPolicy, asked: Asked): AnswerWatch | null {
+export function watchAnswer({ mode, signals }: LearningPolicy, request: ModelRequest): AnswerWatch | null {
   if (mode === 'off') return null;
-  const { response_format: format, stop } = asked;
+  const { answerFormat: format, stop } = request.settings;
   // What a caller's own stop sequence cuts is no model's fault.
-  const mayBeCut = stop != null && stop.length > 0;
+  const mayBeCut = stop !== undefined && stop.length > 0;
   const watched: Watched = {
-    schema: signals.schema > 0 && !mayBeCut && format != null && format.type !== 'text',
+    schema: signals.schema > 0 && !mayBeCut && format !== undefined && format.type !== 'text',
     tool_arguments: signals.tool_arguments > 0 && !mayBeCut,
     refusal: signals.refusal > 0,
     empty: signals.empty > 0 && !mayBeCut,
   };
-  return Object.values(watched).some(Boolean) ? new Watch(watched, asked) : null;
+  return Object.values(watched).some(Boolean) ? new Watch(watched, request) : null;
 }
 
 type Watched = Readonly<Record<'schema' | 'tool_arguments' | 'refusal' | 'empty', boolean>>;
@@ -58,13 +56,13 @@ interface Heard {
 
 class Watch implements AnswerWatch {
   readonly #watched: Watched;
-  readonly #asked: Asked;
+  readonly #request: ModelRequest;
   readonly #choices = new Map<number, Heard>();
   #room = KEPT_MAX;
 
-  constructor(watched: Watched, asked: Asked) {
+  constructor(watched: Watched, request: ModelRequest) {
     this.#watched = watched;
-    this.#asked = asked;
+    this.#request = request;
   }
 
   hear(parts: readonly StreamPart[]): void {
@@ -87,11 +85,11 @@ class Watch implements AnswerWatch {
     const called = ended
       .filter(({ finish }) => finish === 'stop' || finish === 'tool_calls')
       .flatMap((one) => [...one.calls.values()]);
-    const tools = calls && isWhole && called.length > 0 ? toolsOf(this.#asked) : null;
+    const tools = calls && isWhole && called.length > 0 ? toolsOf(this.#request) : null;
     const isRefused = ({ refuses, finish }: Heard) => refuses || finish === 'content_filter';
     const isEmpty = (one: Heard) => !one.speaks && !one.refuses && one.calls.size === 0;
     return {
-      ...(schema && isWhole && told('schema', spoken, ({ text }) => isUnformed(text, this.#asked, steps))),
+      ...(schema && isWhole && told('schema', spoken, ({ text }) => isUnformed(text, this.#request, steps))),
       ...(tools && told('tool_arguments', called, (call) => isMisused(call, tools, steps))),
       ...(refusal && told('refusal', ended, isRefused)),
       ...(empty && told('empty', stopped, isEmpty)),
@@ -153,18 +151,23 @@ function parsed(text: string): unknown {
 }
 
 /** Whether a text is not of the form that was asked for; null where that cannot be told. */
-function isUnformed(text: string, { response_format: format }: Asked, steps: StepBudget): boolean | null {
+function isUnformed(
+  text: string,
+  { settings: { answerFormat: format } }: ModelRequest,
+  steps: StepBudget,
+): boolean | null {
   const value = parsed(text);
   if (value === NOTHING) return true;
-  if (format?.type !== 'json_schema') return !isObject(value);
-  return violates(format.json_schema.schema ?? true, value, steps);
+  if (format?.type !== 'json-schema') return !isObject(value);
+  return violates(format.schema ?? true, value, steps);
 }
 
 /** The schemas of the functions that may be called, by their names. */
-function toolsOf({ tools, tool_choice: choice }: Asked): ReadonlyMap<string, unknown> {
+function toolsOf({ conversation }: ModelRequest): ReadonlyMap<string, unknown> {
+  const { tools, toolChoice: choice } = conversation;
   const schemas = new Map<string, unknown>();
-  for (const { function: tool } of (choice !== 'none' && tools) || []) {
-    if (choice != null && typeof choice === 'object' && choice.function.name !== tool.name) continue;
+  for (const tool of choice === 'none' ? [] : tools) {
+    if (typeof choice === 'object' && choice.name !== tool.name) continue;
     // Of two by one name either may be meant.
     schemas.set(tool.name, schemas.has(tool.name) ? true : (tool.parameters ?? true));
   }

@@ -72,7 +72,7 @@ async function signedPayment(
   header: string,
   wallet: string | null,
 ): Promise<SignedPayment> {
-  const requestHash = requestHashOf(request, idempotencyKey);
+  const requestHash = requestHashOf(request.original.body, idempotencyKey);
   const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet });
   if (key) checkMayName(key, payment.payer);
   if (payments.isBlocked(payment.payer)) throw blockedError();

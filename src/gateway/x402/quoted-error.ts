@@ -56,7 +56,7 @@ export async function quotedError(
   const { policy } = payments;
   if (!policy) throw new Error('a payment was asked for where none is taken');
   const { wallet, isProved } = payer;
-  const requestHash = requestHashOf(given.request, given.idempotencyKey);
+  const requestHash = requestHashOf(given.request.original.body, given.idempotencyKey);
   const open = wallet && payments.unsettled(wallet, requestHash);
   if (open) throw unsettledError(open.id);
   const isShown = wallet !== null && (isProved || policy.quotesBalance);
@@ -107,7 +107,8 @@ async function affordable(
       const message = `The budget \`${budget}\` cannot pay for this request.`;
       throw new SignalboxError('insufficient_quota', message, { details: { budget, renews_at } });
     }
-    const isByCap = request.budget_limit == null || limitFromCredits(request.budget_limit) > cap;
+    const { budgetCredits } = request.routing;
+    const isByCap = budgetCredits === undefined || limitFromCredits(budgetCredits) > cap;
     if (code !== 'budget_limit_too_low' || !isByCap) throw cause;
     const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top the wallet up, or ask for less.`;
     throw new SignalboxError('budget_limit_too_low', message, { ...info, param: 'max_tokens' });
