@@ -25,6 +25,7 @@ import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';
+import { openSqliteBooks } from '../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
 import { accessMigrations } from '../src/store/sqlite/keys.ts';
@@ -205,7 +206,12 @@ function recordOf(runtime: Runtime, decision: Decision) {
 /** Reservation, then a turn of the event loop for the upstream, then the settlement with its record; with the disk. */
 async function ledgerStages(runtime: Runtime, folder: string, count: number): Promise<[string, number][]> {
   const store = await openSqlite(join(folder, 'ledger.db'), [ledgerMigrations, recordsMigrations]);
-  const ledger = await openLedger({ store, terms: runtime.snapshot, now: Date.now, onAlarm: () => {} });
+  const ledger = await openLedger({
+    books: await openSqliteBooks({ store, now: Date.now }),
+    terms: runtime.snapshot,
+    now: Date.now,
+    onAlarm: () => {},
+  });
   const body: ChatRequest = JSON.parse(requestBody(SHAPE));
   const model = runtime.snapshot.models[0]!;
   const line = entryLine(model, model.endpoints[0], { usage: USAGE, estimated: false }, 0);

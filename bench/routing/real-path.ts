@@ -28,6 +28,7 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
@@ -187,7 +188,12 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
   const write = (message: string, fields?: object) => console.error(message, fields ?? '');
   const log = { info: () => {}, warn: write, error: write };
   const keys = await openKeys({ store, now });
-  const ledger = await openLedger({ store, terms: runtime.snapshot, now, onAlarm: write });
+  const ledger = await openLedger({
+    books: await openSqliteBooks({ store, now }),
+    terms: runtime.snapshot,
+    now,
+    onAlarm: write,
+  });
   const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   const payments = await openPayments({
@@ -196,7 +202,6 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     nextId,
     env: () => undefined,
     deposit: ledger.deposit.bind(ledger),
-    waiveFee: ledger.waiveFee.bind(ledger),
     log,
   });
   const faults: unknown[] = [];

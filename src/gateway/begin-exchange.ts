@@ -49,7 +49,6 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
     request,
     history,
     decision,
-    hold: funded.hold,
     funded,
     answerBytes,
     requestContext: context,

@@ -34,7 +34,6 @@ export interface PaymentsOptions {
   readonly nextId: () => number;
   readonly env: (name: string) => string | undefined;
   readonly deposit: Ledger['deposit'];
-  readonly waiveFee: Ledger['waiveFee'];
   readonly log: Log;
   /** Default: `facilitator/network.ts`. */
   readonly openNetwork?: OpenNetwork;
@@ -63,8 +62,9 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
 }
 
 /** A payer without a complete answer pays no fee. The ledger has released the reservation. */
-async function settleAbandoned({ id, payer, fee }: Payment, { store, now, waiveFee }: PaymentsOptions): Promise<void> {
-  await store.commit([...waiveFee(payer, fee, idText('pay_', id)), store.payments.settle(id, 0, 0, now())]);
+async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposit }: PaymentsOptions): Promise<void> {
+  const writes = [store.payments.settle(id, 0, 0, now())];
+  await deposit(payer, { paid: 0, fee: -fee, note: idText('pay_', id) }, writes);
 }
 
 class StoredPayments implements Payments {

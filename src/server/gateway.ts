@@ -21,6 +21,7 @@ import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/open.ts';
+import { openSqliteBooks } from '../store/sqlite/books/books.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
@@ -90,11 +91,11 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
     return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
   };
+  const books = await openSqliteBooks({ store, now, makeRoom: (count) => store.makeRoom(count) });
   const ledger = await openLedger({
-    store,
+    books,
     terms: terms(first.runtime.snapshot),
     now,
-    makeRoom: (reservations) => store.makeRoom(reservations),
     refreshMs: REFRESH_MS,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
@@ -110,7 +111,6 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     nextId,
     env: host.env,
     deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
-    waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
     log,
   });
   await takePayments(payments, first.runtime.snapshot);

@@ -6,8 +6,8 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { SignalboxError } from '../../src/core/errors.ts';
 import { createIds } from '../../src/core/id.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-policy.ts';
-import type { Deposit } from '../../src/ledger/earmark.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Deposit } from '../../src/ledger/rules/entry.ts';
 import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
 import type { SignedPayment } from '../../src/payments/payment.ts';
 import { type Book, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
@@ -131,7 +131,7 @@ export interface BenchOptions {
   readonly reconcileEveryMs?: number;
   readonly wrap?: (store: Store) => Store;
   /** Replaces the fake ledger. */
-  readonly ledger?: (store: Store) => Promise<Pick<Ledger, 'deposit' | 'waiveFee'>>;
+  readonly ledger?: (store: Store) => Promise<Pick<Ledger, 'deposit'>>;
   readonly open?: (policy: PaymentNetwork, chain: FakeNetwork) => FakeNetwork;
 }
 
@@ -163,7 +163,6 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
   const ledger = (await options.ledger?.(store)) ?? {
     deposit: (wallet: string, deposit: Deposit, also: readonly Write[]) =>
       store.commit([bookWrite(wallet, deposit), ...also]),
-    waiveFee: (wallet: string, fee: number, note: string) => [bookWrite(wallet, { paid: 0, fee: -fee, note })],
   };
   const log: Logged[] = [];
   const logger =
@@ -177,7 +176,6 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     nextId: createIds(() => clock.now, 0),
     env: (name) => `the ${name}`,
     deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
-    waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
     log: { info: logger('info'), warn: logger('warn'), error: logger('error') },
     openNetwork: async (network, host) => {
       opened.push({ policy: network, host });

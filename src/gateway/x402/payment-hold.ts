@@ -29,10 +29,8 @@ export class PaymentHold implements FundedHold {
   settlementWrites(charged: Microcredits): readonly Write[] {
     const { payments, ledger } = this.#gateway;
     const { id, payer, fee } = this.#payment;
-    return [
-      ...(charged > 0 ? [] : ledger.waiveFee(payer, fee, idText('pay_', id))),
-      ...payments.settleWrites(this.#payment, charged, this.#feeFor(charged)),
-    ];
+    if (charged === 0) ledger.waiveFee(payer, fee, idText('pay_', id));
+    return payments.settleWrites(this.#payment, charged, this.#feeFor(charged));
   }
 
   shown(charged: Microcredits): PlatformPayment {
