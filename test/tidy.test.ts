@@ -18,7 +18,7 @@ const APART = [
 /** A room may import itself and every room of a layer further up, but for those that are APART. A room within another one has its own place. */
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
-  ['contract'],
+  ['contract', 'surface/openai-chat/request.ts', 'surface/openai-chat/route-query.ts'],
   ['telemetry', 'ledger/rules'],
   ['store'],
   [
@@ -131,6 +131,14 @@ describe('rooms', () => {
           .map((target) => `${path} → ${target}`),
       );
     expect(outward).toEqual([]);
+  });
+
+  test('before the surfaces only the policy, whose cases are written in it, knows the form of OpenAI’s requests', () => {
+    const knowing = sources
+      .filter(({ path }) => path.startsWith('src/') && layerOf(roomOf(path)) < layerOf('surface'))
+      .filter(({ path }) => !path.startsWith('src/policy/') && !path.startsWith('src/surface/'))
+      .filter(({ path, imports }) => imports.some((target) => fileAt(path, target).startsWith('src/surface/')));
+    expect(knowing.map(({ path }) => path)).toEqual([]);
   });
 
   test('only the store knows SQLite', () => {
