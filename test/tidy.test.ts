@@ -141,6 +141,15 @@ describe('rooms', () => {
     expect(knowing.map(({ path }) => path)).toEqual([]);
   });
 
+  test('of gateway and http only the folders x402 know payments, and the app that composes them', () => {
+    const isOfPayments = (path: string) => path.startsWith('src/payments/') || path.startsWith('src/gateway/x402/');
+    const knowing = sources
+      .filter(({ path }) => /^src\/(?:gateway|http)\/(?!x402\/)/.test(path))
+      .filter(({ path, imports }) => imports.some((target) => isOfPayments(fileAt(path, target))))
+      .map(({ path }) => path);
+    expect(knowing).toEqual(['src/http/app.ts']);
+  });
+
   test('only the store knows SQLite', () => {
     const knowing = sources
       .filter(({ path }) => !path.startsWith('src/store/'))
