@@ -99,7 +99,6 @@ const KNOW_SQLITE: readonly string[] = [
   'src/server/data.ts',
   'src/server/gateway.ts',
   'src/server/ledger-note.ts',
-  'src/server/store.ts',
 ];
 
 const NAMES = /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s*from\s*['"]([^'"]+)['"]/g;
