@@ -262,9 +262,8 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       patch(Bookings.prototype, 'deposit', (deposit) => {
         return function (this: Bookings, op, batch) {
           const result = deposit.call(this, op, batch);
-          const { at, step } = batch.pending.pop()!;
-          step.written();
-          batch.pending.push({ at, step: { written: () => null, lost: () => {} } });
+          batch.pending?.at(-1)?.written();
+          batch.pending?.splice(-1, 1, { written: () => null, lost: () => {} });
           return result;
         };
       }),

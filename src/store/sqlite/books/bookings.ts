@@ -16,7 +16,7 @@ import type {
   WaiveOp,
 } from '../../books.ts';
 import { type Store, StoreError, type Write } from '../../store.ts';
-import type { Batch } from './batch.ts';
+import type { Batch, Pending } from './batch.ts';
 import type { Coming, Deposits } from './deposits.ts';
 import type { BookedFund, FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
@@ -66,8 +66,22 @@ export class Bookings {
     const made = this.#make(op.id, op.dimensions, drawn.funds, amount, journal.idsOfDrawn(drawn));
     const { fundIds } = made;
     batch.writes.push(journal.reserve(op.id, made.account.id, amount, op.at, fundIds, op.note));
-    batch.await({ written: () => this.#written(made, fundIds, op.at), lost: () => this.#drop(made, amount, 0) });
+    batch.await(new HoldStep(this, made, fundIds, op.at));
     return granted(amount);
+  }
+
+  /** The row of a reservation is on the disk: its first funds were these. */
+  written(made: BookedReservation, fundIds: string | null, at: number): void {
+    made.isWritten = true;
+    const { store, journal } = this.#parts;
+    if (made.fundIds !== fundIds) store.append([journal.attach(made.id, made.account.id, at, made.fundIds)]);
+  }
+
+  /** The row of a reservation could not be written. */
+  drop(made: BookedReservation, expected: Microcredits): void {
+    this.#parts.reservations.remove(made);
+    release(made.funds, made.first, expected);
+    this.#parts.freed(made.funds);
   }
 
   earmark(op: EarmarkOp): OpResult {
@@ -123,11 +137,12 @@ export class Bookings {
         // From here on the balance holds all of it, and has what came.
         balance.held += comes;
         this.#arrived(coming);
-        return this.#written(made, fundIds, at);
+        this.written(made, fundIds, at);
+        return null;
       },
       lost: () => {
         deposits.ended(coming);
-        this.#drop(made, amount, comes);
+        this.drop(made, comes);
       },
     });
     return granted(amount);
@@ -168,14 +183,14 @@ export class Bookings {
   post(made: BookedReservation, { at, entry, most }: PostOp, batch: Batch): OpResult {
     if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
     const step = capped(made.state, most, (state) => post(state, entry.cost));
-    batch.writes.push(...this.#take(made, 'post', step, entry, at));
+    this.#take(made, 'post', step, entry, at, batch);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
   settle(made: BookedReservation, { at, entry, most }: SettleOp, batch: Batch): OpResult {
     const left = leftOf(made.state);
     const step = capped(made.state, most, (state) => settle(state, entry ? entry.cost : null));
-    if (entry) batch.writes.push(...this.#take(made, 'settle', step, entry, at));
+    if (entry) this.#take(made, 'settle', step, entry, at, batch);
     else batch.writes.push(this.#close(made, 'settle', step, at));
     return this.#end(made, left - step.charged, batch);
   }
@@ -226,7 +241,7 @@ export class Bookings {
     const write = this.#parts.deposits.waive(wallet, fee, note, at);
     if (write) {
       batch.writes.push(write);
-      batch.freed.push([this.#grant(wallet, fee)]);
+      batch.free([this.#grant(wallet, fee)]);
     }
     return granted(fee);
   }
@@ -243,23 +258,10 @@ export class Bookings {
     return made;
   }
 
-  #written(made: BookedReservation, fundIds: string | null, at: number): null {
-    made.isWritten = true;
-    const { store, journal } = this.#parts;
-    if (made.fundIds !== fundIds) store.append([journal.attach(made.id, made.account.id, at, made.fundIds)]);
-    return null;
-  }
-
-  #drop(made: BookedReservation, amount: Microcredits, expected: Microcredits): void {
-    this.#parts.reservations.remove(made);
-    release(made.funds, amount, expected);
-    this.#parts.freed(made.funds);
-  }
-
   #letGo(earmark: BookedEarmark, batch: Batch): void {
     this.#parts.reservations.earmarks.delete(earmark.id);
     release(earmark.funds, earmark.amount, earmark.expected);
-    batch.freed.push(earmark.funds);
+    batch.free(earmark.funds);
   }
 
   #arrived(coming: Coming): void {
@@ -273,11 +275,18 @@ export class Bookings {
     return fund;
   }
 
-  #take(made: BookedReservation, kind: 'post' | 'settle', step: Step, entry: EntryLine, at: number): Write[] {
+  #take(
+    made: BookedReservation,
+    kind: 'post' | 'settle',
+    step: Step,
+    entry: EntryLine,
+    at: number,
+    batch: Batch,
+  ): void {
     made.state = step.next;
     made.overrun += step.excess;
     spend(made.funds, step.charged);
-    return this.#parts.journal.charge(made.id, made.account, kind, step, entry, at);
+    this.#parts.journal.charge(made.id, made.account, kind, step, entry, at, batch.writes);
   }
 
   #close(made: BookedReservation, kind: 'settle' | 'expire', step: Step, at: number): Write {
@@ -290,8 +299,32 @@ export class Bookings {
     release(made.funds, rest);
     made.closing = { kind: 'charged', charged: made.charged, overrun: made.overrun };
     this.#parts.reservations.close(made);
-    batch.freed.push(made.funds);
+    batch.free(made.funds);
     return made.closing;
+  }
+}
+
+/** A reservation that is being written: one object, for each request makes one. */
+class HoldStep implements Pending {
+  readonly #bookings: Bookings;
+  readonly #made: BookedReservation;
+  readonly #fundIds: string | null;
+  readonly #at: number;
+
+  constructor(bookings: Bookings, made: BookedReservation, fundIds: string | null, at: number) {
+    this.#bookings = bookings;
+    this.#made = made;
+    this.#fundIds = fundIds;
+    this.#at = at;
+  }
+
+  written(): null {
+    this.#bookings.written(this.#made, this.#fundIds, this.#at);
+    return null;
+  }
+
+  lost(): void {
+    this.#bookings.drop(this.#made, 0);
   }
 }
 

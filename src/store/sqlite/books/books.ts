@@ -2,7 +2,7 @@ import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { FundRef, FundStanding } from '../../../ledger/rules/fund.ts';
 import { quarterOf } from '../../../ledger/rules/quarter.ts';
-import { openReservation } from '../../../ledger/rules/reservation.ts';
+import { isCost } from '../../../ledger/rules/reservation.ts';
 import type { Window } from '../../../ledger/rules/window.ts';
 import type {
   BooksWatcher,
@@ -25,7 +25,7 @@ import { type Store, StoreError, type Write } from '../../store.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation, refundWrite } from './adjust.ts';
 import { Adoption } from './adoption.ts';
-import { Batch } from './batch.ts';
+import { Batch, type Pending } from './batch.ts';
 import { Bookings } from './bookings.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Deposits } from './deposits.ts';
@@ -133,14 +133,19 @@ class SqliteBooks implements LedgerBooks {
     try {
       const [first] = ops;
       if (first?.kind === 'grant' || first?.kind === 'correct') return this.#adjust(ops, first, also);
-      this.#check(ops);
-      const batch = new Batch();
-      for (let i = 0; i < ops.length; i++) batch.results.push(this.#decide(ops[i]!, batch));
-      const writes = also === NOTHING ? batch.writes : [...batch.writes, ...also];
-      return batch.pending.length > 0 ? this.#commit(batch, writes) : this.#append(batch, writes);
+      const batch = this.#batch(ops, also);
+      return batch.pending ? this.#commit(batch, batch.pending) : this.#kept(batch);
     } catch (cause) {
       return Promise.reject(cause);
     }
+  }
+
+  append(ops: readonly LedgerOp[], also: readonly Write[] = NOTHING): void {
+    const batch = this.#batch(ops, also);
+    // What waits for the disk cannot be given up.
+    if (batch.pending) throw new RangeError('only what cannot be refused is appended');
+    if (batch.writes.length > 0) this.#store.append(batch.writes);
+    this.#tellFreed(batch);
   }
 
   standing(funds: readonly FundRef[]): readonly FundStanding[] {
@@ -237,13 +242,13 @@ class SqliteBooks implements LedgerBooks {
     return !this.#isEmpty || this.#journal.seq !== this.#firstSeq;
   }
 
-  /** Throws before anything has happened: RangeError, or StoreError when the spool has no room. */
   #check(ops: readonly LedgerOp[]): void {
     let holds = 0;
     for (let i = 0; i < ops.length; i++) {
       const op = ops[i]!;
       if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
-        for (const amount of op.amounts) openReservation(amount, null);
+        for (const amount of op.amounts)
+          if (!isCost(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
       }
       if (op.kind === 'hold' || op.kind === 'capture') holds++;
       if (i > 0 && (op.kind === 'grant' || op.kind === 'correct')) throw new RangeError(`a ${op.kind} comes alone`);
@@ -304,26 +309,47 @@ class SqliteBooks implements LedgerBooks {
     return { kind: 'charged', charged: booked.charged, overrun: booked.overrun };
   }
 
-  async #commit(batch: Batch, writes: readonly Write[]): Promise<readonly OpResult[]> {
-    const committed = this.#store.commit(writes);
-    for (const funds of batch.freed) this.#freed(funds);
+  async #commit(batch: Batch, pending: readonly (Pending | undefined)[]): Promise<readonly OpResult[]> {
+    const committed = this.#store.commit(batch.writes);
+    this.#tellFreed(batch);
     try {
       await committed;
     } catch (cause) {
-      for (const { step } of batch.pending) step.lost();
+      for (const step of pending) step?.lost();
       throw cause;
     }
-    for (const { at, step } of batch.pending) batch.results[at] = step.written() ?? batch.results[at]!;
-    return Promise.all(batch.results);
+    for (let i = 0; i < pending.length; i++) {
+      const result = pending[i]?.written();
+      if (result) batch.results[i] = result;
+    }
+    return resultsOf(batch);
   }
 
-  async #append(batch: Batch, writes: readonly Write[]): Promise<readonly OpResult[]> {
-    if (writes.length > 0) this.#store.append(writes);
-    for (const funds of batch.freed) this.#freed(funds);
-    if (writes.length > 0 && !(await this.#store.written())) {
+  async #kept(batch: Batch): Promise<readonly OpResult[]> {
+    const isWritten = batch.writes.length > 0;
+    if (isWritten) this.#store.append(batch.writes);
+    this.#tellFreed(batch);
+    if (isWritten && !(await this.#store.written())) {
       throw new StoreError('neither the database nor the spool can be written');
     }
-    return Promise.all(batch.results);
+    return resultsOf(batch);
+  }
+
+  /** Throws before anything has happened: RangeError, or StoreError when the spool has no room. */
+  #batch(ops: readonly LedgerOp[], also: readonly Write[]): Batch {
+    this.#check(ops);
+    const batch = new Batch();
+    for (let i = 0; i < ops.length; i++) {
+      const result = this.#decide(ops[i]!, batch);
+      if (result instanceof Promise) batch.lookUp(result);
+      else batch.results.push(result);
+    }
+    for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
+    return batch;
+  }
+
+  #tellFreed({ freed }: Batch): void {
+    if (freed) for (const funds of freed) this.#freed(funds);
   }
 
   #freed(funds: readonly BookedFund[]): void {
@@ -366,4 +392,8 @@ class SqliteBooks implements LedgerBooks {
     await this.#adoption.run();
     return [{ kind: 'granted', amount }];
   }
+}
+
+function resultsOf({ results, late }: Batch): readonly OpResult[] | Promise<readonly OpResult[]> {
+  return late ? Promise.all(results.map((result, at) => late[at] ?? result)) : results;
 }
