@@ -87,14 +87,15 @@ function codeOf(text: string): string {
 /** Files that know SQLite although they should know the interfaces of the store alone. To be emptied. */
 const KNOW_SQLITE: readonly string[] = [
   'src/cli/keys/keys.ts',
-  'src/cli/keys/show.ts',
   'src/cli/ledger/ledger.ts',
   'src/cli/wallets.ts',
-  'src/http/admin-keys.ts',
-  'src/http/x402/admin.ts',
   'src/ledger/audit/audit.ts',
   'src/ledger/audit/funds.ts',
   'src/ledger/audit/run.ts',
+  'src/operate/keys.ts',
+  'src/operate/ledger/reading.ts',
+  'src/operate/ledger/refund.ts',
+  'src/operate/wallets.ts',
   'src/server/data.ts',
   'src/server/gateway.ts',
   'src/server/ledger-note.ts',

@@ -4,7 +4,6 @@ import { rulesOf } from './anthropic/models.ts';
 import { readReply } from './anthropic/reply.ts';
 import { buildRequest } from './anthropic/request.ts';
 import { EventReader } from './anthropic/stream.ts';
-import { chatCall } from './chat-call.ts';
 
 /** Anthropic's Messages API, and servers that speak it. */
 export const anthropic = defineProvider({
@@ -35,7 +34,7 @@ export const anthropic = defineProvider({
     frames: 'sse',
     auth: { header: 'x-api-key', prefix: '' },
     lacks,
-    request: (call) => buildRequest(chatCall(call), settings),
+    request: (call) => buildRequest(call, settings),
     reply: readReply,
     stream: () => new EventReader(),
     failure: readFailure,

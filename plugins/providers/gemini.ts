@@ -1,5 +1,4 @@
 import { type Capability, defineProvider, Type } from 'signalbox/plugin';
-import { chatCall } from './chat-call.ts';
 import { GeminiReader, readReply } from './gemini/answer.ts';
 import { readFailure } from './gemini/failure.ts';
 import { hasFixedSampling, isFrom } from './gemini/generation.ts';
@@ -24,7 +23,7 @@ export const gemini = defineProvider({
     dialect: 'gemini',
     frames: 'sse',
     auth: { header: 'x-goog-api-key', prefix: '' },
-    request: (call) => buildRequest(chatCall(call)),
+    request: buildRequest,
     reply: readReply,
     stream: () => new GeminiReader(),
     failure: readFailure,

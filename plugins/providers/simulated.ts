@@ -1,5 +1,11 @@
-import { defineProvider, type Pause, type StreamPart, Type } from 'signalbox/plugin';
-import { type ChatCall, chatCall } from './chat-call.ts';
+import {
+  defineProvider,
+  type ModelSettings,
+  type Pause,
+  type ProviderCall,
+  type StreamPart,
+  Type,
+} from 'signalbox/plugin';
 import { answerOf, type SimulatedAnswer } from './simulated/answer.ts';
 import { estimateUsage, fitTokens } from './simulated/tokens.ts';
 
@@ -17,26 +23,23 @@ export const simulated = defineProvider({
     {},
     { additionalProperties: false, description: 'Answers in this process, offline: for a first try and for tests.' },
   ),
-  prepare: () => ({
-    kind: 'in-process',
-    answer: (call) => play(chatCall(call)),
-    dropped: (call) => dropped(chatCall(call)),
-  }),
+  prepare: () => ({ kind: 'in-process', answer: play, dropped }),
 });
 
 /** Fields that a simulated answer ignores. */
 const IGNORED = [
   'temperature',
-  'top_p',
-  'frequency_penalty',
-  'presence_penalty',
+  'topP',
+  'frequencyPenalty',
+  'presencePenalty',
   'stop',
   'seed',
-  'logit_bias',
-  'reasoning_effort',
-] as const;
+  'logitBias',
+  'reasoningEffort',
+] as const satisfies readonly (keyof ModelSettings)[];
 
-const dropped = ({ request }: ChatCall): readonly string[] => IGNORED.filter((name) => request[name] != null);
+const dropped = ({ request: { settings, names } }: ProviderCall): readonly string[] =>
+  IGNORED.flatMap((name) => (settings[name] === undefined ? [] : [names[name]]));
 
 /** A choice's text and how much of it was streamed. */
 interface ChoicePlayback {
@@ -47,8 +50,8 @@ interface ChoicePlayback {
 }
 
 /** Streams all choices at once, a piece of each in turn, as a provider would. */
-function* play(call: ChatCall): Generator<StreamPart | Pause> {
-  const playbacks = Array.from({ length: call.request.n ?? 1 }, (_, choice) => playback(call, choice));
+function* play(call: ProviderCall): Generator<StreamPart | Pause> {
+  const playbacks = Array.from({ length: call.request.settings.choices ?? 1 }, (_, choice) => playback(call, choice));
   yield { type: 'pause', ms: call.model.ttftMs };
   for (const [choice, { answer }] of playbacks.entries()) {
     const { tool } = answer;
@@ -74,7 +77,7 @@ function* play(call: ChatCall): Generator<StreamPart | Pause> {
   };
 }
 
-function playback(call: ChatCall, choice: number): ChoicePlayback {
+function playback(call: ProviderCall, choice: number): ChoicePlayback {
   const answer = answerOf(call, choice);
   const text = fitTokens(answer.text, call.outputCap);
   return { answer, text, cut: text.length < answer.text.length, at: 0 };

@@ -3,10 +3,10 @@
  */
 export { Type } from '@sinclair/typebox';
 export { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
-export type { ChatMessage, ChatRequest, ContentPart, Tool } from '../core/chat-request.ts';
 export type {
   AnswerFormat,
   AudioPart,
+  ContentPart,
   Conversation,
   FilePart,
   ImagePart,

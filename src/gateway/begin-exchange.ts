@@ -49,7 +49,6 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<type
     request,
     history,
     decision,
-    hold: funded.hold,
     funded,
     answerBytes,
     requestContext: context,

@@ -26,7 +26,10 @@ export interface FundingRequest {
   readonly context: RequestContext;
 }
 
-/** Finds who pays for requests; a gateway has one. */
+/**
+ * Finds who pays for requests; a gateway has one. Keys and x402 are the implementations, and `test/http/voucher-funding.ts`
+ * is a small one of another kind.
+ */
 export interface FundingSource {
   /** The headers that tell of a payment: errors and repeats of an answer have them, too. */
   readonly headerNames: readonly string[];
@@ -36,11 +39,14 @@ export interface FundingSource {
    * pay where another payment would be accepted.
    */
   of(request: FundingRequest): Promise<Funding>;
-  /** Throws SignalboxError for a request that names a payer which its key may not name. Advice is checked by it. */
+  /**
+   * Checks the payer that a request names, for advice.
+   * @throws SignalboxError for a name that is none, or that the key may not use
+   */
   checkNamed(request: ModelRequest, key: Caller): void;
   /** Admission of callers without a key. */
   readonly keyless: KeylessAdmission;
-  /** Throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked. */
+  /** @throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked */
   checkBlocked(caller: Caller): void;
   /** The payments that advice tells of under a policy; null where it takes none. */
   adviceUnder(policy: Pick<PolicySnapshot, 'payments'>): FundingAdvice | null;
@@ -52,9 +58,12 @@ export interface KeylessAdmission {
   isOpen(policy: Pick<PolicySnapshot, 'payments'>): boolean;
   /** Bytes of the largest body that is read of them; Infinity for no bound of their own. */
   bodyBytesMax(policy: Pick<PolicySnapshot, 'payments'>): number;
-  /** Throws SignalboxError for a payment in a form that is not taken. */
+  /** @throws SignalboxError for a payment in a form that is not taken */
   checkHeaders(headers: Pick<Headers, 'has'>): void;
-  /** A sentence that tells a caller with a refused key how to pay instead. `keyHeader`: as it is shown. */
+  /**
+   * Returns a sentence that tells a caller with a refused key how to pay instead.
+   * @param keyHeader the name of the header that brought the key, as it is shown
+   */
   advice(keyHeader: string): string;
 }
 
@@ -112,11 +121,16 @@ export interface Funding {
   terms(): FundingTerms;
   /**
    * Sets the worst case of a decided request aside, having a payment settled where one was offered.
-   * @param begun resolves when the request's own row is durable, before which no money may move; null for none.
+   * @param order amounts in microcredits, the choice's first
+   * @param begun resolves when the request's own row is durable, before which no money may move; null for none
    * @throws Error that `mend` turns into a public one, and then nothing is held.
    */
   reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold>;
-  /** The error to tell of a request that ended before it ran: one that says how to pay where a payment would help. */
+  /**
+   * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
+   * help, else the cause itself.
+   * @param cause thrown by `terms`, the decision or `reserve`
+   */
   mend(cause: unknown): Promise<unknown>;
 }
 
@@ -127,10 +141,19 @@ export interface FundedHold {
   readonly isSettledPayment: boolean;
   /** Headers of the answer, by their lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The writes for the commit that settles the hold, of which so much was charged. */
+  /**
+   * Returns the writes for the commit that settles the hold. Called once.
+   * @param charged microcredits; 0 where nothing was answered
+   */
   settlementWrites(charged: Microcredits): readonly Write[];
-  /** `platform.payment` beside an answer that was charged so much; null for a key's own funds. */
+  /**
+   * Returns `platform.payment` for the answer; null for a key's own funds.
+   * @param charged microcredits
+   */
   shown(charged: Microcredits): PlatformPayment | null;
-  /** The error of a request that failed on this money. `isKept`: a repeat gets the same, and pays no more. */
+  /**
+   * Returns the error of a request that failed on this money, as it is answered.
+   * @param isKept whether a repeat gets the same error, and pays no more
+   */
   errorOf(error: SignalboxError, isKept: boolean): SignalboxError;
 }

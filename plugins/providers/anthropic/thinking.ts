@@ -1,5 +1,4 @@
-import type {} from 'signalbox/plugin';
-import type { ChatCall } from '../chat-call.ts';
+import type { ProviderCall } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
 import type { ModelRules } from './models.ts';
 
@@ -42,11 +41,11 @@ export interface ThinkingConfig {
 
 /** Translates the effort. @param fits false for a request that excludes thinking with a budget */
 export function thinkingFor(
-  { request, extras, model, outputCap }: ChatCall,
+  { request, extras, model, outputCap }: ProviderCall,
   rules: ModelRules,
   fits: boolean,
 ): ThinkingConfig {
-  const requested = request.reasoning_effort ?? null;
+  const requested = request.settings.reasoningEffort ?? null;
   if (isObject(extras.thinking)) {
     return { config: extras.thinking, on: extras.thinking.type !== 'disabled', honored: requested === null };
   }

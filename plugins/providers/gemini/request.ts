@@ -1,20 +1,19 @@
-import type { ChatRequest, HttpCall, ProviderFailure } from 'signalbox/plugin';
+import type { HttpCall, ModelRequest, ProviderCall, ProviderFailure } from 'signalbox/plugin';
 import { answerSchema } from '../answer-schema.ts';
-import type { ChatCall } from '../chat-call.ts';
 import type { Json } from '../json.ts';
 import { Notes } from '../notes.ts';
-import { conversationOf } from './contents.ts';
+import { promptOf } from './contents.ts';
 import { bareName, hasFixedSampling, thinkingConfig } from './generation.ts';
 import { geminiSchema } from './schema.ts';
 import { toolsOf } from './tools.ts';
 
 /** Builds `POST /models/…:generateContent`. */
-export function buildRequest(call: ChatCall): HttpCall | ProviderFailure {
+export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
   const { request, upstream } = call;
   const notes = new Notes();
-  const { system, contents } = conversationOf(request.messages, upstream, notes);
+  const { system, contents } = promptOf(request, upstream, notes);
   const tools = toolsOf(request, notes);
-  if (request.user != null) notes.drop('user');
+  if (request.settings.user !== undefined) notes.drop(request.names.user);
   const body = {
     ...call.extras,
     contents,
@@ -26,44 +25,44 @@ export function buildRequest(call: ChatCall): HttpCall | ProviderFailure {
   return { path: pathOf(call), headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
-function pathOf({ upstream, stream }: ChatCall): string {
+function pathOf({ upstream, stream }: ProviderCall): string {
   const name = bareName(upstream);
   const tuned = name.startsWith('tunedModels/');
   const model = `${tuned ? 'tunedModels' : 'models'}/${encodeURIComponent(tuned ? name.slice(12) : name)}`;
   return stream ? `/${model}:streamGenerateContent?alt=sse` : `/${model}:generateContent`;
 }
 
-function samplingOf({ request, model, upstream, outputCap }: ChatCall, notes: Notes): Json {
-  const { temperature, top_p: topP, seed, stop, n, logprobs, top_logprobs: top } = request;
+function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes: Notes): Json {
+  const { temperature, topP, seed, stop, choices, logprobs, topLogprobs: top } = request.settings;
   // The cap includes thoughts.
   const config: Record<string, unknown> = { maxOutputTokens: outputCap };
   const samples = model.acceptsTemperature && !hasFixedSampling(upstream);
-  if (temperature != null && samples) config.temperature = temperature;
-  else if (temperature != null) notes.drop('temperature');
-  if (topP != null && samples) config.topP = topP;
-  else if (topP != null) notes.drop('top_p');
+  if (temperature !== undefined && samples) config.temperature = temperature;
+  else if (temperature !== undefined) notes.drop(request.names.temperature);
+  if (topP !== undefined && samples) config.topP = topP;
+  else if (topP !== undefined) notes.drop(request.names.topP);
   // Gemini's seeds have 32 bits.
-  if (seed != null) config.seed = seed | 0;
+  if (seed !== undefined) config.seed = seed | 0;
   if (stop?.length) config.stopSequences = typeof stop === 'string' ? [stop] : stop;
-  if (n != null && n > 1) config.candidateCount = n;
+  if (choices !== undefined && choices > 1) config.candidateCount = choices;
   if (logprobs) config.responseLogprobs = true;
   if (logprobs && top) config.logprobs = top;
   return config;
 }
 
-function formatOf({ response_format: format }: ChatRequest, notes: Notes): Json {
-  if (format == null || format.type === 'text') return {};
-  const schema = format.type === 'json_schema' ? answerSchema(format.json_schema, notes) : undefined;
+function formatOf({ settings: { answerFormat: format } }: ModelRequest, notes: Notes): Json {
+  if (format === undefined || format.type === 'text') return {};
+  const schema = format.type === 'json-schema' ? answerSchema(format, notes) : undefined;
   return {
     responseMimeType: 'application/json',
     ...(schema && { responseJsonSchema: geminiSchema(schema) }),
   };
 }
 
-function thinkingOf({ request, model, upstream }: ChatCall, notes: Notes): Json {
-  const { reasoning_effort: effort } = request;
+function thinkingOf({ request, model, upstream }: ProviderCall, notes: Notes): Json {
+  const { reasoningEffort: effort } = request.settings;
   const reasons = model.capabilities.includes('reasoning');
   const config = reasons ? (thinkingConfig(upstream, effort) ?? thinkingConfig(upstream, null)) : null;
-  if (effort != null && !(reasons && thinkingConfig(upstream, effort))) notes.drop('reasoning_effort');
+  if (effort !== undefined && !(reasons && thinkingConfig(upstream, effort))) notes.drop(request.names.reasoningEffort);
   return config ? { thinkingConfig: config } : {};
 }

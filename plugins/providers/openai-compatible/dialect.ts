@@ -1,5 +1,4 @@
 import type { PreparedProvider, WireAdapter } from 'signalbox/plugin';
-import { chatCall } from '../chat-call.ts';
 import { readFailure } from './failure.ts';
 import { readReply } from './reply.ts';
 import { buildRequest, lacksOf } from './request.ts';
@@ -15,7 +14,7 @@ export function chatCompletions(settings: DialectSettings): WireAdapter & Requir
     auth:
       settings.auth === 'api-key' ? { header: 'api-key', prefix: '' } : { header: 'authorization', prefix: 'Bearer ' },
     lacks: (model) => lacksOf(settings, model),
-    request: (call) => buildRequest(chatCall(call), settings),
+    request: (call) => buildRequest(call, settings),
     reply: readReply,
     stream: () => new ChunkReader(),
     failure: readFailure,

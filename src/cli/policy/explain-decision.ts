@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Caller, SCOPES } from '../../core/caller.ts';
 import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
+import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Explanation, explain } from '../../gateway/explain.ts';
 import { openRecordReader } from '../../records/reader.ts';
@@ -12,7 +13,7 @@ import { readStore } from '../../store/open.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
-import { creditsText, jsonText, minute } from '../text.ts';
+import { jsonText, minute } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
 import { certificateText } from './explain-text.ts';
 
