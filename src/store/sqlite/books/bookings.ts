@@ -50,6 +50,7 @@ const figuresOf = ({ title, limit, spent, held, free, unspent }: BookedFund) => 
 /** Decides operations on reservations and deposits in memory, and adds their rows to a batch. */
 export class Bookings {
   readonly #parts: BookingParts;
+  readonly #paid = new LastResults();
 
   constructor(parts: BookingParts) {
     this.#parts = parts;
@@ -117,7 +118,7 @@ export class Bookings {
     const promised = Math.min(amount, expected);
     if (balance.free + adds < promised) {
       this.#letGo(earmark, batch);
-      this.deposit({ wallet: balance.title.name, deposit, at }, batch);
+      this.#deposit({ wallet: balance.title.name, deposit, at }, batch, null);
       return refusedBy({ fund: balance, why: 'exhausted' });
     }
     reservations.earmarks.delete(id);
@@ -224,7 +225,26 @@ export class Bookings {
     return granted(0);
   }
 
-  deposit({ wallet, deposit, at }: Pick<DepositOp, 'wallet' | 'deposit' | 'at'>, batch: Batch): OpResult {
+  deposit(op: DepositOp, batch: Batch): OpResult {
+    return this.#paid.get(`deposit ${op.id}`) ?? this.#deposit(op, batch, `deposit ${op.id}`);
+  }
+
+  waive({ id, wallet, fee, note, at }: WaiveOp, batch: Batch): OpResult {
+    const known = this.#paid.get(`waive ${id}`);
+    if (known) return known;
+    const write = this.#parts.deposits.waive(wallet, fee, note, at);
+    if (write) {
+      batch.writes.push(write);
+      batch.free([this.#grant(wallet, fee)]);
+    }
+    return this.#paid.add(`waive ${id}`, granted(fee));
+  }
+
+  #deposit(
+    { wallet, deposit, at }: Pick<DepositOp, 'wallet' | 'deposit' | 'at'>,
+    batch: Batch,
+    name: string | null,
+  ): OpResult {
     const coming = this.#parts.deposits.begin(wallet, deposit, at);
     batch.writes.push(...coming.writes);
     batch.await({
@@ -232,18 +252,13 @@ export class Bookings {
         this.#arrived(coming);
         return null;
       },
-      lost: () => this.#parts.deposits.ended(coming),
+      lost: () => {
+        this.#parts.deposits.ended(coming);
+        if (name !== null) this.#paid.forget(name);
+      },
     });
-    return granted(coming.adds);
-  }
-
-  waive({ wallet, fee, note, at }: WaiveOp, batch: Batch): OpResult {
-    const write = this.#parts.deposits.waive(wallet, fee, note, at);
-    if (write) {
-      batch.writes.push(write);
-      batch.free([this.#grant(wallet, fee)]);
-    }
-    return granted(fee);
+    const result = granted(coming.adds);
+    return name === null ? result : this.#paid.add(name, result);
   }
 
   #make(
@@ -340,6 +355,29 @@ function repeated(made: BookedReservation, batch: Batch): OpResult {
     });
   }
   return granted(made.first);
+}
+
+/** Deposits and waivers that are remembered. Beyond them, the table of payments keeps one from being booked twice. */
+const PAID_MAX = 1_024;
+
+/** The first results of the last deposits and waivers, by name. */
+class LastResults {
+  readonly #results = new Map<string, OpResult>();
+
+  get(name: string): OpResult | undefined {
+    return this.#results.get(name);
+  }
+
+  add(name: string, result: OpResult): OpResult {
+    const [oldest] = this.#results.keys();
+    if (oldest !== undefined && this.#results.size >= PAID_MAX) this.#results.delete(oldest);
+    this.#results.set(name, result);
+    return result;
+  }
+
+  forget(name: string): void {
+    this.#results.delete(name);
+  }
 }
 
 /** Charges at most `most`: its maker may know of less than the reservation has. */
