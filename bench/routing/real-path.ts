@@ -15,7 +15,7 @@ import { decide } from '../../src/gateway/decide.ts';
 import { decisionWrites, recordedOf } from '../../src/gateway/decision-record.ts';
 import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
-import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
+import { exampleOf, noteRequest } from '../../src/gateway/learn-from-answer.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
@@ -163,7 +163,7 @@ export class RealPath {
     const { turns } = chatRequest({ messages }).conversation;
     const decision = await decide(gateway, { facts, fields, turns, features, isMade }, CALLER, this.#runtime);
     // As a chat does after its reservation.
-    if (isMade) noteAsked(gateway, { runtime: this.#runtime, decision, features });
+    if (isMade) noteRequest(gateway, { runtime: this.#runtime, decision, features });
     return { facts, features, decision };
   }
 }

@@ -159,8 +159,8 @@ export class Attempt {
     const inputTokens = isSound ? this.#cacheableTokens({ usage, estimated }) : 0;
     const share = isSound && usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
-    const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.said.mark };
-    history.answeredBy(this.model, this.endpoint, read, runtime.snapshot);
+    const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.mark.value };
+    history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
     // Some report what was reasoned as output like any other.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || !isSound || isMixed || this.meter.isFiltered) return;

@@ -11,9 +11,9 @@ import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { FundedHold, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
-import { blameForRetry, lessonOf, noteAsked } from './lesson.ts';
+import { learnFromAnswer, noteRequest, observeRetry } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
-import { wordsForLog } from './words.ts';
+import { loggableMessage } from './upstream-message.ts';
 
 /** A decided request with its money set aside. */
 export interface FundedRequest extends DecidedRequest {
@@ -29,15 +29,15 @@ export interface FundedRequest extends DecidedRequest {
 export function beginExchange(gateway: Gateway, funded: FundedRequest): Exchange {
   const { request, context, terms, decision, features } = funded;
   const { runtime, caller } = terms;
-  const taught = { runtime, request, caller, decision, features };
-  noteAsked(gateway, taught);
-  blameForRetry(gateway, taught);
-  const exchange = exchangeOf(gateway, funded, lessonOf(gateway, taught));
+  const learnable = { runtime, request, caller, decision, features };
+  noteRequest(gateway, learnable);
+  observeRetry(gateway, learnable);
+  const exchange = exchangeOf(gateway, funded, learnFromAnswer(gateway, learnable));
   context.attach(exchange);
   return exchange;
 }
 
-function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<typeof lessonOf>): Exchange {
+function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<typeof learnFromAnswer>): Exchange {
   const { request, context, terms, history, decision, funded, startedAt } = of;
   const { runtime, caller } = terms;
   const { snapshot } = runtime;
@@ -67,12 +67,12 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<type
         snapshot,
         outcome,
       );
-      if (lesson) writes.push(...lesson.settled(outcome, platform));
+      if (learning) writes.push(...learning.settlementWrites(outcome, platform));
       if (content) writes.push(...content.writes(decision.id, gateway.now()));
       writes.push(...funded.settlementWrites(outcome.charged));
       return writes;
     },
-    onParts: both(content?.add.bind(content), lesson?.hear),
+    onParts: both(content?.add.bind(content), learning?.hear),
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
     written: () => gateway.ledger.written(),
     onEnd: () => {
@@ -113,6 +113,6 @@ function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt
     kind: failure.kind,
     status: failure.status,
     upstream_request_id: requestId ?? undefined,
-    upstream_message: wordsForLog(attempt, request),
+    upstream_message: loggableMessage(attempt, request),
   });
 }

@@ -2,17 +2,17 @@ import type { Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 
-/** 64 bits of a turn. A long text goes in as it is, behind the other members of the turn. */
+/** Hashes a turn to 64 bits. A long text is hashed as it is, after the other members of the turn. */
 export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): bigint {
   const { role, parts, at } = turn;
   const [only] = parts;
   const isBare = parts.length === 1 && only?.type === 'text' && only.at === only.valueAt;
-  // Half a surrogate pair would be read like every other half; JSON has its digits.
+  // All lone surrogates would hash alike; JSON escapes them.
   if (!isBare || !only.text.isWellFormed()) {
     const original = request.originalAt(at);
-    // A message without content says the same whether it has null there or nothing.
-    const said = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
-    return Bun.hash.rapidhash(JSON.stringify(said), seed);
+    // Null content means the same as none.
+    const plain = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
+    return Bun.hash.rapidhash(JSON.stringify(plain), seed);
   }
   const { name, toolCallId, extras } = turn;
   const isPlain = name === undefined && toolCallId === undefined && isEmpty(extras);

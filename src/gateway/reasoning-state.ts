@@ -5,9 +5,9 @@ import { type Edit, type Members, pathText } from '../core/original.ts';
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
 /**
- * What of a message only the model that wrote it can read, by the member's name; the only place to add one.
- * `whole`: the member is such state. `blocks`: those of its entries are that bear a signature or are encrypted.
- * `within`: it may hold such members. `tail`: what stands behind `TAIL` in it is.
+ * The members of a message that only the model which wrote it can read; the only place to add one. `whole`: the member
+ * is such state. `blocks`: its signed or encrypted entries are. `within`: it may hold such members. `tail`: its text
+ * after `TAIL` is.
  */
 const STATE: ReadonlyMap<string, Kind> = new Map([
   // OpenRouter, on messages.
@@ -37,7 +37,7 @@ const STATE: ReadonlyMap<string, Kind> = new Map([
 ]);
 const TAIL = '__thought__';
 
-/** What marks a block that is not mere text. */
+/** Members that mark an opaque block. */
 const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as const;
 const MARKED_TYPES: ReadonlySet<unknown> = new Set(['reasoning.encrypted', 'redacted_thinking']);
 
@@ -83,7 +83,7 @@ export function withReadableState(request: ModelRequest, mayRead: (turn: number)
   return { request: request.edit(edits), dropped };
 }
 
-/** What is left of a member, by its kind; undefined where nothing is. */
+/** Returns the readable rest of a member by its kind; undefined for none. */
 const READABLE: Readonly<Record<Kind, (value: unknown, path: string, found: string[]) => unknown>> = {
   whole: () => undefined,
   blocks: plainBlocks,
@@ -91,7 +91,7 @@ const READABLE: Readonly<Record<Kind, (value: unknown, path: string, found: stri
   tail: withoutTail,
 };
 
-/** An object without its opaque members, whose paths are added to `found`; itself where it has none. */
+/** Returns an object without its opaque members, and adds their paths to `found`; the same object where it has none. */
 function without<T extends Members>(owner: T, path: string, found: string[]): T {
   let copy: Record<string, unknown> | null = null;
   for (const name in owner) {
@@ -109,7 +109,7 @@ function without<T extends Members>(owner: T, path: string, found: string[]): T 
   return copy === null ? owner : (copy as T);
 }
 
-/** The same of what an object holds; undefined where nothing is left. */
+/** Does the same within a member; undefined where nothing is left. */
 function withoutInner(value: unknown, path: string, found: string[]): unknown {
   if (Array.isArray(value)) {
     const rest = value.map((item, at) => (isObject(item) ? without(item, `${path}[${at}]`, found) : item));
@@ -120,7 +120,7 @@ function withoutInner(value: unknown, path: string, found: string[]): unknown {
   return rest !== value && Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** The entries that are mere text; undefined where there are none. */
+/** Returns the entries of plain text; undefined for none. */
 function plainBlocks(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   const plain = value.filter((block) => !isOpaque(block));

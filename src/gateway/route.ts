@@ -6,7 +6,7 @@ import { decisionWrites, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
 import type { PaymentEstimate } from './funding.ts';
 import type { Gateway } from './gateway.ts';
-import { exampleOf } from './lesson.ts';
+import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Advice with the price of a payment, where the policy takes payments. */

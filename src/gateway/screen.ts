@@ -22,7 +22,7 @@ function checkCount(count: number, most: number, param: string): void {
   throw new SignalboxError('out_of_range', `\`${param}\` may have at most ${most} items.`, { param });
 }
 
-/** An address with a scheme: what stands in the place of an image, of a file, of a sound. Some read one slash as two. */
+/** Matches an address with a scheme in the place of media. Some fetchers read one slash as two. */
 const ADDRESS = /^\s*(?:https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
 
 /** Members of a part whose texts are never fetched. */
@@ -46,7 +46,7 @@ function isEmpty(members: Members): boolean {
   return true;
 }
 
-/** Looks at every text in a value: a body nests no deeper than its limits. */
+/** Checks every text in a value. A body nests no deeper than its limits. */
 function screenAddress(value: unknown, at: string): void {
   if (typeof value === 'string') {
     const why = ADDRESS.test(value) ? whyNotPublic(value) : null;
@@ -56,12 +56,13 @@ function screenAddress(value: unknown, at: string): void {
   }
 }
 
+/** The fields of a request that the gateway does not know. */
 export interface Extras {
   readonly passed: Members;
   readonly dropped: readonly string[];
 }
 
-/** Names shown of dropped fields; a body can hold tens of thousands of them. */
+/** Shown names of dropped fields; a body can hold tens of thousands. */
 const DROPPED_SHOWN = 64;
 const NAME_SHOWN = 64;
 
@@ -78,7 +79,7 @@ export function sortExtras({ extras }: ModelRequest, { passthrough }: Provider):
   };
 }
 
-/** The first of many names, and how many more there are. */
+/** Returns the first of many names, and the number of the others. */
 export function shown(names: readonly string[]): readonly string[] {
   const more = names.length - DROPPED_SHOWN;
   return more > 0 ? [...names.slice(0, DROPPED_SHOWN), `and ${more} more`] : names;

@@ -6,7 +6,7 @@ import type { ChatMessage, ChatRequest, Tool } from '../../src/core/chat-request
 import type { CachedTokens } from '../../src/core/facts.ts';
 import type { Model, PolicySnapshot, Provider } from '../../src/core/snapshot.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
-import { markOfTurn } from '../../src/gateway/said.ts';
+import { markOfTurn } from '../../src/gateway/answer-mark.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model, snapshot } from '../routing/build.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
@@ -61,7 +61,7 @@ function memory(most?: number) {
     const one = modelOf(by, policy);
     const conversation = affinity.history(key, chatRequest(prompt));
     conversation.recall(LONG, policy);
-    conversation.answeredBy(
+    conversation.noteAnswer(
       one,
       one.endpoints[0],
       { inputTokens: tokens, expectedTokens: tokens, at: time.now, mark },
@@ -290,7 +290,7 @@ const law = (subject: (clock: () => number, most: number) => Subject) =>
       const conversation = affinity.history(turn.caller, chatRequest(promptOf(turn.thread, turn.depth)));
       const found = conversation.recall(LONG, POLICY).cached;
       const by = modelOf(turn.by);
-      conversation.answeredBy(
+      conversation.noteAnswer(
         by,
         by.endpoints[0],
         { inputTokens: turn.tokens, expectedTokens: turn.tokens, at: now, mark: 0 },

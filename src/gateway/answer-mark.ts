@@ -2,26 +2,26 @@ import type { StreamPart } from '../contract/parts.ts';
 import type { Turn } from '../core/conversation.ts';
 
 /**
- * Tells one answer from another by its text and the IDs of its calls, in whatever pieces they came: a figure instead of
- * the words. Whoever wants to can find two answers with one figure, and deceives nobody but himself.
+ * A figure of an answer's text and the IDs of its calls, the same for any split of its parts. It holds no text. A caller
+ * who finds two answers with one figure deceives only itself.
  */
-export class Said {
+export class AnswerMark {
   #text = 0;
   #calls = 0;
 
-  /** The first choice stands for the answer. */
-  hear(part: StreamPart): void {
+  /** Adds a part of the first choice, which stands for the answer. */
+  add(part: StreamPart): void {
     if (!('choice' in part) || part.choice !== 0) return;
     if (part.type === 'text') this.#text = rolled(this.#text, part.text);
     else if (part.type === 'tool-call' && part.id !== undefined) this.#calls = rolled(this.#calls, part.id);
   }
 
-  get mark(): number {
+  get value(): number {
     return markOf(this.#text, this.#calls);
   }
 }
 
-/** The same of a turn that a caller gives back. */
+/** The mark of a turn that a caller sends back. */
 export function markOfTurn({ parts }: Turn): number {
   let text = 0;
   let ids = 0;
@@ -32,7 +32,7 @@ export function markOfTurn({ parts }: Turn): number {
   return markOf(text, ids);
 }
 
-/** Of two figures of 32 bits, all that a double holds exactly. */
+/** Joins as much of two 32-bit figures as a double holds exactly. */
 const markOf = (text: number, calls: number): number => (text >>> 0) * 0x100000 + ((calls >>> 0) & 0xfffff);
 
 function rolled(figure: number, text: string): number {

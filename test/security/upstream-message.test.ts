@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { ModelRequest } from '../../src/core/model-request.ts';
-import { wordsForLog } from '../../src/gateway/words.ts';
+import { loggableMessage } from '../../src/gateway/upstream-message.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 /** What an upstream said of a failure goes to the log; what it repeats of the request does not. */
@@ -36,7 +36,7 @@ describe('what an upstream said', () => {
     fc.assert(
       fc.property(random, fc.nat(40), fc.nat(40), fc.constantFrom(...places), (prompt, from, length, place) => {
         const piece = prompt.slice(from % (prompt.length - 12)).slice(0, 12 + length);
-        const said = wordsForLog(failed(`cannot read ${piece} at line 3`), place(prompt));
+        const said = loggableMessage(failed(`cannot read ${piece} at line 3`), place(prompt));
         for (let at = 0; at + 12 <= prompt.length; at++) expect(said).not.toContain(prompt.slice(at, at + 12));
         expect(said).toStartWith('cannot read ');
         expect(said).toEndWith(' at line 3');
@@ -47,20 +47,22 @@ describe('what an upstream said', () => {
 
   test('is kept where it has nothing in common with it, and for words that both have by chance', () => {
     const said = 'The model is being loaded; content of messages[0] is fine. Try model best again.';
-    expect(wordsForLog(failed(said), asking('Write a poem about a suitcase and its content.'))).toBe(said);
+    expect(loggableMessage(failed(said), asking('Write a poem about a suitcase and its content.'))).toBe(said);
   });
 
   test('is left out amid an answer, which it may repeat, but for our own words', () => {
-    expect(wordsForLog(failed('after "Dear Ada, …"', {}, true), asking('x'))).toStartWith('[left out');
+    expect(loggableMessage(failed('after "Dear Ada, …"', {}, true), asking('x'))).toStartWith('[left out');
     const own = { kind: 'cut', status: undefined } as const;
-    expect(wordsForLog(failed('the answer broke off (ECONNRESET)', own, true), asking('x'))).toContain('ECONNRESET');
+    expect(loggableMessage(failed('the answer broke off (ECONNRESET)', own, true), asking('x'))).toContain(
+      'ECONNRESET',
+    );
   });
 
   test('is left out where the request is too large to be searched, whatever media it has', () => {
     const large = asking('word '.repeat(40_000));
-    expect(wordsForLog(failed('no room for word word word word'), large)).toStartWith('[left out');
+    expect(loggableMessage(failed('no room for word word word word'), large)).toStartWith('[left out');
     const url = `data:image/png;base64,${'A'.repeat(500_000)}`;
     const image = asking('x', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
-    expect(wordsForLog(failed('this image is broken'), image)).toBe('this image is broken');
+    expect(loggableMessage(failed('this image is broken'), image)).toBe('this image is broken');
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
-import { markOfTurn, Said } from '../../src/gateway/said.ts';
+import { AnswerMark, markOfTurn } from '../../src/gateway/answer-mark.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const markOfMessage = (message: ChatMessage) => markOfTurn(chatRequest({ messages: [message] }).conversation.turns[0]!);
@@ -9,17 +9,17 @@ const markOfMessage = (message: ChatMessage) => markOfTurn(chatRequest({ message
 test('an answer is told by its words and calls, in whatever pieces they came', () => {
   fc.assert(
     fc.property(fc.array(fc.string()), fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }), (pieces, ids) => {
-      const heard = new Said();
-      for (const text of pieces) heard.hear({ type: 'text', choice: 0, text });
+      const mark = new AnswerMark();
+      for (const text of pieces) mark.add({ type: 'text', choice: 0, text });
       ids.forEach((id, index) => {
-        heard.hear({ type: 'tool-call', choice: 0, index, id, name: 'f', arguments: '' });
-        heard.hear({ type: 'tool-call', choice: 0, index, arguments: '{}' });
+        mark.add({ type: 'tool-call', choice: 0, index, id, name: 'f', arguments: '' });
+        mark.add({ type: 'tool-call', choice: 0, index, arguments: '{}' });
       });
-      heard.hear({ type: 'text', choice: 1, text: 'of another choice' });
+      mark.add({ type: 'text', choice: 1, text: 'of another choice' });
       const calls = ids.map((id) => ({ id, type: 'function' as const, function: { name: 'f', arguments: '{}' } }));
       const content = pieces.join('');
-      expect(heard.mark).toBe(markOfMessage({ role: 'assistant', content, tool_calls: calls }));
-      expect(heard.mark).not.toBe(markOfMessage({ role: 'assistant', content: `${content}.`, tool_calls: calls }));
+      expect(mark.value).toBe(markOfMessage({ role: 'assistant', content, tool_calls: calls }));
+      expect(mark.value).not.toBe(markOfMessage({ role: 'assistant', content: `${content}.`, tool_calls: calls }));
     }),
     { numRuns: 300 },
   );
