@@ -57,9 +57,9 @@ export class StoredLedger implements Ledger {
     const { books, now, refreshMs } = options;
     this.#books = books;
     this.#options = options;
-    this.lastId = books.lastId;
-    this.#latest = timeOfId(books.lastId);
-    this.#nextAdjustment = createIds(now, books.lastId);
+    this.lastId = books.lastIds.hold;
+    this.#latest = timeOfId(this.lastId);
+    this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     this.#setting = { books, funds: this.#funds, contention: this.#contention };
     this.#news = new News(options);

@@ -286,8 +286,8 @@ export interface LedgerBooks {
   watch(watcher: BooksWatcher): void;
   /** The reservations of processes that are gone. To be closed before anything else. */
   readonly orphans: readonly Orphan[];
-  /** The greatest ID of a hold, a grant or a correction when the books were opened; 0 for none. */
-  readonly lastId: number;
+  /** The greatest ID of a hold, and of a grant or a correction, when the books were opened; 0 for none. */
+  readonly lastIds: { readonly hold: number; readonly adjustment: number };
   /** True once all operations so far survive this process, false while they do not. Never rejects. */
   written(): Promise<boolean>;
   /** What a Credit of all entries is worth, and the budgets in force. */

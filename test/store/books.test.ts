@@ -7,7 +7,7 @@ import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
-import { MemoryBooks } from './memory/books.ts';
+import { MemoryBooks } from './memory/books/books.ts';
 import {
   BOOKS_CASES,
   type BooksUnderTest,

@@ -234,9 +234,9 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'a fee is given back twice': {
     infect: () =>
       patch(Bookings.prototype, 'waive', (waive) => {
-        return function (this: Bookings, ...asked) {
-          waive.apply(this, asked);
-          return waive.apply(this, asked);
+        return function (this: Bookings, op, batch) {
+          waive.call(this, { ...op, id: `${op.id} again` }, batch);
+          return waive.call(this, op, batch);
         };
       }),
   },

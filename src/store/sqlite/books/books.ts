@@ -6,11 +6,9 @@ import { isCost } from '../../../ledger/rules/reservation.ts';
 import type { Window } from '../../../ledger/rules/window.ts';
 import type {
   BooksWatcher,
-  CorrectOp,
   Count,
   ExpireOp,
   ExtendOp,
-  GrantOp,
   LedgerBooks,
   LedgerOp,
   OpResult,
@@ -23,7 +21,7 @@ import type {
 } from '../../books.ts';
 import { type Store, StoreError, type Write } from '../../store.ts';
 import { dimensionsOf } from './accounts.ts';
-import { findReservation, refundWrite } from './adjust.ts';
+import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
 import { Batch, type Pending } from './batch.ts';
 import { Bookings } from './bookings.ts';
@@ -37,10 +35,8 @@ import { type Recovered, recover } from './recover.ts';
 import { Reservations } from './reservations.ts';
 import {
   type AccountSpend,
-  type Adjustment,
-  insertNumberedAdjustment,
+  type LastIds,
   putTerms,
-  SELECT_ADJUSTMENT,
   SELECT_CHARGED,
   SELECT_LAST,
   SELECT_SPEND_BY_ACCOUNT,
@@ -62,11 +58,17 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   const { store } = options;
   const [state] = await store.query<StateRow>(SELECT_STATE);
   if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
-  const [last] = await store.query<{ id: number }>(SELECT_LAST);
+  const [last] = await store.query<LastIds>(SELECT_LAST);
   const journal = new Journal(store, state);
   // Written by this room alone.
   const from = { through: state.through, open: JSON.parse(state.open) };
-  return new SqliteBooks(options, journal, state, last?.id ?? 0, await recover(store, from, journal.sums));
+  return new SqliteBooks(
+    options,
+    journal,
+    state,
+    last ?? { hold: 0, adjustment: 0 },
+    await recover(store, from, journal.sums),
+  );
 }
 
 const NOTHING: readonly Write[] = [];
@@ -78,7 +80,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  * reservation that is open or closed, of an earmark while it lasts, and of the last deposits.
  */
 class SqliteBooks implements LedgerBooks {
-  readonly lastId: number;
+  readonly lastIds: LastIds;
   readonly #store: Store;
   readonly #makeRoom: (reservations: number) => void;
   readonly #journal: Journal;
@@ -99,13 +101,13 @@ class SqliteBooks implements LedgerBooks {
   #counting = false;
   #version: number | null = null;
 
-  constructor(options: SqliteBooksOptions, journal: Journal, state: StateRow, lastId: number, found: Recovered) {
+  constructor(options: SqliteBooksOptions, journal: Journal, state: StateRow, lastIds: LastIds, found: Recovered) {
     const { store, now, makeRoom = () => {} } = options;
     this.#store = store;
     this.#now = now;
     this.#makeRoom = makeRoom;
     this.#journal = journal;
-    this.lastId = lastId;
+    this.lastIds = lastIds;
     this.#isEmpty = state.isEmpty === 1;
     this.#firstSeq = state.seq;
     this.#state = { usdPerCredit: state.usdPerCredit, budgets: NO_LEDGER.budgets };
@@ -132,7 +134,7 @@ class SqliteBooks implements LedgerBooks {
   apply(ops: readonly LedgerOp[], also: readonly Write[] = NOTHING): Promise<readonly OpResult[]> {
     try {
       const [first] = ops;
-      if (first?.kind === 'grant' || first?.kind === 'correct') return this.#adjust(ops, first, also);
+      if (first?.kind === 'grant' || first?.kind === 'correct') return this.#adoption.ask(ops, first, also);
       const batch = this.#batch(ops, also);
       return batch.pending ? this.#commit(batch, batch.pending) : this.#kept(batch);
     } catch (cause) {
@@ -354,43 +356,6 @@ class SqliteBooks implements LedgerBooks {
 
   #freed(funds: readonly BookedFund[]): void {
     if (funds.length > 0) this.#watcher.freed(funds);
-  }
-
-  /** Grants and corrections: written as asked for, as those of other processes are, then taken over. */
-  async #adjust(
-    ops: readonly LedgerOp[],
-    op: GrantOp | CorrectOp,
-    also: readonly Write[],
-  ): Promise<readonly OpResult[]> {
-    if (ops.length > 1) throw new RangeError(`a ${op.kind} comes alone`);
-    const [known] = await this.#store.query<Adjustment>(SELECT_ADJUSTMENT, [op.id]);
-    if (known) return [{ kind: 'granted', amount: Math.abs(known.amount) }];
-    if (op.kind === 'grant') {
-      const { id, at, holder, amount, note } = op;
-      await this.#store.commit([
-        insertNumberedAdjustment(id, {
-          kind: 'grant',
-          keyId: holder,
-          amount,
-          note,
-          time: at,
-          reservation: null,
-          account: null,
-        }),
-        ...also,
-      ]);
-      await this.#adoption.run();
-      return [{ kind: 'granted', amount }];
-    }
-    // Its settlement may be among what is not written yet.
-    await this.#store.flush();
-    const booked = await findReservation(this.#store, op.reservation);
-    if (booked?.isOpen) throw new RangeError(`reservation ${op.reservation} is open: what it costs is not known`);
-    const amount = booked ? Math.min(booked.charged - booked.givenBack, op.amount) : 0;
-    if (!booked || amount <= 0) return [{ kind: 'granted', amount: 0 }];
-    await this.#store.commit([refundWrite(booked, amount, op.note, op.at, op.id), ...also]);
-    await this.#adoption.run();
-    return [{ kind: 'granted', amount }];
   }
 }
 

@@ -1,102 +1,39 @@
-import type { LedgerState } from '../../../src/core/budget.ts';
-import { timeOfId } from '../../../src/core/id.ts';
-import { isWallet } from '../../../src/core/wallet.ts';
-import { checkDeposit, type Deposit, type Dimensions, type EntryLine } from '../../../src/ledger/rules/entry.ts';
-import {
-  Fund,
-  type FundRef,
-  type FundStanding,
-  fit,
-  hold,
-  isBlocked,
-  release,
-  spend,
-} from '../../../src/ledger/rules/fund.ts';
-import { quarterOf } from '../../../src/ledger/rules/quarter.ts';
-import * as rules from '../../../src/ledger/rules/reservation.ts';
+import type { LedgerState } from '../../../../src/core/budget.ts';
+import { timeOfId } from '../../../../src/core/id.ts';
+import type { Deposit, Dimensions, EntryLine } from '../../../../src/ledger/rules/entry.ts';
+import { type Fund, type FundRef, fit, hold, isBlocked, release, spend } from '../../../../src/ledger/rules/fund.ts';
+import * as rules from '../../../../src/ledger/rules/reservation.ts';
 import type {
   BooksWatcher,
-  Count,
   EarmarkOp,
   HoldOp,
   LedgerBooks,
   LedgerOp,
   OpResult,
   ReservationRecord,
-  Usage,
-  UsageFilter,
-} from '../../../src/store/books.ts';
-import type { Store, Write } from '../../../src/store/store.ts';
-
-interface Booked {
-  readonly id: number;
-  readonly dimensions: Dimensions;
-  funds: readonly Fund[];
-  state: rules.Reservation;
-  readonly first: OpResult;
-  readonly steps: Map<number, OpResult>;
-  closing: OpResult | null;
-  overrun: number;
-  extending: number;
-  givenBack: number;
-}
-
-interface Earmarked {
-  readonly op: EarmarkOp;
-  readonly amount: number;
-  funds: readonly Fund[];
-}
-
-interface ChargeEntry {
-  readonly dimensions: Dimensions;
-  readonly reservation: number;
-  readonly amount: number;
-  readonly entry: EntryLine | null;
-}
-
-type Commit = Pick<Store, 'commit' | 'append' | 'written'>;
-const granted = (amount: number): OpResult => ({ kind: 'granted', amount });
-const refused = (why: 'exhausted' | 'contended', fund: FundStanding | null): OpResult => ({
-  kind: 'refused',
-  why,
-  fund,
-});
-const figures = ({ title, limit, spent, held, free, unspent }: Fund) => ({ title, limit, spent, held, free, unspent });
-
-/** A step that the store must confirm; `undo` when it could not. */
-interface Unsure {
-  done(): OpResult | null;
-  undo(): void;
-}
+} from '../../../../src/store/books.ts';
+import type { Write } from '../../../../src/store/store.ts';
+import { type Booked, check, type Earmarked, figures, granted, refused, type Unsure } from './booked.ts';
+import { MemoryReadings } from './readings.ts';
 
 /** Books of one process in memory alone: plain maps and lists, and the rules. */
-export class MemoryBooks implements LedgerBooks {
+export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   readonly orphans = [];
-  readonly lastId = 0;
-  readonly #store: Commit;
-  readonly #funds = new Map<string, Fund>();
-  readonly #balances = new Map<string, Fund>();
-  /** Holders that something was granted to or paid in by. */
-  readonly #holders = new Set<string>();
+  readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #reservations = new Map<number, Booked>();
   readonly #earmarks = new Map<number, Earmarked>();
   /** First results of grants, corrections, deposits and waivers. */
   readonly #once = new Map<string, OpResult>();
-  readonly #charges: ChargeEntry[] = [];
   #watcher: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
   #state: LedgerState = { usdPerCredit: null, budgets: [] };
   #freed: (readonly Fund[])[] = [];
   #unsure: (Unsure | undefined)[] = [];
 
-  constructor(store: Commit) {
-    this.#store = store;
-  }
-
   async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
     for (const op of ops) check(op);
     const { results, freed, unsure } = this.#decide(ops);
     const isSure = unsure.every((one) => one === undefined);
-    const committed = isSure ? this.#store.append(also) : this.#store.commit(also);
+    const committed = isSure ? this.store.append(also) : this.store.commit(also);
     for (const funds of freed) this.#watcher.freed(funds);
     try {
       await committed;
@@ -109,28 +46,12 @@ export class MemoryBooks implements LedgerBooks {
 
   append(ops: readonly LedgerOp[], also: readonly Write[] = []): void {
     const { freed } = this.#decide(ops);
-    this.#store.append(also);
+    this.store.append(also);
     for (const funds of freed) this.#watcher.freed(funds);
-  }
-
-  standing(funds: readonly FundRef[]): readonly FundStanding[] {
-    return funds.map((ref) => this.#find(ref) ?? new Fund(ref.title, ref.limit, ref.opening));
-  }
-
-  balanceOf(holder: string): FundStanding | null {
-    return this.#holders.has(holder) ? (this.#balances.get(holder) ?? null) : null;
-  }
-
-  balances(): readonly FundStanding[] {
-    return [...this.#holders].map((holder) => this.#balances.get(holder)!);
   }
 
   watch(watcher: BooksWatcher): void {
     this.#watcher = watcher;
-  }
-
-  written(): Promise<boolean> {
-    return this.#store.written();
   }
 
   state(): LedgerState {
@@ -139,56 +60,14 @@ export class MemoryBooks implements LedgerBooks {
   }
 
   async putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void> {
-    await this.#store.commit([]);
+    await this.store.commit([]);
     this.#state = state;
-  }
-
-  async count(): Promise<Count> {
-    const before = this.#charges.length;
-    const of = ({ dimensions, amount }: ChargeEntry) => ({ dimensions, microcredits: amount });
-    return {
-      charges: async (fromMs) =>
-        this.#charges
-          .slice(0, before)
-          .filter(({ reservation }) => quarterOf(timeOfId(reservation)) >= quarterOf(fromMs))
-          .map(of),
-      late: () =>
-        this.#charges.slice(before).map((one) => ({ ...of(one), quarter: quarterOf(timeOfId(one.reservation)) })),
-      end: () => {},
-    };
-  }
-
-  async charged(): Promise<number> {
-    return this.#charges.reduce((sum, { amount }) => sum + amount, 0);
-  }
-
-  async usage({ keyId, from, to }: UsageFilter): Promise<readonly Usage[]> {
-    return this.#charges
-      .filter(({ dimensions }) => keyId === null || dimensions.key === keyId)
-      .filter(({ reservation }) => timeOfId(reservation) >= from && timeOfId(reservation) < to)
-      .map(({ dimensions, amount, entry }) => ({
-        dimensions,
-        model: entry?.tariff.model ?? null,
-        provider: entry?.tariff.provider ?? null,
-        charges: 1,
-        microcredits: amount,
-        input: entry?.usage.inputTokens ?? 0,
-        output: entry?.usage.outputTokens ?? 0,
-      }));
-  }
-
-  async spentIn(keyId: string, { starts, ends }: { starts: number; ends: number }): Promise<number> {
-    const used = await this.usage({ keyId, from: starts, to: ends });
-    return used.reduce((sum, { microcredits }) => sum + microcredits, 0);
   }
 
   async reservation(id: number): Promise<ReservationRecord | null> {
     const made = this.#reservations.get(id);
     return made ? { id, isOpen: made.closing === null, charged: made.state.charged, givenBack: made.givenBack } : null;
   }
-
-  async refresh(): Promise<void> {}
-  async checkpoint(): Promise<void> {}
 
   open(): { count: number; held: number } {
     const open = [...this.#reservations.values()].filter(({ closing }) => closing === null);
@@ -223,7 +102,7 @@ export class MemoryBooks implements LedgerBooks {
       case 'attach':
         return this.#attach(op.id, op.funds);
       case 'limit': {
-        const fund = this.#find(op.fund);
+        const fund = this.funds.find(op.fund);
         if (fund) fund.limit = op.fund.limit;
         return granted(op.fund.limit);
       }
@@ -238,7 +117,7 @@ export class MemoryBooks implements LedgerBooks {
   }
 
   #hold({ id, dimensions, funds: refs, amounts }: HoldOp, sure: (step: Unsure) => void): OpResult {
-    const funds = refs.map((ref) => this.#named(ref));
+    const funds = refs.map((ref) => this.funds.named(ref));
     const amount = fit(funds, amounts);
     if (isBlocked(amount)) return refused(amount.why, figures(amount.fund));
     hold(funds, amount);
@@ -264,7 +143,7 @@ export class MemoryBooks implements LedgerBooks {
   #earmark(op: EarmarkOp): OpResult {
     const known = this.#earmarks.get(op.id);
     if (known) return granted(known.amount);
-    const funds = op.funds.map((ref) => this.#named(ref));
+    const funds = op.funds.map((ref) => this.funds.named(ref));
     const amount = fit(funds, op.amounts, op.expected);
     if (isBlocked(amount)) return refused(amount.why, figures(amount.fund));
     hold(funds, amount, op.expected);
@@ -317,7 +196,7 @@ export class MemoryBooks implements LedgerBooks {
     const made = this.#reservations.get(id);
     const from = earmark ?? (made?.closing ? undefined : made);
     if (!from) return refused('exhausted', null);
-    const funds = refs.map((ref) => this.#named(ref));
+    const funds = refs.map((ref) => this.funds.named(ref));
     const amount = earmark ? earmark.amount : rules.leftOf(made!.state) + made!.extending;
     hold(
       funds.filter((fund) => !from.funds.includes(fund)),
@@ -404,7 +283,7 @@ export class MemoryBooks implements LedgerBooks {
     made.overrun += step.excess;
     spend(made.funds, step.charged);
     const { dimensions, id: reservation } = made;
-    if (step.charged > 0 || entry) this.#charges.push({ dimensions, reservation, amount: step.charged, entry });
+    if (step.charged > 0 || entry) this.charges.add({ dimensions, reservation, amount: step.charged, entry });
   }
 
   #adjust(
@@ -437,8 +316,8 @@ export class MemoryBooks implements LedgerBooks {
     sure({
       done: () => {
         made.givenBack += amount;
-        for (const ref of this.#watcher.fundsOf(made.dimensions, timeOfId(id))) this.#named(ref).spent -= amount;
-        this.#charges.push({ dimensions: made.dimensions, reservation: id, amount: -amount, entry: null });
+        for (const ref of this.#watcher.fundsOf(made.dimensions, timeOfId(id))) this.funds.named(ref).spent -= amount;
+        this.charges.add({ dimensions: made.dimensions, reservation: id, amount: -amount, entry: null });
         this.#watcher.adjusted();
         return null;
       },
@@ -464,44 +343,9 @@ export class MemoryBooks implements LedgerBooks {
   }
 
   #credit(holder: string, amount: number): Fund {
-    const fund = this.#balanceOf(holder);
-    fund.limit += amount;
-    if (!this.#holders.has(holder)) {
-      this.#holders.add(holder);
-      this.#watcher.opened(holder);
-    }
+    const isNew = this.funds.held(holder) === null;
+    const fund = this.funds.credit(holder, amount);
+    if (isNew) this.#watcher.opened(holder);
     return fund;
   }
-
-  #find({ key, title }: FundRef): Fund | undefined {
-    return title.kind === 'balance' ? this.#balances.get(title.name) : this.#funds.get(key);
-  }
-
-  #named(ref: FundRef): Fund {
-    if (ref.title.kind === 'balance') return this.#balanceOf(ref.title.name);
-    let fund = this.#funds.get(ref.key);
-    if (!fund) {
-      fund = new Fund(ref.title, ref.limit, ref.opening);
-      this.#funds.set(ref.key, fund);
-    }
-    return fund;
-  }
-
-  #balanceOf(holder: string): Fund {
-    let fund = this.#balances.get(holder);
-    if (!fund) {
-      const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity } as const;
-      fund = new Fund(title, 0, 0);
-      this.#balances.set(holder, fund);
-    }
-    return fund;
-  }
-}
-
-function check(op: LedgerOp): void {
-  if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
-    for (const amount of op.amounts) rules.openReservation(amount, null);
-  }
-  if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
-  if ((op.kind === 'deposit' || op.kind === 'waive') && !isWallet(op.wallet)) throw new RangeError('not a wallet');
 }
