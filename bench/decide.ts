@@ -8,11 +8,9 @@ import { emptyMemories } from '../src/learning/open.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
 import { isRefusal } from '../src/routing/decide.ts';
-import { chatFacts } from '../src/routing/facts.ts';
-import { profile } from '../src/routing/profile/profile.ts';
 import { withRules } from '../src/routing/rules.ts';
-import { questionOf } from '../src/routing/texts.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../src/runtime/runtime.ts';
+import { chatFacts, profile, questionOf } from '../test/support/chat-body.ts';
 import { largePolicy } from './large-policy.ts';
 import { quantile, table } from './stats.ts';
 

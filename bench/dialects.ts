@@ -4,6 +4,7 @@ import type { Frame, HttpCall, ProviderCall, WireAdapter } from '../src/contract
 import type { ChatMessage, ChatRequest } from '../src/core/chat-request.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
+import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
 import { frameParser } from '../src/upstream/frames.ts';
 import { DIALECTS } from '../test/support/dialects/index.ts';
 import type { Behaviour } from '../test/support/fake-upstream.ts';
@@ -87,7 +88,7 @@ models: { m: { provider: p, price: { input: 1, output: 1 }, context_window: 9, m
 
 const callOf = ({ upstream }: Subject, request: ChatRequest, stream: boolean): ProviderCall => ({
   upstream,
-  request,
+  request: readChatRequest(request),
   extras: {},
   stream,
   outputCap: 4_096,

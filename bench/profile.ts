@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { profile } from '../src/routing/profile/profile.ts';
+import { profile } from '../test/support/chat-body.ts';
 import { table } from './stats.ts';
 
 /**

@@ -24,16 +24,18 @@ import { type RouteRule, RouteTable } from '../src/http/routes.ts';
 import { openLedger } from '../src/ledger/open.ts';
 import { isShortage } from '../src/ledger/standing.ts';
 import { isRefusal } from '../src/routing/decide.ts';
-import { chatFacts } from '../src/routing/facts.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';
+import { openSqliteBooks } from '../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../src/store/sqlite/database.ts';
 import { accessMigrations } from '../src/store/sqlite/keys.ts';
 import { sqliteRecordLog } from '../src/store/sqlite/records/log.ts';
 import { recordsMigrations } from '../src/store/sqlite/records/schema.ts';
 import { CompletionWriter } from '../src/surface/openai-chat/completion.ts';
+import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { openCall } from '../src/upstream/call.ts';
+import { chatFacts } from '../test/support/chat-body.ts';
 import type { Bench } from './gateways.ts';
 import { requestBody, requestBytes, run, type Shape } from './load.ts';
 import { benchRuntime } from './policy.ts';
@@ -197,14 +199,19 @@ const LOG = sqliteRecordLog({ query: async () => [], commit: async () => {} });
 
 function recordOf(runtime: Runtime, decision: Decision) {
   const more = { time: Date.now(), frame: 0, outcome: outcomeOf() };
-  const recorded = recordedOf({}, CALLER, runtime.snapshot);
+  const recorded = recordedOf({ stream: false, routing: {} }, CALLER, runtime.snapshot);
   return [LOG.add(decisionRecord('chat', decision, recorded, runtime.snapshot, more))];
 }
 
 /** Reservation, then a turn of the event loop for the upstream, then the settlement with its record; with the disk. */
 async function ledgerStages(runtime: Runtime, folder: string, count: number): Promise<[string, number][]> {
   const store = await openSqlite(join(folder, 'ledger.db'), [ledgerMigrations, recordsMigrations]);
-  const ledger = await openLedger({ store, terms: runtime.snapshot, now: Date.now, onAlarm: () => {} });
+  const ledger = await openLedger({
+    books: await openSqliteBooks({ store, now: Date.now }),
+    terms: runtime.snapshot,
+    now: Date.now,
+    onAlarm: () => {},
+  });
   const body: ChatRequest = JSON.parse(requestBody(SHAPE));
   const model = runtime.snapshot.models[0]!;
   const line = entryLine(model, model.endpoints[0], { usage: USAGE, estimated: false }, 0);
@@ -258,7 +265,7 @@ async function upstreamStages(runtime: Runtime, port: number, count: number): Pr
   const target = runtime.targets[0]![0]!;
   const call: ProviderCall = {
     upstream: 'up',
-    request,
+    request: readChatRequest(request),
     extras: {},
     stream: false,
     outputCap: 400,

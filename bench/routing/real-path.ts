@@ -15,7 +15,7 @@ import { decide } from '../../src/gateway/decide.ts';
 import { decisionWrites, recordedOf } from '../../src/gateway/decision-record.ts';
 import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
-import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
+import { exampleOf, noteRequest } from '../../src/gateway/learn-from-answer.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
@@ -27,15 +27,16 @@ import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords } from '../../src/records/records.ts';
-import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
-import { questionOf } from '../../src/routing/texts.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { Store } from '../../src/store/store.ts';
+import { chatFacts, questionOf, routeFacts } from '../../test/support/chat-body.ts';
+import { chatRequest } from '../../test/support/model-request.ts';
 import { WEIGHTS } from './policy.ts';
 
 const CALLER: Caller = {
@@ -107,7 +108,14 @@ export class RealPath {
     const { facts, features, decision } = await this.#decide(input, model, true);
     const outcome = answered(decision, runtime);
     gateway.records.add([
-      ...decisionWrites(gateway, 'chat', decision, recordedOf({}, CALLER, runtime.snapshot), runtime.snapshot, outcome),
+      ...decisionWrites(
+        gateway,
+        'chat',
+        decision,
+        recordedOf({ stream: false, routing: {} }, CALLER, runtime.snapshot),
+        runtime.snapshot,
+        outcome,
+      ),
       ...learner.exampleWrites(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
     ]);
     const chosen = runtime.snapshot.models[decision.ranked[0].model]!.id;
@@ -152,9 +160,10 @@ export class RealPath {
     const facts = this.#factsOf(input, model);
     const features = learner.read(this.#runtime, questionOf(messages));
     const fields = { stream: false, user: null, metadata: null };
-    const decision = await decide(gateway, { facts, fields, messages, features, isMade }, CALLER, this.#runtime);
+    const { turns } = chatRequest({ messages }).conversation;
+    const decision = await decide(gateway, { facts, fields, turns, features, isMade }, CALLER, this.#runtime);
     // As a chat does after its reservation.
-    if (isMade) noteAsked(gateway, { runtime: this.#runtime, decision, features });
+    if (isMade) noteRequest(gateway, { runtime: this.#runtime, decision, features });
     return { facts, features, decision };
   }
 }
@@ -179,7 +188,12 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
   const write = (message: string, fields?: object) => console.error(message, fields ?? '');
   const log = { info: () => {}, warn: write, error: write };
   const keys = await openKeys({ store, now });
-  const ledger = await openLedger({ store, terms: runtime.snapshot, now, onAlarm: write });
+  const ledger = await openLedger({
+    books: await openSqliteBooks({ store, now }),
+    terms: runtime.snapshot,
+    now,
+    onAlarm: write,
+  });
   const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   const payments = await openPayments({
@@ -188,7 +202,6 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     nextId,
     env: () => undefined,
     deposit: ledger.deposit.bind(ledger),
-    waiveFee: ledger.waiveFee.bind(ledger),
     log,
   });
   const faults: unknown[] = [];

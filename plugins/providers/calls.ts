@@ -1,40 +1,8 @@
-import { beyondLimits, type ChatMessage, type Members } from 'signalbox/plugin';
-import { isObject, parseJson, textOf } from './json.ts';
+import { beyondLimits, type Members, type ToolCallPart, type Turn } from 'signalbox/plugin';
+import { isObject, listOf, parseJson, textOf } from './json.ts';
 
-/** A tool call of an earlier answer. */
-export interface EarlierCall {
-  readonly id: string;
-  readonly name: string;
-  /** The model's text: JSON, unless it broke off. */
-  readonly arguments: string;
-  /** The call as the caller sent it, with any state in it. */
-  readonly original: Members;
-}
-
-/** The calls of an assistant's message: `tool_calls` and the older `function_call`. */
-export function callsIn(message: ChatMessage): readonly EarlierCall[] {
-  const calls = (message.tool_calls ?? []).map((call): EarlierCall => {
-    const { name, arguments: text } = call.function;
-    return { id: call.id, name, arguments: text, original: call };
-  });
-  const older = olderCall(message);
-  return older ? [...calls, older] : calls;
-}
-
-/** The older `function_call` of a message, or null. */
-function olderCall({ function_call: call }: Members): EarlierCall | null {
-  if (!isObject(call)) return null;
-  const name = textOf(call.name);
-  return { id: olderId(name), name, arguments: textOf(call.arguments), original: call };
-}
-
-/** The ID of the call that a `tool` or older `function` message answers; undefined without one. */
-export function resultCallId({ role, name = '', tool_call_id: id }: ChatMessage): string | undefined {
-  return role === 'function' ? olderId(name) : id;
-}
-
-/** An older call has no ID: its function's name replaces it. */
-const olderId = (name: string): string => `function_${name}`;
+/** The calls of an assistant's turn. */
+export const callsIn = ({ parts }: Turn): readonly ToolCallPart[] => parts.filter((part) => part.type === 'tool-call');
 
 /** The most JSON values of a call's arguments: more would delay other requests. */
 const VALUES_MAX = 100_000;
@@ -49,19 +17,21 @@ export function argumentsOf(text: string): Members {
   return isObject(args) ? args : { arguments: text };
 }
 
-/** Converts older `function_call` and `function` messages to tool calls: most services support no others. */
-export function withToolCalls(message: ChatMessage): ChatMessage {
-  const { function_call: _call, ...rest }: Members & ChatMessage = message;
+/** Converts older `function_call` and `function` messages of OpenAI's dialect to tool calls: most services support no others. */
+export function withToolCalls(message: Members): Members {
+  const { function_call: older, ...rest } = message;
   if (message.role === 'function') {
-    const { name: _, ...result } = rest;
-    return { ...result, role: 'tool', tool_call_id: resultCallId(message) };
+    const { name, ...result } = rest;
+    return { ...result, role: 'tool', tool_call_id: olderId(textOf(name)) };
   }
-  const older = olderCall(message);
-  if (!older) return message;
-  const { id, name, arguments: text } = older;
-  const call = { id, type: 'function', function: { name, arguments: text } } as const;
-  return { ...rest, tool_calls: [...(message.tool_calls ?? []), call] };
+  if (!isObject(older)) return message;
+  const name = textOf(older.name);
+  const call = { id: olderId(name), type: 'function', function: { name, arguments: textOf(older.arguments) } };
+  return { ...rest, tool_calls: [...listOf(message.tool_calls), call] };
 }
+
+/** An older call has no ID: its function's name replaces it. */
+const olderId = (name: string): string => `function_${name}`;
 
 /** Makes call IDs unique, because callers repeat theirs. Deterministic. */
 export class UniqueIds {

@@ -33,7 +33,8 @@ export const openai = defineProvider({
   },
   prepare(settings) {
     const auth = settings.service === 'azure' ? 'api-key' : 'authorization';
-    const chat = chatCompletions({ ...PLAIN, auth, max_tokens_field: 'max_completion_tokens' });
+    const dialect = { ...PLAIN, auth, max_tokens_field: 'max_completion_tokens' } as const;
+    const chat = chatCompletions(dialect);
     const format = formatOf(settings);
     return {
       ...chat,
@@ -41,7 +42,7 @@ export const openai = defineProvider({
         ...chat.lacks(model, upstream),
         ...(model.capabilities.includes('reasoning') ? reasoningModelLacks(upstream) : []),
       ],
-      request: (call) => requestOf(call, chat, settings),
+      request: (call) => requestOf(call, dialect, settings),
       reply: (body) => readReply(body, format),
       stream: () => new OpenAiReader(format),
     };

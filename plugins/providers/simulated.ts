@@ -1,4 +1,11 @@
-import { defineProvider, type Pause, type ProviderCall, type StreamPart, Type } from 'signalbox/plugin';
+import {
+  defineProvider,
+  type ModelSettings,
+  type Pause,
+  type ProviderCall,
+  type StreamPart,
+  Type,
+} from 'signalbox/plugin';
 import { answerOf, type SimulatedAnswer } from './simulated/answer.ts';
 import { estimateUsage, fitTokens } from './simulated/tokens.ts';
 
@@ -22,16 +29,17 @@ export const simulated = defineProvider({
 /** Fields that a simulated answer ignores. */
 const IGNORED = [
   'temperature',
-  'top_p',
-  'frequency_penalty',
-  'presence_penalty',
+  'topP',
+  'frequencyPenalty',
+  'presencePenalty',
   'stop',
   'seed',
-  'logit_bias',
-  'reasoning_effort',
-] as const;
+  'logitBias',
+  'reasoningEffort',
+] as const satisfies readonly (keyof ModelSettings)[];
 
-const dropped = ({ request }: ProviderCall): readonly string[] => IGNORED.filter((name) => request[name] != null);
+const dropped = ({ request: { settings, names } }: ProviderCall): readonly string[] =>
+  IGNORED.flatMap((name) => (settings[name] === undefined ? [] : [names[name]]));
 
 /** A choice's text and how much of it was streamed. */
 interface ChoicePlayback {
@@ -43,7 +51,7 @@ interface ChoicePlayback {
 
 /** Streams all choices at once, a piece of each in turn, as a provider would. */
 function* play(call: ProviderCall): Generator<StreamPart | Pause> {
-  const playbacks = Array.from({ length: call.request.n ?? 1 }, (_, choice) => playback(call, choice));
+  const playbacks = Array.from({ length: call.request.settings.choices ?? 1 }, (_, choice) => playback(call, choice));
   yield { type: 'pause', ms: call.model.ttftMs };
   for (const [choice, { answer }] of playbacks.entries()) {
     const { tool } = answer;

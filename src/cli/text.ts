@@ -1,4 +1,4 @@
-import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/credits.ts';
 
 /** `2026-11-20`, UTC. */
 export const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
@@ -6,7 +6,7 @@ export const day = (time: number): string => new Date(time).toISOString().slice(
 /** `2026-11-20 09:30`, UTC. */
 export const minute = (time: number): string => new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 
-/** What `--json` prints. */
+/** The output of `--json`. */
 export const jsonText = (body: unknown): string => `${JSON.stringify(body, null, 2)}\n`;
 
 /** Digits and at most six decimals. */
@@ -19,8 +19,3 @@ export function parseCredits(text: string): Microcredits | null {
   const amount = Number(whole + fraction.padEnd(6, '0'));
   return sign === '-' ? -amount : amount;
 }
-
-export const creditsText = (amount: Microcredits): string => {
-  const credits = toCredits(amount);
-  return `${credits.toLocaleString('en', { maximumFractionDigits: 6 })} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
-};

@@ -1,37 +1,22 @@
-import type { Keys } from '../access/keys.ts';
 import { checkText, KeyTermsError } from '../access/terms.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
+import { creditsText } from '../core/text.ts';
 import { UsageError } from '../core/usage-error.ts';
-import { isWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
-import { balancesOf, keyBalance } from '../ledger/key-funds.ts';
-import { Blocklist } from '../payments/blocklist.ts';
-import type { Payment } from '../payments/payment.ts';
-import { PaymentRegister } from '../payments/register.ts';
-import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
-import { grantedTo, grantWrite } from '../store/sqlite/books/adjust.ts';
-import type { Balance } from '../store/sqlite/books/recover.ts';
+import { WALLET_FORM, walletOf } from '../core/wallet.ts';
+import { grantDetails } from '../operate/keys.ts';
+import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
+import type { Payment } from '../store/payments.ts';
+import { grantedTo } from '../store/sqlite/books/adjust.ts';
 import { hasJournal } from '../store/sqlite/books/state.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';
 import { table } from './terminal.ts';
-import { creditsText, jsonText, minute, parseCredits } from './text.ts';
+import { jsonText, minute, parseCredits } from './text.ts';
 import { userName } from './user.ts';
 
-/** What a command about wallets works with. */
-export interface WalletsCommand {
-  readonly store: OpenStore;
-  readonly keys: Pick<Keys, 'ofWallet'>;
-  /** The database, which exists. */
-  readonly file: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
-
-const PAYMENTS_SHOWN = 20;
-
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
-export async function runWallets([name, ...rest]: readonly string[], command: WalletsCommand): Promise<string> {
+export async function runWallets([name, ...rest]: readonly string[], command: WalletSource): Promise<string> {
   if (!(await hasJournal(command.store))) {
     throw new UsageError('The database has no ledger of this version yet; start the server once.');
   }
@@ -41,79 +26,48 @@ export async function runWallets([name, ...rest]: readonly string[], command: Wa
   throw new UsageError('wallets takes list, show or credit. See signalbox help.');
 }
 
-async function list(args: readonly string[], { store, file, now }: WalletsCommand): Promise<string> {
+async function list(args: readonly string[], source: WalletSource): Promise<string> {
   const { json } = parseFlags(args, JSON_FLAG);
-  const blocklist = await Blocklist.load(store, now);
-  const wallets = await reading(file, walletBalances);
+  const wallets = await listWallets(source);
   if (json) {
-    const bodies = wallets.map(([wallet, { granted, spent }]) => ({
-      wallet,
-      granted_credits: toCredits(granted),
-      spent_credits: toCredits(spent),
-      left_credits: toCredits(granted - spent),
-      is_blocked: blocklist.has(wallet),
-    }));
+    const bodies = wallets.map(balanceBody);
     return jsonText(bodies);
   }
-  const rows = wallets.map(([wallet, { granted, spent }]) => [
+  const rows = wallets.map(({ wallet, granted, spent, isBlocked }) => [
     wallet,
     creditsText(granted),
     creditsText(spent),
     creditsText(granted - spent),
-    blocklist.has(wallet) ? 'blocked' : 'open',
+    isBlocked ? 'blocked' : 'open',
   ]);
   return table([['WALLET', 'GRANTED', 'SPENT', 'LEFT', 'STATE'], ...rows]);
 }
 
-/** Every wallet that has a balance, by its address. */
-async function walletBalances(reader: StoreReader): Promise<[string, Balance][]> {
-  const balances = (await balancesOf(reader)) ?? [];
-  return [...balances].filter(([holder]) => isWallet(holder)).sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-/** All that is read is of one moment. */
-async function reading<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<T> {
-  const reader = readStore(file, ['ledger']);
-  try {
-    return await read(reader);
-  } finally {
-    reader.close();
-  }
-}
+const balanceBody = ({ wallet, granted, spent, isBlocked }: WalletBalance) => ({
+  wallet,
+  granted_credits: toCredits(granted),
+  spent_credits: toCredits(spent),
+  left_credits: toCredits(granted - spent),
+  is_blocked: isBlocked,
+});
 
 const JSON_FLAG = { json: { type: 'boolean' } } as const;
 
-async function show(args: readonly string[], { store, keys, file, now }: WalletsCommand): Promise<string> {
+async function show(args: readonly string[], source: WalletSource): Promise<string> {
   const { values, positionals } = parseArguments(args, JSON_FLAG);
   const wallet = addressOf(positionals, 'show takes the address of one wallet');
-  const { register } = await PaymentRegister.load(store);
-  const balance = await reading(file, (reader) => keyBalance(reader, wallet));
-  const { granted, spent } = balance ?? { granted: 0, spent: 0 };
-  const isBlocked = (await Blocklist.load(store, now)).has(wallet);
-  const valid = await keys.ofWallet(wallet);
-  const payments = await register.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null });
-  if (granted === 0 && spent === 0 && payments.length === 0 && valid.length === 0 && !isBlocked) {
-    throw new UsageError(`Nothing is known of the wallet ${wallet}.`);
-  }
-  if (values.json) {
-    const body = {
-      wallet,
-      granted_credits: toCredits(granted),
-      spent_credits: toCredits(spent),
-      left_credits: toCredits(granted - spent),
-      is_blocked: isBlocked,
-      keys: valid.map(({ id }) => id),
-      payments: payments.map(paymentLine),
-    };
-    return jsonText(body);
-  }
+  const found = await findWallet(source, wallet);
+  if (!found) throw new UsageError(`Nothing is known of the wallet ${wallet}.`);
+  const { granted, spent, isBlocked, keys, payments } = found;
+  const ids = keys.map(({ id }) => id);
+  if (values.json) return jsonText({ ...balanceBody(found), keys: ids, payments: payments.map(paymentLine) });
   const lines: [string, string][] = [
     ['wallet', wallet],
     ['state', isBlocked ? 'blocked' : 'open'],
     ['granted', creditsText(granted)],
     ['spent', creditsText(spent)],
     ['left', creditsText(granted - spent)],
-    ['keys', valid.map(({ id }) => id).join(', ') || 'none'],
+    ['keys', ids.join(', ') || 'none'],
   ];
   const text = lines.map(([name, value]) => `${name.padEnd(9)}${value}\n`).join('');
   return payments.length === 0 ? text : `${text}\n${table([PAYMENT_COLUMNS, ...payments.map(paymentCells)])}`;
@@ -144,7 +98,7 @@ const paymentCells = ({ id, created, state, purpose, network, paid, transaction 
   transaction ?? '-',
 ];
 
-async function credit(args: readonly string[], { store, now }: WalletsCommand): Promise<string> {
+async function credit(args: readonly string[], { store, now }: WalletSource): Promise<string> {
   const { rest, amount: negative } = takeNegative(args);
   const options = { note: { type: 'string', default: '' } } as const;
   const { values, positionals } = parseArguments(rest, options);
@@ -159,9 +113,9 @@ async function credit(args: readonly string[], { store, now }: WalletsCommand): 
   checkNote(values.note);
   const time = now();
   const actor = { kind: 'cli', name: userName() } as const;
-  const details = { credits: toCredits(amount), note: values.note };
-  const deed = store.trail.add({ time, actor, action: 'grant', keyId: wallet, details });
-  await store.commit([deed, grantWrite(wallet, amount, values.note, time)]);
+  const grant = { amount, note: values.note };
+  const line = store.trail.add({ time, actor, action: 'grant', keyId: wallet, details: grantDetails(grant) });
+  await creditWallet(store, wallet, grant, line, time);
   const done =
     amount > 0 ? `Credited ${creditsText(amount)} to ${wallet}` : `Took ${creditsText(-amount)} back from ${wallet}`;
   const sum = creditsText(await grantedTo(store, wallet));

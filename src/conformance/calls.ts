@@ -4,6 +4,8 @@ import type { ModelTraits, ProviderCall } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, capabilityNames, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../core/capability.ts';
 import { ChatRequest } from '../core/chat-request.ts';
 import { dropNulls } from '../core/nullable.ts';
+import { readChatRequest } from '../surface/openai-chat/reader.ts';
+import { deepFreeze } from './law.ts';
 import { anyRequest } from './requests.ts';
 
 /** Model names of providers. */
@@ -27,7 +29,7 @@ const caps = fc.integer({ min: 20_011, max: 29_989 });
 export const calls: fc.Arbitrary<ProviderCall> = fc
   .record({
     upstream: upstreams,
-    request: anyRequest(NO_STATE)
+    body: anyRequest(NO_STATE)
       .filter((request) => Value.Check(ChatRequest, request))
       .map(dropNulls(ChatRequest)),
     extras: fc.constantFrom({}, {}, { top_k: 5 }),
@@ -36,7 +38,10 @@ export const calls: fc.Arbitrary<ProviderCall> = fc
     model: traits,
   })
   // As in JSON, without undefined members.
-  .map((call) => structuredClone({ ...call, request: { ...call.request, stream: call.stream } }));
+  .map(({ body, ...call }) => ({
+    ...call,
+    request: readChatRequest(structuredClone({ ...body, stream: call.stream })),
+  }));
 
 /** Plain questions, which every model accepts. */
 export const plainCalls: fc.Arbitrary<ProviderCall> = fc
@@ -48,7 +53,7 @@ export const plainCalls: fc.Arbitrary<ProviderCall> = fc
   })
   .map(({ text, stream, outputCap, upstream }) => ({
     upstream,
-    request: { model: 'any', messages: [{ role: 'user' as const, content: text }], stream },
+    request: readChatRequest({ model: 'any', messages: [{ role: 'user', content: text }], stream }),
     extras: {},
     stream,
     outputCap,
@@ -61,9 +66,31 @@ export const plainCalls: fc.Arbitrary<ProviderCall> = fc
     },
   }));
 
+/** A copy of a call that shares nothing with it. */
+export const copyOfCall = ({ request, model, ...rest }: ProviderCall): ProviderCall => ({
+  ...structuredClone(rest),
+  model: structuredClone(model),
+  request: request.edit(
+    Object.entries(request.original.body).map(([name, value]) => ({ at: [name], value: structuredClone(value) })),
+  ),
+});
+
+/** All that an adapter can read of a call, as plain data. */
+export const plainOf = ({ request, ...rest }: ProviderCall) => {
+  const { conversation, settings, routing, extras, original } = request;
+  return { ...rest, request: { conversation, settings, routing, extras, original } };
+};
+
+/** A copy of a call that throws where it is written to. */
+export function frozenCall(call: ProviderCall): ProviderCall {
+  const copy = copyOfCall(call);
+  deepFreeze(plainOf(copy));
+  return copy;
+}
+
 /** A call in words, for reports. */
 export function describeCall({ upstream, request, extras, stream, outputCap, model }: ProviderCall): string {
-  const { model: _, stream: __, ...rest } = request;
+  const { model: _, stream: __, ...rest } = request.original.body;
   const more = Object.keys(extras).length > 0 ? ` with the extras ${JSON.stringify(extras)}` : '';
   const can = model.capabilities.length > 0 ? ` that has ${model.capabilities.join(', ')}` : '';
   const cannot = model.acceptsTemperature ? '' : ' and takes no temperature';

@@ -34,7 +34,7 @@ const answers = inProcessLaw<ProviderCall>({
     const parts = all.filter((part): part is StreamPart => !isPause(part));
     const fault = partsFault(parts);
     if (fault) return fault;
-    const choices = call.request.n ?? 1;
+    const choices = call.request.settings.choices ?? 1;
     const finished = new Set<number>();
     for (const part of parts) {
       if (part.type === 'usage') {

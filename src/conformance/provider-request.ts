@@ -2,7 +2,8 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
-import { calls, describeCall, plainCalls, traits, upstreams } from './calls.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import { calls, copyOfCall, describeCall, frozenCall, plainCalls, plainOf, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
 import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 import {
@@ -159,7 +160,7 @@ const request = wireLaw<ProviderCall>({
   says: 'any request that is admitted becomes a path, headers and JSON, or a `rejected` with its reason; nothing throws',
   cases: () => calls,
   fault(adapter, call, { host }) {
-    const made = adapter.request(deepFreeze(structuredClone(call)));
+    const made = adapter.request(frozenCall(call));
     if (!('kind' in made)) return httpFault(adapter, made, host);
     if (made.kind !== 'rejected')
       return `in place of a request it gives a failure of kind ${shortJson(made.kind)}, not \`rejected\``;
@@ -173,9 +174,9 @@ const pure = wireLaw<ProviderCall>({
   says: 'the same call becomes the same request, without clock, chance and environment, and is not changed',
   cases: () => calls,
   fault(adapter, call) {
-    const given = structuredClone(call);
-    const { value, reached } = runSealed(() => [adapter.request(given), adapter.request(structuredClone(call))]);
-    if (!isEqual(given, call)) return 'it changes the call that it is given';
+    const given = copyOfCall(call);
+    const { value, reached } = runSealed(() => [adapter.request(given), adapter.request(copyOfCall(call))]);
+    if (!isEqual(plainOf(given), plainOf(call))) return 'it changes the call that it is given';
     return (
       reachedFault(reached) ??
       (isEqual(value[0], value[1]) ? null : `it gives ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
@@ -219,7 +220,8 @@ const capped = wireLaw<ProviderCall>({
   tell: describeCall,
 });
 
-type Members = Partial<ProviderCall['request']>;
+/** Fields of a chat request. */
+type Members = Readonly<Record<string, unknown>>;
 
 const TOOLS: Members = { tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }] };
 const SCHEMA = { name: 'answer', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } };
@@ -250,8 +252,10 @@ interface FieldCase {
 const fieldCases: fc.Arbitrary<FieldCase> = fc
   .tuple(plainCalls, fc.constantFrom(...REQUESTED_FIELDS))
   .map(([plain, [needs, beside, field]]) => {
-    const without = { ...plain, request: { ...plain.request, ...beside } };
-    return { needs, without, call: { ...without, request: { ...without.request, ...field } } };
+    const withFields = (request: ModelRequest, fields: Members): ModelRequest =>
+      request.edit(Object.entries(fields).map(([name, value]) => ({ at: [name], value })));
+    const without = { ...plain, request: withFields(plain.request, beside) };
+    return { needs, without, call: { ...without, request: withFields(without.request, field) } };
   });
 
 const heard = wireLaw<FieldCase>({
@@ -263,7 +267,7 @@ const heard = wireLaw<FieldCase>({
     if (needs.some((one) => lacking.includes(one))) return null;
     const [made, plain] = [adapter.request(call), adapter.request(without)];
     if ('kind' in made || 'kind' in plain || !isEqual(made, plain)) return null;
-    const field = Object.keys(call.request).find((key) => !(key in without.request));
+    const field = Object.keys(call.request.original.body).find((key) => !(key in without.request.original.body));
     const capability = needs.at(-1);
     return `\`${field}\` changes nothing of the request: name it in \`dropped\`${capability ? `, or \`${capability}\` in \`lacks\`` : ''}`;
   },

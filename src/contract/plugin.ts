@@ -3,9 +3,27 @@
  */
 export { Type } from '@sinclair/typebox';
 export { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
-export type { ChatMessage, ChatRequest, ContentPart, Tool } from '../core/chat-request.ts';
+export type {
+  AnswerFormat,
+  AudioPart,
+  ContentPart,
+  Conversation,
+  FilePart,
+  ImagePart,
+  ModelSettings,
+  RefusalPart,
+  RoutingTerms,
+  TextPart,
+  ToolCallPart,
+  ToolChoice,
+  ToolDefinition,
+  Turn,
+  TurnRole,
+} from '../core/conversation.ts';
 export { logitOf, moved, sigmoid } from '../core/estimate.ts';
 export { beyondLimits } from '../core/json-limits.ts';
+export type { FieldNames, ModelRequest } from '../core/model-request.ts';
+export { type Edit, type Original, type OriginalPath, pathText } from '../core/original.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
 export {
@@ -47,3 +65,4 @@ export {
   type PreparedStrategy,
   type StrategyPlugin,
 } from './strategy.ts';
+export { textRequest } from './testing.ts';

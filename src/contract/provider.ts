@@ -1,6 +1,6 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { Capability } from '../core/capability.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { ProviderFailure, StreamPart } from './parts.ts';
 import type { PluginStatus } from './status.ts';
 
@@ -12,7 +12,7 @@ export interface ProviderCall {
    * As the caller sent it, checked, and without optional fields that were null, but for the `content` of messages.
    * Signalbox's own fields are to be ignored.
    */
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   /** Fields unknown to the gateway that this provider's `passthrough` list lets through. */
   readonly extras: Readonly<Record<string, unknown>>;
   readonly stream: boolean;

@@ -98,6 +98,8 @@ export interface ToolDefinition {
   readonly parameters?: Members;
   /** Whether the arguments must follow the schema. */
   readonly strict?: boolean;
+  /** As in `Turn`. */
+  readonly extras: Members;
   /** The place of the tool. */
   readonly at: OriginalPath;
   /** The place of the object that holds its name and parameters. */

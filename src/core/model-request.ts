@@ -1,4 +1,5 @@
 import type { Conversation, ModelSettings, RoutingTerms } from './conversation.ts';
+import type { Operation } from './operation.ts';
 import { type Edit, type Members, type Original, type OriginalPath, valueAt, withEdits } from './original.ts';
 
 /** The caller's names of fields, for messages that must speak the caller's dialect. */
@@ -8,7 +9,7 @@ export type FieldNames = Readonly<
 
 /** A request in neutral form. Its members are read from the original when first asked for, and then kept. */
 export interface ModelRequest {
-  readonly operation: 'chat';
+  readonly operation: Operation;
   /** A model ID or a selector. */
   readonly model: string;
   /** Whether the answer is streamed. */

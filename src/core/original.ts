@@ -56,8 +56,8 @@ export function withEdits<Body extends object>(body: Body, edits: readonly Edit[
 function replaced(owner: unknown, at: OriginalPath, depth: number, value: unknown, copies: Set<object>): unknown {
   if (typeof owner !== 'object' || owner === null || depth >= at.length) return owner;
   const step = at[depth]!;
-  if (Array.isArray(owner) && !isItem(owner, step, value)) return owner;
   const isLast = depth === at.length - 1;
+  if (Array.isArray(owner) && (!isItemOf(owner, step) || (isLast && value === undefined))) return owner;
   const before: unknown = Object.hasOwn(owner, step) ? Reflect.get(owner, step) : undefined;
   const after = isLast ? value : replaced(before, at, depth + 1, value, copies);
   if (after === before) return owner;
@@ -69,6 +69,5 @@ function replaced(owner: unknown, at: OriginalPath, depth: number, value: unknow
   return copy;
 }
 
-/** Whether an item of a list may get the value: the length stays as it is. */
-const isItem = (list: readonly unknown[], step: string | number, value: unknown): boolean =>
-  typeof step === 'number' && Object.hasOwn(list, step) && value !== undefined;
+const isItemOf = (list: readonly unknown[], step: string | number): boolean =>
+  typeof step === 'number' && Object.hasOwn(list, step);

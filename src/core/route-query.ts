@@ -68,7 +68,3 @@ export type RouteRequest = Static<typeof RouteRequest>;
 
 /** Which of its two forms a body of `POST /v1/route` is meant to have. */
 export const isRouteChat = (body: unknown): boolean => isObject(body) && body.messages != null;
-
-/** The chat that a route request is about; null where it has no messages. */
-export const chatOf = (route: RouteRequest): ChatRequest | null =>
-  route.messages ? { ...route, model: route.model ?? 'auto' } : null;

@@ -1,9 +1,9 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import type { Facts } from '../core/facts.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
@@ -14,19 +14,19 @@ import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
 import type { ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
-import type { Conversation } from './affinity.ts';
+import type { PromptHistory } from './affinity.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
 import type { Way } from './plan.ts';
-import { readableMessages } from './reasoning-state.ts';
+import { withReadableState } from './reasoning-state.ts';
 import type { RequestContext } from './request-context.ts';
 import { shown, sortExtras } from './screen.ts';
 
 export interface AttemptContext {
   readonly runtime: Runtime;
-  readonly request: ChatRequest;
-  readonly conversation: Conversation;
+  readonly request: ModelRequest;
+  readonly history: PromptHistory;
   readonly facts: Facts;
   readonly readings: Readings;
   /** Milliseconds on a clock that never goes back. */
@@ -84,7 +84,7 @@ export class Attempt {
     this.#context = context;
     this.#trial = trial;
     this.#slot = model.firstSlot + at;
-    this.#isStream = request.stream === true;
+    this.#isStream = request.stream;
     this.#openedAt = clock();
     if (requestContext && Number.isNaN(requestContext.dispatchedAt)) requestContext.dispatchedAt = this.#openedAt;
     const patience = this.#patienceMs();
@@ -154,13 +154,13 @@ export class Attempt {
 
   /** What a whole answer tells about those to come. */
   #learn({ usage, estimated }: Measured): void {
-    const { runtime, conversation, facts, readings } = this.#context;
+    const { runtime, history, facts, readings } = this.#context;
     const isSound = isPlausible(usage);
     const inputTokens = isSound ? this.#cacheableTokens({ usage, estimated }) : 0;
     const share = isSound && usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
-    const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.said.mark };
-    conversation.answeredBy(this.model, this.endpoint, read, runtime.snapshot);
+    const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.mark.value };
+    history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
     // Some report what was reasoned as output like any other.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || !isSound || isMixed || this.meter.isFiltered) return;
@@ -170,7 +170,7 @@ export class Attempt {
     // An answer cut at the cap is at least so long: without these a median would be that of the short ones. Where the
     // model reasons, the cut may have come before it said anything.
     if (this.meter.isCut && (this.model.reasoningTokens > 0 || tokens < usual)) return;
-    runtime.outputs.observe(facts.task, tokens, conversation.keyId);
+    runtime.outputs.observe(facts.task, tokens, history.keyId);
   }
 
   /**
@@ -292,15 +292,15 @@ export function begun(trial: AttemptReporter, begin: () => Attempt): Attempt {
 
 /** The request as the model may read it: signed or encrypted reasoning goes to the family that wrote it, and no other. */
 function readable(
-  { request, conversation, facts }: AttemptContext,
+  { request, history, facts }: AttemptContext,
   { family }: Model,
-): { readonly request: ChatRequest; readonly dropped: readonly string[] } {
-  const { messages, dropped } = readableMessages(request.messages, (index) => {
-    const writer = conversation.writerOf(index);
+): { readonly request: ModelRequest; readonly dropped: readonly string[] } {
+  const left = withReadableState(request, (turn) => {
+    const writer = history.writerOf(turn);
     // Who names the model answers for what nobody knows of.
     return writer === null ? facts.pinned : writer === family;
   });
-  return { request: messages === request.messages ? request : { ...request, messages }, dropped: shown(dropped) };
+  return { request: left.request, dropped: shown(left.dropped) };
 }
 
 /** Whether the provider had so much of the prompt in its cache that the first token came sooner. */

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import { recordContent } from '../records/contents.ts';
@@ -11,13 +11,13 @@ import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { FundedHold, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
-import { blameForRetry, lessonOf, noteAsked } from './lesson.ts';
+import { learnFromAnswer, noteRequest, observeRetry } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
-import { wordsForLog } from './words.ts';
+import { loggableMessage } from './upstream-message.ts';
 
 /** A decided request with its money set aside. */
 export interface FundedRequest extends DecidedRequest {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   readonly context: RequestContext;
   readonly terms: FundingTerms;
   readonly funded: FundedHold;
@@ -29,16 +29,16 @@ export interface FundedRequest extends DecidedRequest {
 export function beginExchange(gateway: Gateway, funded: FundedRequest): Exchange {
   const { request, context, terms, decision, features } = funded;
   const { runtime, caller } = terms;
-  const taught = { runtime, request, caller, decision, features };
-  noteAsked(gateway, taught);
-  blameForRetry(gateway, taught);
-  const exchange = exchangeOf(gateway, funded, lessonOf(gateway, taught));
+  const learnable = { runtime, request, caller, decision, features };
+  noteRequest(gateway, learnable);
+  observeRetry(gateway, learnable);
+  const exchange = exchangeOf(gateway, funded, learnFromAnswer(gateway, learnable));
   context.attach(exchange);
   return exchange;
 }
 
-function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<typeof lessonOf>): Exchange {
-  const { request, context, terms, conversation, decision, funded, startedAt } = of;
+function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<typeof learnFromAnswer>): Exchange {
+  const { request, context, terms, history, decision, funded, startedAt } = of;
   const { runtime, caller } = terms;
   const { snapshot } = runtime;
   let tokens = 0;
@@ -47,9 +47,8 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<type
   return new Exchange({
     runtime,
     request,
-    conversation,
+    history,
     decision,
-    hold: funded.hold,
     funded,
     answerBytes,
     requestContext: context,
@@ -68,12 +67,12 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, lesson: ReturnType<type
         snapshot,
         outcome,
       );
-      if (lesson) writes.push(...lesson.settled(outcome, platform));
+      if (learning) writes.push(...learning.settlementWrites(outcome, platform));
       if (content) writes.push(...content.writes(decision.id, gateway.now()));
       writes.push(...funded.settlementWrites(outcome.charged));
       return writes;
     },
-    onParts: both(content?.add.bind(content), lesson?.hear),
+    onParts: both(content?.add.bind(content), learning?.hear),
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
     written: () => gateway.ledger.written(),
     onEnd: () => {
@@ -105,7 +104,7 @@ function usedTokens(usage: Usage | null, answeredBy: string, { facts }: Decision
 }
 
 /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */
-function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ChatRequest): void {
+function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ModelRequest): void {
   const { model, provider, failure, requestId } = attempt;
   log.warn('an attempt failed', {
     decision: idText('dec_', decision.id),
@@ -114,6 +113,6 @@ function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt
     kind: failure.kind,
     status: failure.status,
     upstream_request_id: requestId ?? undefined,
-    upstream_message: wordsForLog(attempt, request),
+    upstream_message: loggableMessage(attempt, request),
   });
 }

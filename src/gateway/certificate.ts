@@ -16,27 +16,31 @@ import type { PastPolicies } from '../runtime/replay.ts';
 import { type DecisionRuntime, strategyOf } from '../runtime/runtime.ts';
 import { chosen } from './decision-record.ts';
 
-/** A record with the certificate of its decision, made by deciding again from what was recorded. */
+/** A record with the certificate of its decision, which is made by deciding again from the record. */
 export interface RecordedCertificate {
   readonly record: DecisionRecord;
   readonly certificate: Certificate | null;
-  /** Why there is no certificate; null when there is one. */
+  /** The reason for which there is no certificate; null with one. */
   readonly reason: string | null;
   /** Whether deciding again came to the same choice, draw, fallbacks, last resorts and qualities, bit for bit; null without a certificate. */
   readonly matches: boolean | null;
-  /** What the tokens really used would have cost elsewhere; null without a certificate, and where nothing was used. */
+  /** The cost of the used tokens elsewhere; null without a certificate or usage. */
   readonly hindsight: Hindsight | null;
-  /** Providers that could not serve when it was made, each with the variables that lacked; null without a certificate. */
+  /** Providers that could not serve then, each with its missing variables; null without a certificate. */
   readonly leftOut: readonly string[] | null;
 }
 
+/** The cost of the used tokens at other models. */
 export interface Hindsight {
-  /** At the endpoint that would have been tried first. */
+  /** At the runner-up's first open endpoint; null without a runner-up. */
   readonly runnerUp: Microcredits | null;
   readonly baseline: Microcredits | null;
 }
 
-/** Never rejects for what is recorded, or no longer there; with StoreError when the store cannot be read. */
+/**
+ * Decides a recorded decision again. A record that cannot be decided again has a reason in place of a certificate.
+ * @throws StoreError when the store cannot be read
+ */
 export async function certificateOf(
   record: DecisionRecord,
   records: Pick<RecordReader, 'findRevision' | 'findFrame'>,
@@ -60,12 +64,12 @@ export async function certificateOf(
   try {
     return replayed(record, deciding, readings);
   } catch {
-    // What the record names is not what its policy has: somebody has edited one of them.
+    // The record names something that its policy lacks: one of them was edited.
     return without('It does not fit to its policy.');
   }
 }
 
-/** A frame that is not as it was written is as good as none; that the store cannot be read is told. */
+/** An edited frame counts as none. */
 function orNone(cause: unknown): null {
   if (cause instanceof RangeError) return null;
   throw cause;
@@ -74,7 +78,7 @@ function orNone(cause: unknown): null {
 function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: Readings): RecordedCertificate {
   const { id, seed, facts, estimate, draw } = record;
   const { snapshot } = deciding;
-  // What was estimated is not estimated again; and nothing is drawn where nothing was, as for a recommendation.
+  // The recorded estimate is used again, and nothing is drawn where nothing was, as for a recommendation.
   const explore = draw === null ? null : explorationOf(snapshot.learning, facts);
   const given: DecisionContext = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
@@ -102,7 +106,7 @@ function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: P
   );
 }
 
-/** Another machine's powers of e may differ in their last bits, and who was drawn is looked at beside. */
+/** Another machine's powers of e may differ in their last bits. */
 const CHANCE_SLACK = 1e-12;
 
 function isSameDraw(one: ExplorationDraw | null, other: ExplorationDraw | null): boolean {
@@ -121,7 +125,7 @@ function hindsightOf(
   const first = next?.endpoints.findIndex(({ open }) => open) ?? -1;
   return {
     runnerUp: next && costAt(next.model, Math.max(0, first)),
-    // As savings are told.
+    // As savings are computed.
     baseline: baseline && costAt(baseline.model, 0),
   };
 }

@@ -4,7 +4,7 @@ import { isPlausible } from '../core/usage.ts';
 import type { EntryLine, Tariff } from '../ledger/hold.ts';
 import type { Measured } from './meter.ts';
 
-/** Endpoints are frozen with their snapshot, so what they charge is put into words once. */
+/** Endpoints are frozen with their snapshot, so the text of their prices is made once. */
 const tariffs = new WeakMap<Endpoint, Tariff>();
 
 function tariffOf(model: Model, endpoint: Endpoint): Tariff {
@@ -17,7 +17,10 @@ function tariffOf(model: Model, endpoint: Endpoint): Tariff {
   return tariff;
 }
 
-/** An attempt as the ledger books it. Figures that cannot be true cost all that is left, and are no report, as in receipts. */
+/**
+ * Makes the ledger's line of an attempt. Implausible usage costs all that is left of the hold, and counts as estimated.
+ * @param left microcredits of the hold
+ */
 export function entryLine(model: Model, endpoint: Endpoint, { usage, estimated }: Measured, left: number): EntryLine {
   const isSound = isPlausible(usage);
   const cost = isSound ? costOf(endpoint.price, usage) : left;

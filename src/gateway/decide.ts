@@ -1,10 +1,10 @@
 import type { Caller } from '../core/caller.ts';
-import type { ChatMessage, ChatRequest } from '../core/chat-request.ts';
+import type { Turn } from '../core/conversation.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import { explorationOf } from '../core/learning-policy.ts';
-import { chatOf, type RouteRequest } from '../core/route-query.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { Shortage, Standing } from '../ledger/standing.ts';
@@ -14,7 +14,7 @@ import { leastWorstCase, refusalError } from '../routing/refuse.ts';
 import { withRules } from '../routing/rules.ts';
 import { questionOf, textsOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
-import type { Conversation } from './affinity.ts';
+import type { PromptHistory } from './affinity.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
@@ -29,12 +29,12 @@ export interface RuleFields {
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
 }
 
-/** What a decision is made on. */
+/** The input of a decision. */
 interface DecisionInput {
   readonly facts: Facts;
   readonly fields: RuleFields;
-  /** The conversation whose size the facts state; empty where the caller stated a figure instead. */
-  readonly messages: readonly ChatMessage[];
+  /** The turns whose size the facts state; empty where the caller stated a figure instead. */
+  readonly turns: readonly Turn[];
   /** The features of its last question; null without text. */
   readonly features: Uint8Array | null;
   /** Whether an answer will be made, so that another model than the best may be tried. */
@@ -49,7 +49,7 @@ interface DecisionInput {
 
 /** A request with its decision, and the parts by which its answer is learnt from. */
 export interface DecidedRequest {
-  readonly conversation: Conversation;
+  readonly history: PromptHistory;
   readonly decision: Decision;
   readonly features: Uint8Array | null;
 }
@@ -64,32 +64,44 @@ type DecisionTerms = Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsO
  */
 export async function decideChat(
   gateway: Gateway,
-  request: ChatRequest,
+  request: ModelRequest,
   terms: DecisionTerms,
   isMade: boolean,
   context: RequestContext,
 ): Promise<DecidedRequest> {
   const { runtime, caller, cap } = terms;
-  const { snapshot } = runtime;
   context.step('profile');
-  screen(request, snapshot.gateway);
-  const conversation = gateway.affinity.conversation(caller.keyId, request);
-  const facts = conversation.recall(chatFacts(request, caller, snapshot), snapshot);
-  const { messages, stream, user, metadata } = request;
-  const features = gateway.learner.read(runtime, questionOf(messages));
+  const { history, facts, ...read } = readForDecision(gateway, request, terms, chatFacts);
   const input = {
+    ...read,
     facts: cap === null ? facts : capped(facts, cap),
-    fields: { stream: stream === true, user, metadata },
-    messages,
-    features,
+    turns: request.conversation.turns,
     isMade,
     windowsOnly: terms.windowsOnly,
     context,
   };
-  return { conversation, features, decision: await decide(gateway, input, caller, runtime) };
+  return { history, features: read.features, decision: await decide(gateway, input, caller, runtime) };
 }
 
 const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.min(facts.budget ?? cap, cap) });
+
+/** Screens a request, and reads from it all that a decision goes by. */
+function readForDecision(
+  gateway: Gateway,
+  request: ModelRequest,
+  { runtime, caller }: Pick<DecisionTerms, 'runtime' | 'caller'>,
+  factsOf: typeof chatFacts,
+) {
+  const { snapshot } = runtime;
+  screen(request, snapshot.gateway);
+  const history = gateway.affinity.history(caller.keyId, request);
+  return {
+    history,
+    facts: history.recall(factsOf(request, caller, snapshot), snapshot),
+    fields: { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata },
+    features: gateway.learner.read(runtime, questionOf(request.conversation.turns)),
+  };
+}
 
 /**
  * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.
@@ -97,29 +109,22 @@ const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.m
  */
 export async function decideRoute(
   gateway: Gateway,
-  route: RouteRequest,
+  request: ModelRequest,
   { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
   context: RequestContext,
 ): Promise<DecidedRequest> {
-  const { snapshot } = runtime;
-  const chat = chatOf(route);
+  const { turns } = request.conversation;
   context.step('profile');
-  if (chat) screen(chat, snapshot.gateway);
-  const messages = chat?.messages ?? [];
-  const conversation = gateway.affinity.conversation(caller.keyId, chat ?? { messages });
-  const { user, metadata } = route;
-  const features = gateway.learner.read(runtime, questionOf(messages));
+  const { history, ...read } = readForDecision(gateway, request, { runtime, caller }, routeFacts);
   const input = {
-    facts: conversation.recall(routeFacts(route, caller, snapshot), snapshot),
-    fields: { stream: chat?.stream === true, user, metadata },
-    messages: route.estimated_input_tokens === undefined ? messages : [],
-    features,
+    ...read,
+    turns: request.routing.inputTokens === undefined ? turns : [],
     isMade: false,
     windowsOnly,
-    promptField: chat ? 'messages' : 'estimated_input_tokens',
+    promptField: turns.length > 0 ? request.names.turns : 'estimated_input_tokens',
     context,
   };
-  return { conversation, features, decision: await decide(gateway, input, caller, runtime) };
+  return { history, features: read.features, decision: await decide(gateway, input, caller, runtime) };
 }
 
 /**
@@ -134,11 +139,11 @@ export async function decide(
   runtime: Runtime,
 ): Promise<Decision> {
   const { snapshot } = runtime;
-  const { facts, messages, promptField } = input;
+  const { facts, turns, promptField } = input;
   let trial = tryDecision(gateway, input, caller, runtime);
   const names = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
   if (names.length > 0) {
-    const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(messages));
+    const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(turns));
     if (inputTokensCounted) {
       trial = tryDecision(gateway, { ...input, facts: { ...facts, inputTokensCounted } }, caller, runtime);
     }

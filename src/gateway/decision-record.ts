@@ -2,6 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { REDACTIONS } from '../core/content.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { redact } from '../records/redact.ts';
 import type { Write } from '../store/store.ts';
@@ -12,14 +13,11 @@ type RecordedInputs = Pick<DecisionRecord, 'keyId' | 'stream' | 'labels' | 'meta
 
 /** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
 export function recordedOf(
-  {
-    stream,
-    metadata,
-  }: { readonly stream?: boolean | null; readonly metadata?: Readonly<Record<string, string>> | null },
+  { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
 ): RecordedInputs {
-  return { keyId, stream: stream === true, labels, metadata: pickMetadata(metadata, recordedMetadata) };
+  return { keyId, stream, labels, metadata: pickMetadata(routing.metadata, recordedMetadata) };
 }
 
 /** Characters of a value; the metadata of a request has no longer ones. */
@@ -35,7 +33,7 @@ function pickMetadata(
   return Object.fromEntries(kept.map((key) => [key, redact(metadata[key]!.slice(0, METADATA_MAX), REDACTIONS)]));
 }
 
-/** The record of a decision, with the frame of readings that it names: to be given to the store at once. */
+/** Makes the writes of a decision's record and of the frame of readings that it names. Give them to the store at once. */
 export function decisionWrites(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
   kind: DecisionRecord['kind'],
@@ -49,7 +47,7 @@ export function decisionWrites(
   return writes.length === 0 ? [write] : [...writes, write];
 }
 
-/** What is kept of a decision: facts without text, Q per model, the choice, and what came of it. */
+/** Makes the record of a decision: facts without text, qualities, choice and outcome. */
 export function decisionRecord(
   kind: DecisionRecord['kind'],
   decision: Decision,
@@ -59,7 +57,7 @@ export function decisionRecord(
 ): DecisionRecord {
   const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
-  // Written out: every request makes one, and spreading costs more than all else here.
+  // Not spread: every request makes a record, and spreading costs more than all else here.
   return {
     id,
     time,
@@ -83,7 +81,7 @@ export function decisionRecord(
   };
 }
 
-/** What a decision comes to, by the names of models. */
+/** The choice, fallbacks and last resorts of a decision by the IDs of their models. */
 export function chosen(
   { ranked, lastResorts }: Decision,
   { models }: PolicySnapshot,

@@ -7,12 +7,12 @@ import { utf8Bytes } from '../core/tokens.ts';
 import { isRefusal } from '../routing/decide.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
 
-/** The bound of the input has a part in these. */
+/** Rejections that depend on the bound of the input. */
 const BY_INPUT = REJECTIONS.context.bit | REJECTIONS.budget_limit.bit | REJECTIONS.funds.bit;
 
 /**
- * The tokenizers whose exact count may turn an outcome: those of models that only the size of their input keeps out,
- * and of a choice that no fund can pay. Most often there are none.
+ * Returns the tokenizers whose exact count may change an outcome: those of models that only the size of the input
+ * rejects, and that of a choice that no fund can pay. Mostly none.
  */
 export function decisiveTokenizers(outcome: Decision | Refusal, isShort: boolean, { models }: PolicySnapshot) {
   const names = new Set<Tokenizer>();
@@ -27,14 +27,15 @@ export function decisiveTokenizers(outcome: Decision | Refusal, isShort: boolean
 }
 
 /**
- * Tokens that a template may write before a conversation: of the texts' bytes most are to spare, which a count has not.
- * What surrounds each message is in the facts.
+ * Tokens that a template may write before a conversation. A bound by bytes has room for them, an exact count has none. The
+ * facts include those around each message.
  */
 const PREAMBLE_MAX = 128;
 
 /**
- * The input tokens that a request cannot exceed by these tokenizers, where its texts could be counted in time; null
- * where none could. What is not among the texts counts by its bytes, as in `inputTokensMax`.
+ * Counts the input tokens that a request cannot exceed, by tokenizer. All but its texts counts by its bytes, as in
+ * `inputTokensMax`.
+ * @returns null where no text could be counted in time
  */
 export async function countInput(
   counter: TokenCounter,

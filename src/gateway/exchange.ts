@@ -5,7 +5,6 @@ import type { Decision } from '../core/decision.ts';
 import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import type { Hold } from '../ledger/hold.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
@@ -32,9 +31,8 @@ import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.
 
 export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings' | 'makeRoom'> {
   readonly decision: Decision;
-  readonly hold: Hold;
   readonly answerBytes: ByteHold;
-  /** What is told of the money behind `hold`. */
+  /** The money set aside for it. */
   readonly funded: FundedHold;
   /** Unix time, ms. */
   readonly now: () => number;
@@ -274,7 +272,8 @@ export class Exchange implements AnswerSource {
   }
 
   async #raised({ ranked, at }: Way): Promise<boolean> {
-    const { hold, decision, runtime } = this.#context;
+    const { funded, decision, runtime } = this.#context;
+    const { hold } = funded;
     const model = runtime.snapshot.models[ranked.model]!;
     const missing = worstCase(model.endpoints[at]!.price, model, decision.facts, ranked.outputCap) - hold.left;
     if (missing <= 0) return true;
@@ -306,7 +305,8 @@ export class Exchange implements AnswerSource {
     const { requestId, sent } = call;
     this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId, sent });
     if (meter.reported) {
-      const { hold, requestContext } = this.#context;
+      const { funded, requestContext } = this.#context;
+      const { hold } = funded;
       requestContext?.addFailedUsage(meter.reported);
       const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
       if (charged > 0) this.#billed = true;
@@ -324,7 +324,7 @@ export class Exchange implements AnswerSource {
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
     const error = noneTried
       ? shutError(this.#shutUntil - this.#context.now())
-      : failedError(this.#failed, cut || this.#billed);
+      : failedError(this.#failed, cut || this.#billed, this.#context.request);
     this.#error = error;
     if (cut) this.#settle('failed', last, last.broken());
     else this.#settle('failed', null, null);
@@ -349,7 +349,8 @@ export class Exchange implements AnswerSource {
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: Measured | null): void {
-    const { hold, requestContext, onEnd } = this.#context;
+    const { funded, requestContext, onEnd } = this.#context;
+    const { hold } = funded;
     requestContext?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
     clearTimeout(this.#timer);

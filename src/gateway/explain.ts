@@ -6,13 +6,17 @@ import { UnreadableRecord } from '../store/records.ts';
 import { certificateOf, type RecordedCertificate } from './certificate.ts';
 import type { Gateway } from './gateway.ts';
 
-/** A record with what its revision tells about it. */
+/** A recorded decision with its certificate and qualities. */
 export interface Explanation extends RecordedCertificate {
-  /** Q by model ID. */
+  /** Quality by model ID. */
   readonly quality: Readonly<Record<string, number>>;
 }
 
-/** Why a decision was made, for the key that asked or an admin. Throws SignalboxError: `not_found`, or `internal_error` for a row that somebody has edited. */
+/**
+ * Explains a decision to the key that asked, or to an admin.
+ * @param id `dec_…`
+ * @throws SignalboxError `not_found`, or `internal_error` for an edited row
+ */
 export async function explain(
   { records, past }: { readonly records: RecordReader } & Pick<Gateway, 'past'>,
   id: string,
@@ -20,7 +24,7 @@ export async function explain(
 ): Promise<Explanation> {
   const number = parseId('dec_', id);
   const record = number === null ? null : await records.find(number).catch(refuseUnreadable);
-  // Another key's decision is answered like none at all: that it exists is nobody else's business.
+  // Another key must not learn that the decision exists.
   if (!record || (record.keyId !== caller.keyId && !caller.scopes.has('admin'))) {
     throw new SignalboxError(
       'not_found',
@@ -31,7 +35,7 @@ export async function explain(
   const models = revision?.models ?? [];
   const quality = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
   const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
-  // Which variables there are is the operator's business alone.
+  // Only operators may see the names of variables.
   return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality };
 }
 

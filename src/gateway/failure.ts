@@ -1,6 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import { KNOWN_FIELDS } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 
 /** What an attempt that failed leaves behind for the record, the log and the final answer. */
 export interface FailedAttempt {
@@ -25,7 +25,11 @@ export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => ki
  * The one error for a request whose every attempt failed. Names models, never addresses or keys.
  * `billed`: the last attempt is charged, so that nobody should repeat the request blindly.
  */
-export function failedError(attempts: readonly FailedAttempt[], billed: boolean): SignalboxError {
+export function failedError(
+  attempts: readonly FailedAttempt[],
+  billed: boolean,
+  request: ModelRequest,
+): SignalboxError {
   const heard = attempts.filter(({ failure, sent = true }) => !isUnsayable(failure, sent));
   // Whoever could not be asked tells nothing of those that were: the same request may well be answered later.
   const failures = (heard.length > 0 ? heard : attempts).map(({ failure }) => failure);
@@ -40,7 +44,7 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
     const [param, root = ''] = /^(\w+)[\w.[\]]*(?= )/.exec(last.message) ?? [];
     const message = `\`${attempts.at(-1)?.model}\` cannot be asked this, and nothing was sent: ${withoutAddresses(last.message)}`;
     return new SignalboxError('upstream_rejected_request', message, {
-      ...(KNOWN_FIELDS.has(root) && { param }),
+      ...(Object.hasOwn(request.original.body, root) && { param }),
       cause,
     });
   }
@@ -55,7 +59,7 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
   const every = (...kinds: readonly ProviderFailure['kind'][]) => failures.every(({ kind }) => kinds.includes(kind));
   if (failures.length > 0 && every('context')) {
     return new SignalboxError('context_length_exceeded', `The prompt is too long for ${tried}.`, {
-      param: 'messages',
+      param: request.names.turns,
       cause,
     });
   }

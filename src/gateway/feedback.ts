@@ -9,25 +9,29 @@ import { orOverloaded } from '../store/unwritten.ts';
 import { hasSecret } from '../telemetry/secrets.ts';
 import type { Gateway } from './gateway.ts';
 
-/** What became of a caller's score. */
+/** A caller's score and its effect. */
 interface Feedback extends ScoreReceipt {
-  /** ID of the decision, as it looks outside. */
+  /** `dec_…` */
   readonly decision: string;
-  /** ID of the model that is scored: the one that answered, or was recommended. */
+  /** ID of the model that answered, or was recommended. */
   readonly model: string;
   readonly task: string;
   /** 0..1 */
   readonly score: number;
 }
 
-/** What of the gateway it takes. */
-export interface FeedbackNeeds extends Pick<Gateway, 'lease' | 'learner' | 'now'> {
+/** The parts of the gateway that take feedback. */
+export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'learner' | 'now'> {
   readonly records: Pick<RecordReader, 'find'>;
 }
 
-/** Takes a score of an answer from the key that asked for it; once it is known it is durable. Throws SignalboxError. */
+/**
+ * Takes a score of an answer from the key that asked for it.
+ * @returns once the score is durable
+ * @throws SignalboxError
+ */
 export async function giveFeedback(
-  { lease, learner, records, now }: FeedbackNeeds,
+  { lease, learner, records, now }: FeedbackGateway,
   { decision_id: decision, score, label: given }: FeedbackRequest,
   { keyId }: Pick<Caller, 'keyId'>,
 ): Promise<Feedback> {
@@ -39,7 +43,7 @@ export async function giveFeedback(
   }
   const id = parseId('dec_', decision);
   const record = id === null ? null : await orOverloaded(UNREAD, () => records.find(id));
-  // Another key's decision is answered like none at all, to an admin, too: what was good is for who asked to say.
+  // Another key's decision does not exist for this one, not even for an admin: only the asker can score.
   if (!record || record.keyId !== keyId) {
     throw new SignalboxError(
       'not_found',
@@ -74,7 +78,7 @@ export async function giveFeedback(
 const UNREAD = 'Decisions cannot be looked up, so nothing was scored; try again.';
 const UNWRITTEN = 'The score cannot be written down; try again.';
 
-/** Of an answer that broke off nothing is kept: it says nothing of what its model can do. */
+/** @throws SignalboxError for an answer that broke off, which says nothing about its model */
 function checkAnswered({ outcome }: DecisionRecord): void {
   if (outcome === null || outcome.status === 'completed') return;
   const { status } = outcome;

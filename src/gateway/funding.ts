@@ -1,9 +1,9 @@
 import type { KeyedRequest } from '../access/idempotency/idempotency.ts';
 import type { Caller } from '../core/caller.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import type { SignalboxError } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Order } from '../ledger/ledger.ts';
@@ -12,9 +12,9 @@ import type { Write } from '../store/store.ts';
 import type { PlatformPayment } from './receipt.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** A request that somebody must pay for. */
+/** A request before its payer is known. */
 export interface FundingRequest {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   /** The API key that it came with; null for none. */
   readonly key: Caller | null;
   /** Its `Idempotency-Key`; null for none. A payment is for the request of that name, and for no other. */
@@ -26,7 +26,10 @@ export interface FundingRequest {
   readonly context: RequestContext;
 }
 
-/** Finds who pays for requests; a gateway has one. */
+/**
+ * Finds who pays for requests; a gateway has one. Keys and x402 are the implementations, and `test/http/voucher-funding.ts`
+ * is a small one of another kind.
+ */
 export interface FundingSource {
   /** The headers that tell of a payment: errors and repeats of an answer have them, too. */
   readonly headerNames: readonly string[];
@@ -36,13 +39,16 @@ export interface FundingSource {
    * pay where another payment would be accepted.
    */
   of(request: FundingRequest): Promise<Funding>;
-  /** Throws SignalboxError for a request that names a payer which its key may not name. Advice is checked by it. */
-  checkNamed(request: Pick<ChatRequest, 'agent_wallet'>, key: Caller): void;
+  /**
+   * Checks the payer that a request names, for advice.
+   * @throws SignalboxError for a name that is none, or that the key may not use
+   */
+  checkNamed(request: ModelRequest, key: Caller): void;
   /** Admission of callers without a key. */
   readonly keyless: KeylessAdmission;
-  /** Throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked. */
+  /** @throws SignalboxError `insufficient_permissions` for a payer that the operator has blocked */
   checkBlocked(caller: Caller): void;
-  /** What advice tells of payments under a policy; null where it takes none. */
+  /** The payments that advice tells of under a policy; null where it takes none. */
   adviceUnder(policy: Pick<PolicySnapshot, 'payments'>): FundingAdvice | null;
 }
 
@@ -52,9 +58,12 @@ export interface KeylessAdmission {
   isOpen(policy: Pick<PolicySnapshot, 'payments'>): boolean;
   /** Bytes of the largest body that is read of them; Infinity for no bound of their own. */
   bodyBytesMax(policy: Pick<PolicySnapshot, 'payments'>): number;
-  /** Throws SignalboxError for a payment in a form that is not taken. */
+  /** @throws SignalboxError for a payment in a form that is not taken */
   checkHeaders(headers: Pick<Headers, 'has'>): void;
-  /** A sentence that tells a caller with a refused key how to pay instead. `keyHeader`: as it is shown. */
+  /**
+   * Returns a sentence that tells a caller with a refused key how to pay instead.
+   * @param keyHeader the name of the header that brought the key, as it is shown
+   */
   advice(keyHeader: string): string;
 }
 
@@ -75,7 +84,7 @@ export type PaymentEstimate = {
 /** The terms on which a request is decided and carried out. */
 export interface FundingTerms {
   readonly runtime: Runtime;
-  /** Whose rules, limits and models apply. */
+  /** The caller whose rules, limits and models apply. */
   readonly caller: Caller;
   /** The most that the request may cost beside its own `budget_limit`; null for no more than that. */
   readonly cap: Microcredits | null;
@@ -87,7 +96,7 @@ export interface FundingTerms {
   readonly agentWallet: string | null;
 }
 
-/** By what a repeat of a request is recognized where not its API key but its payment tells it. */
+/** The name of a request that is known by its payment, so that a repeat is recognized without an API key. */
 export interface RepeatIdentity extends KeyedRequest {
   /** The word for it in a text, and the header that brings it. */
   readonly label: string;
@@ -99,7 +108,7 @@ export interface RepeatIdentity extends KeyedRequest {
  * once. An error of either goes through `mend` before a caller is told of it.
  */
 export interface Funding {
-  /** Whose request it is; null while nobody pays for it. */
+  /** The sender of the request; null while it is unpaid. */
   readonly caller: Caller | null;
   /** A caller without a key who has proved itself by its payment: its rate limits are counted from here on. */
   readonly provedCaller: Caller | null;
@@ -107,30 +116,44 @@ export interface Funding {
   readonly identity: RepeatIdentity | null;
   /**
    * The terms of the request, with the runtime that is in force or was quoted for.
-   * @throws Error that `mend` turns into a public one, such as for a request that nobody pays for yet.
+   * @throws Error that `mend` turns into a public one, such as for an unpaid request.
    */
   terms(): FundingTerms;
   /**
    * Sets the worst case of a decided request aside, having a payment settled where one was offered.
-   * @param begun resolves when the request's own row is durable, before which no money may move; null for none.
+   * @param order amounts in microcredits, the choice's first
+   * @param begun resolves when the request's own row is durable, before which no money may move; null for none
    * @throws Error that `mend` turns into a public one, and then nothing is held.
    */
   reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold>;
-  /** The error to tell of a request that ended before it ran: one that says how to pay where a payment would help. */
+  /**
+   * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
+   * help, else the cause itself.
+   * @param cause thrown by `terms`, the decision or `reserve`
+   */
   mend(cause: unknown): Promise<unknown>;
 }
 
-/** Money that was set aside for a request, and what is told of it. */
+/** Money that was set aside for a request, with the facts for its caller. */
 export interface FundedHold {
   readonly hold: Hold;
   /** Whether a payment was settled for it: that takes seconds, which are not the gateway's own. */
   readonly isSettledPayment: boolean;
   /** Headers of the answer, by their lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The writes for the commit that settles the hold, of which so much was charged. */
+  /**
+   * Books the end of a payment, within `hold.settle`: called once, for the writes of its commit.
+   * @param charged microcredits; 0 where nothing was answered
+   */
   settlementWrites(charged: Microcredits): readonly Write[];
-  /** `platform.payment` beside an answer that was charged so much; null for a key's own funds. */
+  /**
+   * Returns `platform.payment` for the answer; null for a key's own funds.
+   * @param charged microcredits
+   */
   shown(charged: Microcredits): PlatformPayment | null;
-  /** The error of a request that failed on this money. `isKept`: a repeat gets the same, and pays no more. */
+  /**
+   * Returns the error of a request that failed on this money, as it is answered.
+   * @param isKept whether a repeat gets the same error, and pays no more
+   */
   errorOf(error: SignalboxError, isKept: boolean): SignalboxError;
 }

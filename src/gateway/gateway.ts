@@ -11,16 +11,15 @@ import type { FundingSource } from './funding.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Retries } from './signals/retry.ts';
 
-/** What the use cases work with. */
+/** The parts that the use cases work with. */
 export interface Gateway {
   /** The runtime in force; taken once per request and kept to its end. */
   lease(): Runtime;
   readonly ledger: Ledger;
   readonly funding: FundingSource;
   readonly records: Records;
-  /** What decisions of earlier policies are decided again with. */
+  /** Earlier policies, for deciding their decisions again. */
   readonly past: Pick<PastPolicies, 'find'>;
-  /** What outcomes have taught of the models. */
   readonly learner: Learner;
   readonly retries: Retries;
   readonly affinity: Affinity;
@@ -42,7 +41,7 @@ export interface Gateway {
 
 /** 64 random bits in hexadecimal. */
 export function newSeed(): string {
-  // The first and the last digits of a UUID are all chance; its version stands between them.
+  // The first and last digits of a UUID are random; its version stands between them.
   const uuid = crypto.randomUUID();
   return uuid.slice(0, 8) + uuid.slice(-8);
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { SignalboxError } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Order } from '../ledger/ledger.ts';
@@ -63,8 +63,8 @@ async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
 }
 
 /** `agent_wallet` as the books have it: they keep it for good, whatever was put there. */
-export const recordedWallet = ({ agent_wallet: named }: Pick<ChatRequest, 'agent_wallet'>): string | null =>
-  named == null ? null : scrub(named);
+export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest): string | null =>
+  named === undefined ? null : scrub(named);
 
 /** A hold on the funds of the order's caller, or of the payer in its place. */
 export function holdOf(hold: Hold, { caller, payer }: Order): FundedHold {
@@ -75,7 +75,7 @@ export function holdOf(hold: Hold, { caller, payer }: Order): FundedHold {
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_WRITES: readonly Write[] = [];
 
-/** A hold on a key's own funds, of which nothing is told. */
+/** A hold on a key's own funds; callers are told nothing of them. */
 class FundsHold implements FundedHold {
   readonly hold: Hold;
 
@@ -103,7 +103,7 @@ class FundsHold implements FundedHold {
   }
 }
 
-/** A hold on what a wallet has paid in before. */
+/** A hold on a wallet's balance. */
 class BalanceHold extends FundsHold {
   readonly #holder: string;
 

@@ -1,20 +1,26 @@
-import type { ChatMessage } from '../core/chat-request.ts';
+import type { Turn } from '../core/conversation.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import { isObject } from '../core/object.ts';
 
-/** 64 bits of a message. A long text goes in as it is, behind what else the message says with a number in the text's place. */
-export function hashOfMessage(message: ChatMessage, seed: bigint): bigint {
-  const { content, role } = message;
-  // Half a surrogate pair would be read like every other half; JSON has its digits.
-  if (typeof content !== 'string' || !content.isWellFormed()) {
-    // Without content a message says the same whether it has null there or nothing.
-    const said = content === null ? { ...message, content: undefined } : message;
-    return Bun.hash.rapidhash(JSON.stringify(said), seed);
+/** Hashes a turn to 64 bits. A long text is hashed as it is, after the other members of the turn. */
+export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): bigint {
+  const { role, parts, at } = turn;
+  const [only] = parts;
+  const isBare = parts.length === 1 && only?.type === 'text' && only.at === only.valueAt;
+  // All lone surrogates would hash alike; JSON escapes them.
+  if (!isBare || !only.text.isWellFormed()) {
+    const original = request.originalAt(at);
+    // Null content means the same as none.
+    const plain = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
+    return Bun.hash.rapidhash(JSON.stringify(plain), seed);
   }
-  const head = isPlain(message) ? role : JSON.stringify({ ...message, content: 0 });
-  return Bun.hash.rapidhash(content, Bun.hash.rapidhash(head, seed));
+  const { name, toolCallId, extras } = turn;
+  const isPlain = name === undefined && toolCallId === undefined && isEmpty(extras);
+  const head = isPlain ? role : JSON.stringify([role, name, toolCallId, extras]);
+  return Bun.hash.rapidhash(only.text, Bun.hash.rapidhash(head, seed));
 }
 
-/** Whether it has a role and its content, and nothing else. */
-function isPlain(message: ChatMessage): boolean {
-  for (const name in message) if (name !== 'role' && name !== 'content') return false;
+function isEmpty(members: object): boolean {
+  for (const _ in members) return false;
   return true;
 }

@@ -1,7 +1,7 @@
 import { isContent, type StreamPart } from '../contract/parts.ts';
 import { tokenWeight } from '../core/tokens.ts';
 import { plainUsage, type Usage } from '../core/usage.ts';
-import { Said } from './said.ts';
+import { AnswerMark } from './answer-mark.ts';
 
 /** Of the time that an answer took, its reader waited for so much where the pace was the upstream's. */
 const OWN_PACE_SHARE = 0.9;
@@ -26,7 +26,7 @@ export class Meter {
   /** A choice was ended by a filter. */
   isFiltered = false;
   /** What the answer says, as a figure. */
-  readonly said = new Said();
+  readonly mark = new AnswerMark();
   #lastContentAt = 0;
   #weight = 0;
   /** The weight when usage was last reported. */
@@ -42,7 +42,7 @@ export class Meter {
         this.isOutdated = true;
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
-        this.said.hear(part);
+        this.mark.add(part);
         if ('text' in part) this.#weight += tokenWeight(part.text);
         else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
         else if (part.type === 'finish') {

@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../core/chat-request.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { decideChat } from './decide.ts';
 import { checkServing } from './drain.ts';
@@ -10,7 +10,7 @@ import { type RequestClaim, reserve } from './reserve.ts';
 
 /** A chat request as its surface has read it. */
 export interface ChatCall {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   readonly context: RequestContext;
 }
 

@@ -1,12 +1,12 @@
 import { parseAddress } from '../core/address.ts';
 import { isPublic, literalAddress } from '../core/address-class.ts';
 
-/** Longer than any address that is signed for a while. */
+/** More than any signed address has. */
 const LENGTH_MAX = 8_192;
 
-/** Names that only a private network knows, and their like. Those without a dot come on top. */
+/** Names of private networks. Names without a dot are private, too. */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|private|svc|home\.arpa)$/;
-/** Services that answer for an address which is part of the name: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`. */
+/** Matches names that resolve to an address in them: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`. */
 const ADDRESS_IN_NAME = /(?<!\d)(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?!\d)/;
 
 function isPublicName(host: string): boolean {
@@ -18,12 +18,13 @@ function isPublicName(host: string): boolean {
 }
 
 /**
- * Why an http or https address may not be handed on to be fetched, as the end of a sentence; null when it may. Whoever
- * fetches it may read it otherwise than we do, so what can be read in two ways is refused, too. Names are not looked up.
+ * Checks an http or https address that a provider is to fetch. An ambiguous address is refused: the fetcher may read it
+ * otherwise than we do. Names are not looked up.
+ * @returns the reason against it as the end of a sentence; null for a public address
  */
 export function whyNotPublic(address: string): string | null {
   if (address.length > LENGTH_MAX) return `may have at most ${LENGTH_MAX} characters`;
-  // Some read a backslash as a slash, and some leave out what cannot be seen.
+  // Some fetchers read a backslash as a slash, and some skip invisible characters.
   if (/[\s\\\p{Cc}]/u.test(address)) return 'must not hold blanks, control characters or backslashes';
   const written = /^https?:\/\/([^/?#]+)/i.exec(address)?.[1];
   if (written === undefined || !URL.canParse(address)) return 'must be an http or https address';
@@ -31,7 +32,7 @@ export function whyNotPublic(address: string): string | null {
   const { hostname } = new URL(address);
   const host = written.replace(/:\d*$/, '').toLowerCase();
   const bare = literalAddress(hostname);
-  // `0x7f.1`, `127.1`, `2130706433` and `0177.0.0.1` are addresses as well, and not the same ones to everybody.
+  // `0x7f.1`, `127.1`, `2130706433` and `0177.0.0.1` are addresses, too, and fetchers disagree on which.
   if (bare && !hostname.startsWith('[') && host !== hostname) return 'must have an IPv4 address written as 192.0.2.1';
   if (host.includes('%')) return 'must have its host written without %';
   const isReachable = bare ? isPublic(bare) : isPublicName(hostname);

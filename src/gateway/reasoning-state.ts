@@ -1,12 +1,13 @@
-import type { ChatMessage } from '../core/chat-request.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
+import { type Edit, type Members, pathText } from '../core/original.ts';
 
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
 /**
- * What of a message only the model that wrote it can read, by the member's name; the only place to add one.
- * `whole`: the member is such state. `blocks`: those of its entries are that bear a signature or are encrypted.
- * `within`: it may hold such members. `tail`: what stands behind `TAIL` in it is.
+ * The members of a message that only the model which wrote it can read; the only place to add one. `whole`: the member
+ * is such state. `blocks`: its signed or encrypted entries are. `within`: it may hold such members. `tail`: its text
+ * after `TAIL` is.
  */
 const STATE: ReadonlyMap<string, Kind> = new Map([
   // OpenRouter, on messages.
@@ -36,46 +37,53 @@ const STATE: ReadonlyMap<string, Kind> = new Map([
 ]);
 const TAIL = '__thought__';
 
-/** What marks a block that is not mere text. */
+/** Members that mark an opaque block. */
 const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as const;
 const MARKED_TYPES: ReadonlySet<unknown> = new Set(['reasoning.encrypted', 'redacted_thinking']);
 
-type Members = Readonly<Record<string, unknown>>;
-
-export interface Readable {
+interface ReadableRequest {
   /** The same object where nothing was left out. */
-  readonly messages: ChatMessage[];
+  readonly request: ModelRequest;
   /** The members that were left out, such as `messages[3].reasoning_details`. */
   readonly dropped: readonly string[];
 }
 
-/** Whether any assistant message bears state that not every model can read. */
-export function bearsState(messages: readonly ChatMessage[]): boolean {
-  return messages.some((message) => message.role === 'assistant' && without(message, '', []) !== message);
+/** Whether any turn of the assistant bears state that not every model can read. */
+export function bearsState(request: ModelRequest): boolean {
+  return request.conversation.turns.some(({ role, at }) => {
+    const message = role === 'assistant' ? request.originalAt(at) : null;
+    return isObject(message) && without(message, '', []) !== message;
+  });
 }
 
-/** The messages without the state that is not for their reader; `mayRead` is asked by index, only where there is some. */
-export function readableMessages(messages: ChatMessage[], mayRead: (index: number) => boolean): Readable {
+/**
+ * Leaves out the state of earlier reasoning that a model cannot read.
+ * @param mayRead called with the index of a turn, only where the turn bears state
+ */
+export function withReadableState(request: ModelRequest, mayRead: (turn: number) => boolean): ReadableRequest {
+  const { turns } = request.conversation;
   const dropped: string[] = [];
-  let copy: ChatMessage[] | null = null;
+  const edits: Edit[] = [];
   /** IDs of calls that lost their state: an answer names its call. */
   const cut = new Set<string>();
-  for (const [index, message] of messages.entries()) {
-    const { role, tool_call_id: id } = message;
-    if (copy !== null && id !== undefined && cut.has(id)) copy[index] = { ...message, tool_call_id: withoutTail(id) };
-    if (role !== 'assistant') continue;
+  for (let index = 0; index < turns.length; index++) {
+    const { role, at, parts, toolCallId: id } = turns[index]!;
+    if (id !== undefined && cut.has(id)) edits.push({ at: [...at, 'tool_call_id'], value: withoutTail(id) });
+    const message = role === 'assistant' ? request.originalAt(at) : null;
+    if (!isObject(message)) continue;
     const found: string[] = [];
-    const rest = without(message, `messages[${index}]`, found);
+    const rest = without(message, pathText(at), found);
     if (rest === message || mayRead(index)) continue;
-    copy ??= [...messages];
-    copy[index] = rest;
-    for (const call of message.tool_calls ?? []) if (withoutTail(call.id) !== call.id) cut.add(call.id);
+    for (const name in message) {
+      if (rest[name] !== message[name]) edits.push({ at: [...at, name], value: rest[name] });
+    }
+    for (const part of parts) if (part.type === 'tool-call' && withoutTail(part.id) !== part.id) cut.add(part.id);
     dropped.push(...found);
   }
-  return { messages: copy ?? messages, dropped };
+  return { request: request.edit(edits), dropped };
 }
 
-/** What is left of a member, by its kind; undefined where nothing is. */
+/** Returns the readable rest of a member by its kind; undefined for none. */
 const READABLE: Readonly<Record<Kind, (value: unknown, path: string, found: string[]) => unknown>> = {
   whole: () => undefined,
   blocks: plainBlocks,
@@ -83,7 +91,7 @@ const READABLE: Readonly<Record<Kind, (value: unknown, path: string, found: stri
   tail: withoutTail,
 };
 
-/** An object without its opaque members, whose paths are added to `found`; itself where it has none. */
+/** Returns an object without its opaque members, and adds their paths to `found`; the same object where it has none. */
 function without<T extends Members>(owner: T, path: string, found: string[]): T {
   let copy: Record<string, unknown> | null = null;
   for (const name in owner) {
@@ -101,7 +109,7 @@ function without<T extends Members>(owner: T, path: string, found: string[]): T 
   return copy === null ? owner : (copy as T);
 }
 
-/** The same of what an object holds; undefined where nothing is left. */
+/** Does the same within a member; undefined where nothing is left. */
 function withoutInner(value: unknown, path: string, found: string[]): unknown {
   if (Array.isArray(value)) {
     const rest = value.map((item, at) => (isObject(item) ? without(item, `${path}[${at}]`, found) : item));
@@ -112,7 +120,7 @@ function withoutInner(value: unknown, path: string, found: string[]): unknown {
   return rest !== value && Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** The entries that are mere text; undefined where there are none. */
+/** Returns the entries of plain text; undefined for none. */
 function plainBlocks(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   const plain = value.filter((block) => !isOpaque(block));

@@ -26,9 +26,9 @@ export interface ExchangeResult {
   readonly platform: Platform;
 }
 
-/** What a request holds from its admission on. */
+/** The caller, place and rate limits of an admitted request. */
 export interface Admission {
-  /** Null for a caller without a key, until a wallet has proved itself. */
+  /** Null for a caller without a key, until a payer has proved itself. */
   readonly caller: Caller | null;
   /** Null on routes that do not count. */
   readonly place: GatePlace | null;
@@ -36,7 +36,7 @@ export interface Admission {
   readonly quota: Quota | null;
   /**
    * Checks a payer that has proved itself, and counts its request unless a key was counted.
-   * @throws SignalboxError `insufficient_permissions` for a blocked wallet, or `rate_limit_exceeded`
+   * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
   acceptPayer(payer: Caller): Quota | null;
 }
@@ -63,7 +63,7 @@ export class RequestContext {
   readonly trace: Trace | null;
   /** Pattern of the route, such as `/v1/decisions/:id`; `other` for a path that leads nowhere. */
   readonly route: string;
-  /** Null until the key is read, or a wallet has proved itself. */
+  /** Null until the key is read, or a payer has proved itself. */
   caller: Caller | null = null;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */
   bodyHash: Uint8Array | null = null;
@@ -128,7 +128,7 @@ export class RequestContext {
     return this.#origin.signal;
   }
 
-  /** The ID of the caller's key, or the address of its wallet; null while unknown. */
+  /** The caller's `keyId`; null while unknown. */
   get keyId(): string | null {
     return this.caller?.keyId ?? null;
   }
@@ -178,7 +178,7 @@ export class RequestContext {
   /**
    * Takes a payer that has proved itself. Without a key it becomes the caller, and counts against the rate limits from
    * here on. Later calls do nothing.
-   * @throws SignalboxError `insufficient_permissions` for a blocked wallet, or `rate_limit_exceeded`
+   * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
   acceptPayer(payer: Caller): void {
     if (this.#isPayerAccepted) return;

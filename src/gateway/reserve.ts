@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Order } from '../ledger/ledger.ts';
 import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
@@ -21,7 +21,7 @@ export interface RequestClaim {
 
 /** A decided request whose money is to be set aside. */
 interface ReservableRequest {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   readonly context: RequestContext;
   readonly funding: Funding;
   readonly terms: FundingTerms;
@@ -46,7 +46,7 @@ export async function reserve(
   context.step('reserve');
   // Deciding may have taken a while.
   checkServing(gateway);
-  context.beginWork(request.stream === true, expectedTokens(decision, terms.runtime.snapshot));
+  context.beginWork(request.stream, expectedTokens(decision, terms.runtime.snapshot));
   context.enterFlight(gateway.inFlight);
   const reservedAt = gateway.clock();
   let funded: FundedHold;

@@ -1,12 +1,12 @@
 import { idText } from '../core/id.ts';
-import { chatOf, type RouteRequest } from '../core/route-query.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { decideRoute } from './decide.ts';
 import { decisionWrites, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
 import type { PaymentEstimate } from './funding.ts';
 import type { Gateway } from './gateway.ts';
-import { exampleOf } from './lesson.ts';
+import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Advice with the price of a payment, where the policy takes payments. */
@@ -17,11 +17,14 @@ export type PricedAdvice = Advice & { readonly payment_quote?: PaymentEstimate }
  * a chat. Spends nothing.
  * @throws SignalboxError
  */
-export async function recommend(gateway: Gateway, route: RouteRequest, context: RequestContext): Promise<PricedAdvice> {
-  const chat = chatOf(route);
+export async function recommend(
+  gateway: Gateway,
+  request: ModelRequest,
+  context: RequestContext,
+): Promise<PricedAdvice> {
   const caller = context.knownCaller;
   // Such a chat would be refused before all else.
-  if (chat) gateway.funding.checkNamed(chat, caller);
+  if (request.conversation.turns.length > 0) gateway.funding.checkNamed(request, caller);
   checkServing(gateway);
   context.step('pin');
   const runtime = gateway.lease();
@@ -29,14 +32,14 @@ export async function recommend(gateway: Gateway, route: RouteRequest, context: 
   const payments = gateway.funding.adviceUnder(snapshot);
   // (guards on the request)
   const terms = { runtime, caller, windowsOnly: payments?.mayPay(caller) ?? false };
-  const { decision, features } = await decideRoute(gateway, route, terms, context);
+  const { decision, features } = await decideRoute(gateway, request, terms, context);
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   checkServing(gateway);
   context.decisionId = idText('dec_', decision.id);
-  const recorded = recordedOf({ stream: chat?.stream, metadata: route.metadata }, caller, snapshot);
+  const recorded = recordedOf(request, caller, snapshot);
   const writes = decisionWrites(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
   gateway.records.add([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
-  const advice = advise(decision, snapshot, taskNote(route.task_type, decision.facts.task));
+  const advice = advise(decision, snapshot, taskNote(request.routing.task, decision.facts.task));
   return payments ? { ...advice, payment_quote: payments.quoteOf(decision) } : advice;
 }

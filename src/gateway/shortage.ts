@@ -5,10 +5,10 @@ import { SignalboxError } from '../core/errors.ts';
 import type { Shortage } from '../ledger/standing.ts';
 import type { Gateway } from './gateway.ts';
 
-/** Long enough for some request that is running to end, ms. */
+/** A time in which some running request ends, ms. */
 const CONTENDED_RETRY_MS = 1_000;
 
-/** The error of a request that no fund can pay, or none can pay now. The operator is told, too: it leaves no other trace. */
+/** Makes the error of a request that no fund can pay, now or ever. Logs it, too: it leaves no other trace. */
 export function shortageError(
   shortage: Shortage,
   caller: Caller,
@@ -35,19 +35,16 @@ export function shortageError(
     renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
   };
   const cost = `This request could cost ${credits(needed)}, less with a lower max_tokens.`;
-  if (why === 'exhausted') return new SignalboxError('insufficient_quota', `${told(shortage)} ${cost}`, { details });
+  if (why === 'exhausted') return new SignalboxError('insufficient_quota', `${stateOf(shortage)} ${cost}`, { details });
   const busy = `Requests that are running hold ${credits(held)}, so that ${credits(limit - spent - held)} are free.`;
-  return new SignalboxError('budget_contended', `${told(shortage)} ${busy} ${cost}`, {
+  return new SignalboxError('budget_contended', `${stateOf(shortage)} ${busy} ${cost}`, {
     details,
     retryAfterMs: CONTENDED_RETRY_MS,
   });
 }
 
-/** Whether an error says that a balance is used up, which a payment would mend. */
-export const lacksBalance = ({ code, info }: SignalboxError): boolean =>
-  code === 'insufficient_quota' && info.details?.balance !== undefined;
-
-function told({ kind, name, subject, limit, spent, renewsAt }: Shortage): string {
+/** Describes the fund that is short. */
+function stateOf({ kind, name, subject, limit, spent, renewsAt }: Shortage): string {
   if (kind === 'balance') return `Of the ${credits(limit)} granted to this key, ${credits(spent)} are spent.`;
   const whose = subject === '' ? '' : ` of \`${subject}\``;
   const renews = renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`;

@@ -1,17 +1,17 @@
 import { type Address, type AddressRange, isWithin, neighbourhoodOf, parseAddress } from '../core/address.ts';
 
-/** Who knows where a request comes from: the server. */
+/** Knows the addresses of requests; the server does. */
 export interface Peers {
   requestIP(request: Request): { readonly address: string } | null;
 }
 
-/** Hops that are looked at: no honest chain is longer. */
+/** Hops that are read; no honest chain has more. */
 const HOPS_MAX = 32;
 
 /**
- * Who sent a request, as limits count it: the peer of the connection or, where that is a trusted proxy, the
- * rightmost address of `X-Forwarded-For` that is not one. What is no address, and all to the left of it, anybody
- * may have written: then it is the last proxy that is known. '' when the connection is gone.
+ * Returns the address of a caller, as limits count it: the peer of the connection or, behind trusted proxies, the
+ * rightmost address of `X-Forwarded-For` that is not one of them. Any sender may have written an invalid hop and all to
+ * its left; then the last known proxy counts. '' when the connection is gone.
  */
 export function callerAddress(request: Request, peers: Peers | null, trusted: readonly AddressRange[]): string {
   const peer = peers?.requestIP(request)?.address;

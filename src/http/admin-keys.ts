@@ -1,6 +1,5 @@
 import { Elysia, t } from 'elysia';
-import { keyBody, keyStatusBody, trailBody, visibleBalance } from '../access/key-body.ts';
-import { holderOf } from '../access/key-entry.ts';
+import { keyBody, keyStatusBody, trailBody } from '../access/key-body.ts';
 import type { IssuedKey, Keys } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
 import type { KeyBudget } from '../core/caller.ts';
@@ -8,8 +7,8 @@ import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { compileCheck } from '../core/validation.ts';
 import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
+import { grantToKey, servedKeyFunds } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import { grantWrite } from '../store/sqlite/books/adjust.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
@@ -28,10 +27,10 @@ const checkKey = compileCheck(KeyRequest);
 const checkRotate = compileCheck(RotateRequest);
 const checkGrant = compileCheck(GrantRequest);
 
-/** Nothing between here and the caller may keep a secret. */
+/** No cache may keep a secret. */
 const SECRET_HEADERS = { 'cache-control': 'no-store' };
 
-/** `/admin/keys` and `/admin/trail`: what `signalbox keys` does, for programs. */
+/** `/admin/keys` and `/admin/trail`: `signalbox keys` for programs. */
 export const keyRoutes = (context: KeyContext) =>
   new Elysia({ name: 'keys' }).use(readingRoutes(context)).use(changingRoutes(context));
 
@@ -125,8 +124,8 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
         const amount = exactly(credits, 'credits');
         if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
         const by = actor(request, set.headers['x-request-id']);
-        const write = (holder: string) => grantWrite(holder, amount, note, gateway.now());
-        if (!(await changed(() => keys.grant(id, write, { credits, note }, by)))) throw notValid();
+        const isDone = await changed(() => grantToKey(keys, id, { amount, note }, by, gateway.now()));
+        if (!isDone) throw notValid();
         // It is done, so that a look which fails now must not make it look undone.
         await gateway.ledger.refresh(true).catch(() => {});
         return statusBody(gateway, await found(keys, id));
@@ -139,7 +138,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
 const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
   orOverloaded('The database cannot be written, so nothing was done; try again.', () => inTerms(deed));
 
-/** What was asked for, with what a key gets unless it is. */
+/** The terms of a request for a key, with the defaults. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {
   const {
     name = '',
@@ -194,10 +193,8 @@ const notValid = () =>
   new SignalboxError('not_found', 'There is no valid key with this ID: none, or one that is revoked or expired.');
 
 async function statusBody({ ledger, now }: KeyContext['gateway'], info: KeyInfo) {
-  const uses = await ledger.budgetUses(info.id, info.budgets);
-  const balance = ledger.balanceOf(holderOf(info));
-  const use = balance && { granted: balance.limit, spent: balance.spent };
-  return keyStatusBody(info, now(), uses, visibleBalance(info, use));
+  const { uses, balance } = await servedKeyFunds(ledger, info);
+  return keyStatusBody(info, now(), uses, balance);
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,6 +1,36 @@
 import type { HTTPHeaders } from 'elysia';
+import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../gateway/answer-source.ts';
-import type { Surface } from '../surface/surface.ts';
+import type { EventForm, Surface } from '../surface/surface.ts';
+import { streamResponse } from './stream.ts';
+
+/** The form of an answer: the surface, and its stream where the caller asks for one. */
+export interface AnswerForm {
+  readonly surface: Surface;
+  readonly events: EventForm | null;
+}
+
+/**
+ * Answers a request from any source: a model's answer under way, or a stored one.
+ * @param headers of the response; those of an error get the price, too.
+ * @param commitAfterMs how long the headers of a stream wait for its first content.
+ * @throws SignalboxError of an answer that failed before its headers.
+ */
+export async function answer(
+  source: AnswerSource,
+  { surface, events }: AnswerForm,
+  headers: HTTPHeaders,
+  commitAfterMs: number,
+): Promise<Response | string> {
+  headers['x-signalbox-decision-id'] = idText('dec_', source.decision);
+  if (!events) return jsonBody(source, surface, headers);
+  try {
+    return await streamResponse(source, events, commitAfterMs);
+  } catch (error) {
+    tellPrice(source, headers);
+    throw error;
+  }
+}
 
 /**
  * Returns the answer as text: with the headers beside it the server makes one response of both.
@@ -26,7 +56,7 @@ export async function jsonBody(source: AnswerSource, surface: Surface, headers: 
 }
 
 /** Adds the price to the headers. With an error too: attempts that failed may have cost something. */
-export function tellPrice({ receipt }: AnswerSource, headers: HTTPHeaders): void {
+function tellPrice({ receipt }: AnswerSource, headers: HTTPHeaders): void {
   const credits = receipt ? receipt.platform.credits_consumed : 0;
   // Null where the charge could not be written down: a crash would change it.
   if (credits !== null) headers['x-signalbox-credits'] = String(credits);

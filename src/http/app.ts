@@ -43,42 +43,42 @@ export interface AppOptions {
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
-  /** Where an operator's gifts to wallets are written; readiness goes by how it does. */
+  /** Takes the credits that operators give to wallets; readiness depends on its activity. */
   readonly store: Pick<Store, 'commit'> &
     Pick<Repositories, 'trail'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
-  /** Who is worked on; metrics show it, too. */
   readonly gate: Gate;
   readonly operations: Operations;
-  /** The page at `/metrics`; null where it is switched off. */
+  /** Makes the page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => Promise<string>) | null;
 }
 
-/** Values that any body may hold; messages and tools come on top, as many as the policy allows. */
+/** Values that any body may hold, beside those of the messages and tools that the policy allows. */
 const VALUES_MIN = 20_000;
 
-/** Headers that go with an error too: what it was about, and what it cost. */
-const TOLD_WITH_ERRORS = [
+/** Headers of an answer that an error has, too. */
+const ERROR_HEADERS = [
   'x-request-id',
   'x-signalbox-version',
   'x-signalbox-decision-id',
   'x-signalbox-credits',
   'x-signalbox-given-back',
+  'x-signalbox-replayed',
   ...CORS_HEADERS,
   ...LIMIT_HEADERS,
 ];
 
-const toldWithErrors = (headers: HTTPHeaders, { headerNames }: Gateway['funding']): Record<string, string> =>
+const errorHeaders = (headers: HTTPHeaders, { headerNames }: Gateway['funding']): Record<string, string> =>
   Object.fromEntries(
-    [...TOLD_WITH_ERRORS, ...headerNames].flatMap((name) =>
+    [...ERROR_HEADERS, ...headerNames].flatMap((name) =>
       headers[name] === undefined ? [] : [[name, String(headers[name])]],
     ),
   );
 
-/** A handler may name a status by its number; without a word of it, it is 200. */
+/** The status that a handler has set as a number, or 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
 function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): BodyLimits {
@@ -176,7 +176,7 @@ export function createApp(options: AppOptions) {
           gateway.log.error('a request failed on a defect', { request: requestId, method: request.method, stack });
         });
         contextOf(request).handled(known.status, known.code);
-        return errorResponse(known, toldWithErrors(set.headers, gateway.funding));
+        return errorResponse(known, errorHeaders(set.headers, gateway.funding));
       })
       .use(groups)
       .use(pages)

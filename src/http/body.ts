@@ -44,13 +44,13 @@ export async function readJson(
   }
 }
 
-/** What JSON.parse says, cut: it quotes what it met. */
+/** The message of JSON.parse, cut, as it quotes the body. */
 function reason(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : '';
   return message.replace(/^JSON Parse error: /, '').slice(0, 80) || 'it could not be parsed';
 }
 
-/** The server's idle limit begins anew with every byte, so a slow sender would be waited for without end. */
+/** The server's idle limit begins anew with every byte, so that a slow sender needs a bound of its own. */
 async function readInTime(request: Request, { bytesMax }: BodyLimits, place: GatePlace | null): Promise<string> {
   const isSmall = request.headers.has('content-length') && bytesAtOnce(request) > 0;
   if (!isSmall && !request.body) return '';

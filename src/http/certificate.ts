@@ -10,7 +10,7 @@ import type {
 import { story } from '../routing/story.ts';
 import { CERTIFICATE } from './schemas/certificate.ts';
 
-/** What deciding again tells of a decision; null, all of it, where that could not be done. */
+/** The members of a decision that come from deciding it again; all null where that was not possible. */
 export function certificateBody(certificate: Certificate | null, facts: Facts): object {
   if (certificate === null) return Object.fromEntries(Object.keys(CERTIFICATE).map((name) => [name, null]));
   const { constraints, preferences, runnerUp, baseline, learning } = certificate;
@@ -61,7 +61,7 @@ const estimateBody = ({ declared, length, outcomes, text, count, shadow }: Estim
   shadow_quality: shadow,
 });
 
-/** The files of a policy are in one folder, whose path is nobody's business. */
+/** Shows the file's name without its folder. */
 const ruleBody = ({ name, place: { file, line } }: AppliedRule) => ({
   name,
   file: file.slice(file.lastIndexOf('/') + 1),

@@ -1,14 +1,13 @@
 import { Elysia } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
-import { idText } from '../core/id.ts';
 import type { Funding } from '../gateway/funding.ts';
 import { beginChat, type ChatCall } from '../gateway/pipeline.ts';
 import type { Surface } from '../surface/surface.ts';
-import { jsonBody, tellPrice } from './answer.ts';
+import { answer } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { answerOnce, askOf } from './replay.ts';
-import { streamResponse } from './stream.ts';
+import { FUNDING_ERRORS } from './x402/operations.ts';
 
 /** The errors of every surface. */
 const SURFACE_ERRORS: readonly ErrorCode[] = [
@@ -21,12 +20,7 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   'no_eligible_model',
   'no_healthy_model',
   'insufficient_quota',
-  'payment_required',
-  'payment_invalid',
-  'agent_wallet_mismatch',
-  'unsupported_x402_version',
-  'payment_unavailable',
-  'payment_unsettled',
+  ...FUNDING_ERRORS,
   'budget_contended',
   'upstream_rejected_request',
   'upstream_rate_limited',
@@ -63,21 +57,14 @@ export const surfaceRoutes = (context: RouteContext, surface: Surface) =>
       const call = { request: chat, context: requestContext };
       const funding = await fundingOf(context, call, request);
       const ask = askOf(requestContext, request.headers, funding);
-      if (ask) return answerOnce(context, ask, funding, { ...call, headers: set.headers }, { surface, events });
+      const form = { surface, events };
+      if (ask) return answerOnce(context, ask, funding, { ...call, headers: set.headers }, form);
       const exchange = await beginChat(context.gateway, call, funding);
       requestContext.addLimitHeaders(set.headers);
-      set.headers['x-signalbox-decision-id'] = idText('dec_', exchange.decision);
       request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
-      // Gone while the money was set aside: that event is over.
+      // The caller may have left while the money was set aside: that event is over.
       if (request.signal.aborted) exchange.abandon('caller-gone');
-      if (!events) return jsonBody(exchange, surface, set.headers);
-      const { commitAfterMs } = exchange.policy;
-      try {
-        return await streamResponse(exchange, events, { commitAfterMs });
-      } catch (error) {
-        tellPrice(exchange, set.headers);
-        throw error;
-      }
+      return answer(exchange, form, set.headers, exchange.policy.commitAfterMs);
     },
     surfaceOperation(surface),
   );

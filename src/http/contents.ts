@@ -7,7 +7,7 @@ import { CONTENT_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
 import { KeptContent } from './schemas/content.ts';
 
-/** `GET /admin/decisions/{id}/content`: the words of a request and its answer, where the policy had them kept. */
+/** `GET /admin/decisions/{id}/content`: the text of a request and its answer, where the policy keeps it. */
 export const contentRoutes = ({ gateway, callerOf }: RouteContext) =>
   new Elysia({ name: 'contents' }).get(
     '/admin/decisions/:id/content',
@@ -17,7 +17,7 @@ export const contentRoutes = ({ gateway, callerOf }: RouteContext) =>
       if (number === null || !found) {
         throw new SignalboxError('not_found', 'Nothing is kept of the words of this decision.');
       }
-      // Who reads what others wrote leaves a trace.
+      // Reading others' texts leaves a trace.
       gateway.log.info('content was read', { decision: idText('dec_', number), key: callerOf(request).keyId });
       return {
         decision_id: idText('dec_', number),

@@ -21,17 +21,17 @@ export function answerOrigin(
   request: Request,
   route: GuardedPath | undefined,
   { corsOrigins }: Pick<GatewayPolicy, 'corsOrigins'>,
-  told: HTTPHeaders,
+  headers: HTTPHeaders,
 ): Response | null {
   if (corsOrigins.size === 0) return null;
   if (!route || !isForPages(route)) return null;
-  told.vary = 'Origin';
+  headers.vary = 'Origin';
   const origin = request.headers.get('origin');
   if (origin === null || !corsOrigins.has(origin)) return null;
-  told['access-control-allow-origin'] = origin;
+  headers['access-control-allow-origin'] = origin;
   const isAsking = request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
   if (!isAsking) {
-    told['access-control-expose-headers'] = '*';
+    headers['access-control-expose-headers'] = '*';
     return null;
   }
   return new Response(null, {

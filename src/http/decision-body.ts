@@ -88,7 +88,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): obj
   };
 }
 
-/** What `platform` told the caller, but for the names of fields that were dropped: a caller words them. */
+/** The caller's `platform` without the names of dropped fields, which are the caller's own words. */
 function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: DecisionOutcome): object {
   const { attempts } = outcome;
   const last = attempts.at(-1);
@@ -105,7 +105,7 @@ function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: 
   };
 }
 
-/** Whether the last attempt is the one that the caller was told of: it showed something, or was charged. */
+/** Whether the last attempt is the one that the caller saw: it showed content, or was charged. */
 function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome): boolean {
   if (status === 'abandoned') return failure === null;
   return status !== 'failed' || usage !== null;

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { compileCheck } from '../core/validation.ts';
-import { type FeedbackNeeds, giveFeedback } from '../gateway/feedback.ts';
+import { type FeedbackGateway, giveFeedback } from '../gateway/feedback.ts';
 import type { RouteContext } from './context.ts';
 import { FEEDBACK_ANSWER, FEEDBACK_REQUESTS } from './docs/examples-feedback.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
@@ -10,10 +10,10 @@ import { Feedback } from './schemas/feedback.ts';
 const check = compileCheck(FeedbackRequest);
 
 interface FeedbackContext extends Pick<RouteContext, 'callerOf'> {
-  readonly gateway: FeedbackNeeds;
+  readonly gateway: FeedbackGateway;
 }
 
-/** `POST /v1/feedback`: how good an answer was. */
+/** `POST /v1/feedback`: takes the score of an answer. */
 export const feedbackRoutes = ({ gateway, callerOf }: FeedbackContext) =>
   new Elysia({ name: 'feedback' }).post(
     '/v1/feedback',

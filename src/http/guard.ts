@@ -55,7 +55,7 @@ export function admit(request: Request, rules: GuardRules, peers: Peers | null, 
   const route = rules.routes.at(context.route);
   const isOpen = route ? route.isOpen : !needsKey(path);
   const isForPay = !isOpen && isPayable(request, route, rules);
-  // A key that was sent must be a good one: a bad one is never a reason to pay instead.
+  // A bad key is refused, never paid for instead.
   const { keyHeader } = route ?? NOWHERE;
   const isKeyless = isForPay && !headers.has(keyHeader.name);
   const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, keyHeader, isForPay);
@@ -101,8 +101,8 @@ export function bodyBytesMax(
 }
 
 /**
- * Whom there is no place for is not counted, and who is over a limit takes no place. A caller without a key is
- * counted once its payment has proved it.
+ * Takes a place and counts the request. A request without a place is not counted, and one over a limit takes no place. A
+ * caller without a key is counted once its payment has proved it.
  */
 function counted(
   request: Request,
@@ -111,7 +111,7 @@ function counted(
   peers: Peers | null,
 ): Admission {
   const { admission } = policy().gateway;
-  // Looked up at once where it may be asked for later: by then the connection can be gone.
+  // Looked up now where it is needed later: by then the connection can be gone.
   const address = caller ? null : callerAddress(request, peers, admission.trustedProxies);
   const who = caller?.keyId ?? address ?? '';
   const bytes = bytesAtOnce(request);
@@ -136,8 +136,8 @@ function counted(
 }
 
 /**
- * The key is looked at first, whatever came from the address before: a good one passes. Who could pay in its place is told
- * how: clients send a key by themselves, be it one that is none.
+ * Authenticates by the key. A good key passes whatever came from its address before. Where a payment would do instead, the
+ * error says so, as clients send placeholders for keys by themselves.
  */
 function authenticated(
   request: Request,
@@ -152,7 +152,7 @@ function authenticated(
     return caller;
   }
   throttle('failed-auth', request, rules, peers);
-  // Why a key is refused is nobody's business who does not hold it; how to send one is.
+  // A stranger must not learn why a key is refused, only how to send one.
   const isNone = reason === 'missing' || reason === 'malformed';
   const help = `Send an API key in the header ${shownHeader(keyHeader)} sb_live_….`;
   const message = !isNone
@@ -214,7 +214,7 @@ function headerBytes(headers: Headers): number {
   return bytes;
 }
 
-/** Clients are mostly given a base URL without `/v1`, or speak another of OpenAI's APIs, as the AI SDK does unless told. */
+/** Most such clients have a base URL without `/v1`, or speak another of OpenAI's APIs, as the AI SDK does by default. */
 function nothingAt(path: string, routes: RouteTable): SignalboxError {
   const nothing = `There is nothing at ${printable(path)}.`;
   const help = routes.find(`/v1${path}`)
@@ -225,7 +225,7 @@ function nothingAt(path: string, routes: RouteTable): SignalboxError {
   return new SignalboxError('not_found', `${nothing}${help}`);
 }
 
-/** A caller's path, fit to be repeated. */
+/** Cuts a caller's path, so that it can be repeated. */
 function printable(path: string): string {
   return path.length > 100 ? `${path.slice(0, 100)}…` : path;
 }

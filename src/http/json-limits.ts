@@ -1,7 +1,10 @@
 import { SignalboxError } from '../core/errors.ts';
 import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
 
-/** Looks over the text of a body before it is parsed. Throws SignalboxError. */
+/**
+ * Checks the text of a body before it is parsed.
+ * @throws SignalboxError
+ */
 export function checkJsonLimits(text: string, valuesMax: number): void {
   const limit = beyondLimits(text, valuesMax);
   if (limit === 'depth') {

@@ -2,7 +2,7 @@ import { Elysia, t } from 'elysia';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
-import type { Fund } from '../ledger/rules/fund.ts';
+import type { FundStanding } from '../ledger/rules/fund.ts';
 import type { RouteContext } from './context.ts';
 import { LEDGER_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
@@ -42,10 +42,10 @@ function statusBody({ charged, held, open, funds }: LedgerStatus, name: string |
   };
 }
 
-const usedShare = ({ spent, held, limit }: Fund): number => (spent + held) / Math.max(1, limit);
+const usedShare = ({ spent, held, limit }: FundStanding): number => (spent + held) / Math.max(1, limit);
 
 /** A window or a balance, as every answer shows it. */
-export function fundBody({ title, limit, spent, held, free }: Fund): object {
+export function fundBody({ title, limit, spent, held, free }: FundStanding): object {
   return {
     kind: title.kind,
     name: title.name,

@@ -1,6 +1,6 @@
 import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from '../core/route-query.ts';
 import { compileRead } from '../core/validation.ts';
-import { screenKinds } from '../gateway/screen.ts';
+import { checkChat, checkToolKinds } from '../surface/openai-chat/check.ts';
 
 const checkedChat = compileRead(RouteChat);
 const checkedQuery = compileRead(RouteQuery);
@@ -11,6 +11,8 @@ const checkedQuery = compileRead(RouteQuery);
  */
 export function readRoute(body: unknown): RouteRequest {
   if (!isRouteChat(body)) return checkedQuery(body);
-  screenKinds(body);
-  return checkedChat(body);
+  checkToolKinds(body);
+  const chat = checkedChat(body);
+  checkChat({ ...chat, model: chat.model ?? 'auto' });
+  return chat;
 }

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { RouteRequest } from '../core/route-query.ts';
 import { recommend } from '../gateway/route.ts';
+import { readRouteRequest } from '../surface/openai-chat/reader.ts';
 import type { RouteContext } from './context.ts';
 import { ROUTE_ANSWER, ROUTE_REQUESTS } from './docs/examples.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
@@ -22,7 +23,7 @@ export const recommendRoutes = ({ gateway, contextOf }: RouteContext) =>
   new Elysia({ name: 'route' }).post(
     '/v1/route',
     async ({ body, request, set }) => {
-      const advice = await recommend(gateway, body, contextOf(request));
+      const advice = await recommend(gateway, readRouteRequest(body), contextOf(request));
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       return advice;
     },

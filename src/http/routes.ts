@@ -19,7 +19,7 @@ export const RouteAccess = Type.Object({
   body: Type.Optional(Type.Literal('none')),
   /** Whether it takes a place in the gate and counts against the rate limits. */
   counts: Type.Optional(Type.Boolean()),
-  /** Whether a wallet may pay for it without a key, while payments are on. */
+  /** Whether a caller without a key may pay for it, where the policy takes payments. */
   pays: Type.Optional(Type.Boolean()),
   /** The header that carries the key; `authorization` with `Bearer` unless declared. */
   keyHeader: Type.Optional(

@@ -6,37 +6,22 @@ import { Slices } from './slices.ts';
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
 
-export interface StreamOptions {
-  /** Headers wait for the first content part, at most so long. */
-  readonly commitAfterMs: number;
-  /** Puts something between the events and the response, whose headers these are. */
-  readonly through?: (events: EventSource, headers: Readonly<Record<string, string>>) => Events;
-}
-
-/** A stream's events as text, asked for one after the other. */
-export interface Events {
-  /** The next text to send; null when the stream is over. */
-  next(): Promise<string | null>;
-  /** Nobody will ask again. */
-  leave(): void;
-}
-
 /**
  * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;
  * past `commitAfterMs` the 200 goes out and a failure becomes the last event.
+ * @param commitAfterMs headers wait for the first content part, at most so long.
  * @throws SignalboxError of a failure before the headers.
  */
-export async function streamResponse(source: AnswerSource, form: EventForm, options: StreamOptions): Promise<Response> {
+export async function streamResponse(source: AnswerSource, form: EventForm, commitAfterMs: number): Promise<Response> {
   const opening = source.open();
-  const opened = await settledWithin(opening, options.commitAfterMs);
+  const opened = await settledWithin(opening, commitAfterMs);
   const headers = {
     'content-type': form.contentType,
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
     ...(opened && { 'x-signalbox-model': source.model }),
   };
-  const own = new EventSource(source, form, opened ? null : opening);
-  const events = options.through ? options.through(own, headers) : own;
+  const events = new EventSource(source, form, opened ? null : opening);
   const slices = new Slices();
   const body = new ReadableStream<Uint8Array>(
     {
@@ -51,7 +36,7 @@ export async function streamResponse(source: AnswerSource, form: EventForm, opti
           }
           if (bytes) controller.enqueue(bytes);
         } catch (cause) {
-          // A defect here: nobody is told of an error by `cancel`.
+          // A defect here: `cancel` is not called for an error.
           events.leave();
           throw cause;
         }
@@ -65,8 +50,8 @@ export async function streamResponse(source: AnswerSource, form: EventForm, opti
   return new Response(body, { headers });
 }
 
-/** The events of an answer. */
-export class EventSource implements Events {
+/** The events of an answer as text, asked for one after the other. */
+class EventSource {
   readonly #answer: AnswerSource;
   readonly #form: EventForm;
   /** Pending while the answer has not shown content; null after. */
@@ -81,11 +66,7 @@ export class EventSource implements Events {
     this.#opening = opening;
   }
 
-  /** Whether `next` has returned the last text. */
-  get ended(): boolean {
-    return this.#ended;
-  }
-
+  /** Returns the next text to send; null when the stream is over. */
   async next(): Promise<string | null> {
     if (this.#ended) return null;
     if (this.#opening) {
@@ -109,6 +90,7 @@ export class EventSource implements Events {
     }
   }
 
+  /** Ends the answer: the reader has left. */
   leave(): void {
     this.#answer.abandon('caller-gone');
   }

@@ -3,7 +3,11 @@ import { SignalboxError } from '../core/errors.ts';
 import type { Actor } from '../store/trail.ts';
 import type { RouteContext } from './context.ts';
 
-/** What the terms of a key refuse is the caller's mistake. `isField`: whether the body has a field of that name. */
+/**
+ * Runs work on a key's terms and turns their refusal into an error of the caller.
+ * @param isField whether the body has a field of that name
+ * @throws SignalboxError `invalid_value`
+ */
 export async function inTerms<T>(
   deed: () => T | Promise<T>,
   isField: (param: string) => boolean = () => true,
@@ -17,14 +21,17 @@ export async function inTerms<T>(
   }
 }
 
-/** Who did something by HTTP, for the trail: the key, and the ID of the request. */
+/** The actor of a change by HTTP, for the trail: its key and the ID of its request. */
 export const actorOf = (
   { callerOf }: Pick<RouteContext, 'callerOf'>,
   request: Request,
   requestId: unknown,
 ): Extract<Actor, { kind: 'key' }> => ({ kind: 'key', name: callerOf(request).keyId, requestId: String(requestId) });
 
-/** How many rows of a list were asked for, in a query. Throws SignalboxError. */
+/**
+ * Reads the number of rows that a query asks for.
+ * @throws SignalboxError `out_of_range`
+ */
 export function limitOf(asked: unknown, most: number): number {
   const limit = Number(asked);
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return limit;

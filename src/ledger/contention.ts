@@ -1,6 +1,5 @@
-import type { Microcredits } from '../core/credits.ts';
 import { Spread } from '../core/spread.ts';
-import { type Blocked, type Fund, isBlocked } from './rules/fund.ts';
+import type { Blocked, FundRef, FundStanding, FundTitle } from './rules/fund.ts';
 import type { Waits } from './sample.ts';
 
 /** Requests that may wait for one fund; further ones are refused at once. */
@@ -10,51 +9,57 @@ export const WAIT_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
+/** Asks for money: returns null when it was there, or else the fund that is in the way now. */
+type Attempt = () => Blocked | null;
+
 interface Waiter {
-  /** Takes what is wanted, or says what is in the way now. */
-  readonly take: () => Microcredits | Blocked;
-  readonly resolve: (taken: Microcredits | Blocked) => void;
+  readonly attempt: Attempt;
+  readonly resolve: (blocked: Blocked | null) => void;
 }
 
+/** Names a fund's line. */
+const lineOf = ({ kind, name, subject, starts }: FundTitle): string => `${kind} ${starts} ${subject} ${name}`;
+
 /**
- * Requests that wait for money which open reservations hold: first in, first out for each fund. Whoever is
+ * Requests that wait for money which open reservations hold: first in, first out for each fund. A waiter that is
  * woken tries again and takes, moves on to the fund that is in the way now, or stays at the head of the line.
  */
 export class Contention {
   readonly waits: Waits = { served: 0, gave_up: 0, crowded: 0 };
   /** In seconds. */
   readonly waited = new Spread(WAIT_BOUNDS);
-  readonly #lines = new Map<Fund, Waiter[]>();
+  readonly #lines = new Map<string, Waiter[]>();
 
-  /** The first of these funds that has a line, to whose end a newcomer must go; null for none. */
-  lineBefore(funds: readonly Fund[]): Fund | null {
-    if (this.#lines.size === 0) return null;
-    return funds.find((fund) => this.#lines.has(fund)) ?? null;
+  /** The place of the first of these funds that has a line, to whose end a newcomer must go; -1 for none. */
+  lineBefore(funds: readonly FundRef[]): number {
+    if (this.#lines.size === 0) return -1;
+    return funds.findIndex(({ title }) => this.#lines.has(lineOf(title)));
   }
 
-  /** Resolves with what was taken, or with what is in the way once `waitMs` are over, or `signal` says that nobody waits. */
-  wait(blocked: Blocked, waitMs: number, take: Waiter['take'], signal?: AbortSignal): Promise<Microcredits | Blocked> {
+  /** Resolves with null after a successful attempt, or with what is in the way once `waitMs` are over or `signal` aborts. */
+  wait(blocked: Blocked, waitMs: number, attempt: Attempt, signal?: AbortSignal): Promise<Blocked | null> {
     if (waitMs <= 0 || signal?.aborted) return Promise.resolve(blocked);
-    if ((this.#lines.get(blocked.fund)?.length ?? 0) >= WAITERS_MAX) {
+    const line = lineOf(blocked.fund.title);
+    if ((this.#lines.get(line)?.length ?? 0) >= WAITERS_MAX) {
       this.waits.crowded++;
       return Promise.resolve(blocked);
     }
     const began = performance.now();
     return new Promise((resolve) => {
       const waiter: Waiter = {
-        take,
-        resolve: (taken) => {
+        attempt,
+        resolve: (obstacle) => {
           clearTimeout(timer);
           this.waited.observe((performance.now() - began) / 1_000);
-          if (isBlocked(taken)) this.waits.gave_up++;
+          if (obstacle) this.waits.gave_up++;
           else this.waits.served++;
-          resolve(taken);
+          resolve(obstacle);
         },
       };
       // A last try: what came free may be enough for this one, though not for those before it.
-      const timer = setTimeout(() => this.#dismiss(waiter, take), waitMs);
+      const timer = setTimeout(() => this.#dismiss(waiter, attempt), waitMs);
       signal?.addEventListener('abort', () => this.#dismiss(waiter, () => blocked), { once: true });
-      this.#join(blocked.fund, waiter);
+      this.#join(line, waiter);
     });
   }
 
@@ -66,47 +71,47 @@ export class Contention {
   }
 
   /** Lets those who wait for these funds try again. To be called whenever money comes free. Never throws. */
-  wake(funds: readonly Fund[]): void {
+  wake(funds: readonly Pick<FundStanding, 'title'>[]): void {
     if (this.#lines.size === 0) return;
-    for (const fund of funds) this.#serve(fund);
+    for (const { title } of funds) this.#serve(lineOf(title));
   }
 
   /** The budgets have changed: everybody tries again. */
   wakeAll(): void {
-    for (const fund of [...this.#lines.keys()]) this.#serve(fund);
+    for (const line of [...this.#lines.keys()]) this.#serve(line);
   }
 
-  #join(fund: Fund, waiter: Waiter): void {
-    const line = this.#lines.get(fund);
-    if (line) line.push(waiter);
-    else this.#lines.set(fund, [waiter]);
+  #join(line: string, waiter: Waiter): void {
+    const waiters = this.#lines.get(line);
+    if (waiters) waiters.push(waiter);
+    else this.#lines.set(line, [waiter]);
   }
 
-  #serve(fund: Fund): void {
+  #serve(line: string): void {
     for (;;) {
-      const first = this.#lines.get(fund)?.[0];
+      const first = this.#lines.get(line)?.[0];
       if (!first) return;
-      const taken = first.take();
-      const blocked = isBlocked(taken) && taken.why === 'contended' ? taken : null;
-      if (blocked?.fund === fund) return;
-      this.#leave(fund, first);
-      if (blocked) this.#join(blocked.fund, first);
-      else first.resolve(taken);
+      const obstacle = first.attempt();
+      const next = obstacle?.why === 'contended' ? lineOf(obstacle.fund.title) : null;
+      if (next === line) return;
+      this.#leave(line, first);
+      if (next !== null) this.#join(next, first);
+      else first.resolve(obstacle);
     }
   }
 
   /** Takes a waiter out of its line with an answer; those behind move up. Harmless for one that was answered. */
-  #dismiss(waiter: Waiter, answer: () => Microcredits | Blocked): void {
-    const [fund] = [...this.#lines].find(([, line]) => line.includes(waiter)) ?? [];
-    if (!fund) return;
-    this.#leave(fund, waiter);
+  #dismiss(waiter: Waiter, answer: Attempt): void {
+    const [line] = [...this.#lines].find(([, waiters]) => waiters.includes(waiter)) ?? [];
+    if (line === undefined) return;
+    this.#leave(line, waiter);
     waiter.resolve(answer());
-    this.#serve(fund);
+    this.#serve(line);
   }
 
-  #leave(fund: Fund, waiter: Waiter): void {
-    const line = this.#lines.get(fund)!.filter((other) => other !== waiter);
-    if (line.length === 0) this.#lines.delete(fund);
-    else this.#lines.set(fund, line);
+  #leave(line: string, waiter: Waiter): void {
+    const left = this.#lines.get(line)!.filter((other) => other !== waiter);
+    if (left.length === 0) this.#lines.delete(line);
+    else this.#lines.set(line, left);
   }
 }

@@ -1,30 +1,66 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { Write } from '../store/store.ts';
+import type { Account } from './accounts.ts';
+import type { DrawnFund } from './drawn-fund.ts';
 import type { Hold } from './hold.ts';
-
-/** Money that came into a wallet's balance from outside. */
-export interface Deposit {
-  /** What arrived; 0 where only a fee is given back. */
-  readonly paid: Microcredits;
-  /** What of it the operator keeps for having it settled; negative for what is given back. */
-  readonly fee: Microcredits;
-  /** Of the payment, for the journal. */
-  readonly note: string;
-}
+import type { Order } from './order.ts';
+import { checkDeposit, type Deposit } from './rules/entry.ts';
 
 /**
  * Money set aside, in memory alone, for an order that a payment under way will pay: in every window the worst case, in
- * the wallet's balance what of it the payment does not bring. It ends once: captured, or released.
+ * the wallet's balance the part of it that the payment does not bring. It ends once: captured, or released.
  */
 export interface Earmark {
-  /** What the hold will have reserved. */
+  /** Microcredits that the hold will have reserved. */
   readonly amount: Microcredits;
   /**
-   * The payment has arrived: books the deposit, the reservation and `also` in one commit. Null when the balance was
-   * lowered meanwhile and no longer suffices: then the deposit and `also` are booked all the same, and nothing is held.
-   * Rejects with StoreError when it could not be written: then nothing is booked and nothing held.
+   * The payment has arrived: books the deposit, the reservation and `also` in one commit.
+   *
+   * @returns null when the balance was lowered meanwhile and no longer suffices: then the deposit and `also` are booked all
+   * the same, and nothing is held
+   * @throws StoreError, by rejecting, when it could not be written: then nothing is booked and nothing held
    */
   capture(deposit: Deposit, also: readonly Write[]): Promise<Hold | null>;
   /** Nothing has arrived. Harmless after the end. */
   release(): void;
+}
+
+/** Makes an earmark a reservation, or gives it back. */
+export interface EarmarkDesk {
+  capture(earmark: FundEarmark, deposit: Deposit, also: readonly Write[]): Promise<Hold | null>;
+  release(earmark: FundEarmark): void;
+}
+
+/** An earmark on the books. */
+export class FundEarmark implements Earmark {
+  readonly order: Order;
+  readonly account: Account;
+  funds: readonly DrawnFund[];
+  amount: Microcredits = 0;
+  readonly #desk: EarmarkDesk;
+  #hasEnded = false;
+
+  constructor(drawing: { order: Order; account: Account; funds: readonly DrawnFund[] }, desk: EarmarkDesk) {
+    this.order = drawing.order;
+    this.account = drawing.account;
+    this.funds = drawing.funds;
+    this.#desk = desk;
+  }
+
+  get id(): number {
+    return this.order.id;
+  }
+
+  async capture(deposit: Deposit, also: readonly Write[]): Promise<Hold | null> {
+    checkDeposit(deposit);
+    if (this.#hasEnded) throw new Error('an earmark is captured once, and not after its release');
+    this.#hasEnded = true;
+    return this.#desk.capture(this, deposit, also);
+  }
+
+  release(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#desk.release(this);
+  }
 }

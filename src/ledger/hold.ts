@@ -1,208 +1,198 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import { isPlausible, type Usage } from '../core/usage.ts';
-import type { TokenCounts } from '../store/sqlite/books/tables.ts';
+import { isPlausible } from '../core/usage.ts';
+import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
-import type { Desk } from './desk.ts';
-import { type Fund, fit, hold, isBlocked, release, spend } from './rules/fund.ts';
-import { expire, isCost, leftOf, post, type Reservation, raise, type Step, settle } from './rules/reservation.ts';
+import type { DrawnFund } from './drawn-fund.ts';
+import type { EntryLine, Settlement } from './rules/entry.ts';
+import {
+  expire,
+  isCost,
+  leftOf,
+  openReservation,
+  post,
+  type Reservation,
+  raise,
+  type Step,
+  settle,
+} from './rules/reservation.ts';
 
-/** Which model was sold by whom at which price. Each is made once: the ledger knows it by identity. */
-export interface Tariff {
-  readonly model: string;
-  readonly provider: string;
-  /** The provider's own name of the model. */
-  readonly upstream: string;
-  /** JSON of the exact price, so that a cost can be computed again from the entry alone. */
-  readonly price: string;
-}
+export type { EntryLine, Settlement, Tariff } from './rules/entry.ts';
 
-/** One attempt at an upstream and what it cost. */
-export interface EntryLine {
-  readonly tariff: Tariff;
-  readonly usage: Usage;
-  /** True when tokens were counted here, not reported by the upstream. */
-  readonly estimated: boolean;
-  readonly cost: Microcredits;
-}
-
-/** How a request was paid for, all its attempts together. */
-export interface Settlement {
-  /** What the caller pays. Never more than was reserved. */
-  readonly charged: Microcredits;
-  /** What upstreams billed beyond that; the operator's loss. */
-  readonly overrun: Microcredits;
-}
-
-/** Money set aside for one request. Ends with exactly one settlement, on every path. */
+/** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
 export interface Hold {
   readonly id: number;
   readonly reserved: Microcredits;
   /** What may still be charged; 0 once settled. */
   readonly left: Microcredits;
   /**
-   * Reserves `by` more; durable before it resolves. False when the limit or a fund forbids it or the hold was
-   * settled: nobody waits for a raise. Rejects with StoreError when it could not be written, and then reserves
-   * nothing more. One at a time.
+   * Reserves `by` more; durable before it resolves. A raise waits for no money. One at a time.
+   *
+   * @returns false when the limit or a fund forbids it or the hold was settled
+   * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
   raise(by: Microcredits): Promise<boolean>;
-  /** Posts a failed attempt's known cost, which leaves less for the next. Returns what of it is charged. */
+  /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */
   post(line: EntryLine): Microcredits;
   /**
-   * Posts the last attempt, releases the rest and writes what `also` makes of that with it. The first call wins: later ones
+   * Posts the last attempt, releases the rest and writes with it what `also` makes of that. The first call wins: later ones
    * write nothing and return the same. Never throws; durable within milliseconds.
+   *
+   * @param line null where no attempt is to be charged
    */
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement;
 }
 
-/** The hold of a reservation whose row is written, or about to be. */
+/** What a hold needs of its ledger. */
+export interface HoldTools {
+  readonly books: Pick<LedgerBooks, 'apply'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Reports something about money that an operator must see. Never throws. */
+  readonly alarm: (message: string, details: Readonly<Record<string, string | number>>) => void;
+  /** Looks whether budgets have reached a fraction of their limits. */
+  readonly look: (funds: readonly DrawnFund[]) => void;
+  /** Runs `also` of a settlement; returns its writes, and the operations that it asked for. */
+  readonly riding: (also: () => readonly Write[]) => {
+    readonly writes: readonly Write[];
+    readonly ops: readonly LedgerOp[];
+  };
+  readonly closed: (hold: ReservationHold) => void;
+}
+
+/** Settlements and posts cannot be refused, and the books go on trying to write them. */
+const kept = () => {};
+
+/** A hold on the books. It computes each step by the rules itself, so that a charge is known at once. */
 export class ReservationHold implements Hold {
   readonly id: number;
   readonly account: Account;
   /** On the wall clock, ms since 1970: not settled by then, it never will be. */
   readonly expiresAt: number;
-  /** What it draws on, and the same as the journal has it. */
-  funds: readonly Fund[];
-  fundIds: string | null;
-  /** Whether its row is in the store: until then it may still come to nothing. */
-  isWritten = false;
+  /** The funds that it draws on. */
+  funds: readonly DrawnFund[];
+  /** Whether the books have it: until then it may still come to nothing. */
+  isBooked = false;
   /** Neighbours among the open holds. */
   before: ReservationHold | null = null;
   after: ReservationHold | null = null;
-  readonly #desk: Desk;
+  readonly #tools: HoldTools;
+  readonly #limit: Microcredits | null;
   #reservation: Reservation;
   #overrun: Microcredits = 0;
-  /** What a raise that is being written holds already. */
-  #raising: Microcredits = 0;
+  #isRaising = false;
+  #steps = 0;
   #settlement: Settlement | null = null;
 
   constructor(
-    desk: Desk,
-    drawing: { id: number; account: Account; expiresAt: number; funds: readonly Fund[]; fundIds: string | null },
-    reservation: Reservation,
+    tools: HoldTools,
+    drawing: {
+      id: number;
+      account: Account;
+      expiresAt: number;
+      limit: Microcredits | null;
+      funds: readonly DrawnFund[];
+    },
   ) {
     this.id = drawing.id;
     this.account = drawing.account;
     this.expiresAt = drawing.expiresAt;
     this.funds = drawing.funds;
-    this.fundIds = drawing.fundIds;
-    this.#desk = desk;
-    this.#reservation = reservation;
+    this.#tools = tools;
+    this.#limit = drawing.limit;
+    this.#reservation = openReservation(0, drawing.limit);
+  }
+
+  /** The books have granted it. */
+  granted(amount: Microcredits): void {
+    this.#reservation = openReservation(amount, this.#limit);
+    this.isBooked = true;
   }
 
   get reserved(): Microcredits {
     return this.#reservation.amount;
   }
 
-  get charged(): Microcredits {
-    return this.#reservation.charged;
-  }
-
   get left(): Microcredits {
     return leftOf(this.#reservation);
   }
 
-  /** What its funds hold for it. */
-  get held(): Microcredits {
-    return this.left + this.#raising;
-  }
-
   async raise(by: Microcredits): Promise<boolean> {
-    if (this.#raising > 0) throw new Error('a hold is raised by one attempt at a time');
+    if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
     if (!raise(this.#reservation, by)) return false;
     if (by === 0) return true;
-    if (isBlocked(fit(this.funds, [by]))) return false;
-    // Held from now on, so that nobody else takes it while it is written.
-    hold(this.funds, by);
-    this.#raising = by;
+    this.#isRaising = true;
     try {
-      await this.#desk.raise(this, by);
-    } catch (cause) {
-      this.#giveBack(by);
-      throw cause;
+      const op: ExtendOp = { kind: 'extend', id: this.id, step: ++this.#steps, at: this.#tools.now(), amounts: [by] };
+      const [result] = await this.#tools.books.apply([op]);
+      if (result?.kind !== 'granted') return false;
+      // The caller may have gone meanwhile: what was closed stays closed.
+      const raised = raise(this.#reservation, by);
+      if (raised) this.#reservation = raised;
+      return raised !== null;
     } finally {
-      this.#raising = 0;
+      this.#isRaising = false;
     }
-    const raised = raise(this.#reservation, by);
-    // The caller may have gone meanwhile: what was closed stays closed.
-    if (raised) this.#reservation = raised;
-    else this.#giveBack(by);
-    return raised !== null;
   }
 
   post(line: EntryLine): Microcredits {
     // Closed as never settled, and the exchange runs on.
     if (this.#settlement) return 0;
+    const { id, left: most } = this;
     const step = post(this.#reservation, line.cost);
-    this.#desk.append(this.#take('post', step, line));
+    const op: PostOp = { kind: 'post', id, step: ++this.#steps, at: this.#tools.now(), entry: line, most };
+    this.#take(step);
+    this.#tools.books.apply([op]).catch(kept);
+    this.#tools.look(this.funds);
+    this.#judge(step, line);
     return step.charged;
   }
 
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement {
     if (this.#settlement) return this.#settlement;
+    const { id, left: most } = this;
     const step = settle(this.#reservation, line ? line.cost : null);
-    const rest = leftOf(this.#reservation) - step.charged;
-    const writes = line ? this.#take('settle', step, line) : this.#close('settle', step);
-    this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
-    this.#desk.append([...writes, ...also(this.#settlement)]);
-    this.#end(rest);
-    return this.#settlement;
+    const op: SettleOp = { kind: 'settle', id, at: this.#tools.now(), entry: line, most };
+    this.#take(step);
+    const settlement = { charged: step.next.charged, overrun: this.#overrun };
+    this.#settlement = settlement;
+    const { writes, ops } = this.#tools.riding(() => also(settlement));
+    this.#tools.books.apply(ops.length === 0 ? [op] : [op, ...ops], writes).catch(kept);
+    this.#tools.look(this.funds);
+    if (line) this.#judge(step, line);
+    this.#tools.closed(this);
+    return settlement;
   }
 
-  /** Closes what nobody settled: charged in full. Returns what was charged by that. */
+  /** Closes a hold that nobody settled: charged in full. Returns what was charged by that. */
   expire(): Microcredits {
     if (this.#settlement) return 0;
     const step = expire(this.#reservation, 'charge');
-    const rest = leftOf(this.#reservation) - step.charged;
-    this.#desk.append(this.#close('expire', step));
+    this.#take(step);
     this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
-    this.#end(rest);
+    this.#tools.books.apply([{ kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' }]).catch(kept);
+    this.#tools.look(this.funds);
+    this.#tools.closed(this);
     return step.charged;
   }
 
-  /** Draws on other funds from now on: the budgets have changed. */
-  attach(funds: readonly Fund[], fundIds: string | null): void {
-    this.funds = funds;
-    this.fundIds = fundIds;
+  #take({ next, excess }: Step): void {
+    this.#reservation = next;
+    this.#overrun += excess;
   }
 
-  #end(rest: Microcredits): void {
-    this.#giveBack(rest);
-    this.#desk.closed(this);
-  }
-
-  #giveBack(amount: Microcredits): void {
-    release(this.funds, amount);
-    this.#desk.freed(this.funds);
-  }
-
-  #close(kind: 'settle' | 'expire', step: Step): Write[] {
-    this.#reservation = step.next;
-    spend(this.funds, step.charged);
-    return [this.#desk.closing(this, kind, step.charged)];
-  }
-
-  /** Takes a step over and returns its rows; alarms when the upstream went beyond what it may. */
-  #take(kind: 'post' | 'settle', step: Step, line: EntryLine): Write[] {
-    this.#reservation = step.next;
-    this.#overrun += step.excess;
-    spend(this.funds, step.charged);
-    const plausible = isPlausible(line.usage);
-    // What cannot be true must not make the entry unwritable.
-    const tokens = plausible ? tokensOf(line.usage) : NO_TOKENS;
-    const writes = [this.#desk.charge(this, kind, step.charged, line, tokens)];
-    if (step.excess > 0) {
-      writes.push(this.#desk.overrun(this, step.excess, line));
-      this.#alarm('an upstream billed more than was reserved', line, step);
+  /** Alarms when the upstream went beyond what it may. */
+  #judge(step: Step, line: EntryLine): void {
+    if (step.excess > 0) this.#alarm('an upstream billed more than was reserved', line, step);
+    if (!isCost(line.cost) || !isPlausible(line.usage)) {
+      this.#alarm('an upstream reported an impossible usage', line, step);
     }
-    if (!isCost(line.cost) || !plausible) this.#alarm('an upstream reported an impossible usage', line, step);
-    return writes;
   }
 
   #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
     const { model, provider, upstream } = tariff;
-    this.#desk.alarm(message, {
+    this.#tools.alarm(message, {
       decision: idText('dec_', this.id),
       key: this.account.keyId,
       model,
@@ -215,11 +205,4 @@ export class ReservationHold implements Hold {
       usage: JSON.stringify(usage),
     });
   }
-}
-
-export const NO_TOKENS: TokenCounts = [0, 0, 0, 0, 0];
-
-function tokensOf(usage: Usage): TokenCounts {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
-  return [inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens];
 }

@@ -1,6 +1,7 @@
 import type { Budget } from '../core/budget.ts';
-import type { KeyBudget, KeyBudgets } from '../core/caller.ts';
+import type { BudgetUse, KeyBudget, KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
+import { type Window, windowAt } from './rules/window.ts';
 
 /** Keys state no place in a file. */
 const NO_PLACE = { file: '', line: 0, column: 0 };
@@ -39,4 +40,23 @@ export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
 function nameOf({ window, timeZone, onExhausted }: KeyBudget): string {
   const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;
   return `key-${window}${zone}${onExhausted === 'reject' ? '' : ':downgrade'}`;
+}
+
+/**
+ * How full each budget of a key is, in the windows of `now`.
+ *
+ * @param spentIn microcredits that were charged in a window
+ * @param now milliseconds since 1970
+ */
+export function keyBudgetUses(
+  spentIn: (window: Window) => Promise<Microcredits>,
+  budgets: readonly KeyBudget[],
+  now: number,
+): Promise<BudgetUse[]> {
+  return Promise.all(
+    budgets.map(async (budget) => {
+      const window = windowAt(budget.window, budget.timeZone, now);
+      return { budget, spent: await spentIn(window), renewsAt: window.ends };
+    }),
+  );
 }

@@ -2,54 +2,36 @@ import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Store, Write } from '../store/store.ts';
-import type { Alarm } from './desk.ts';
-import type { Deposit, Earmark } from './earmark.ts';
+import type { LedgerBooks, Usage, UsageFilter } from '../store/books.ts';
+import type { Write } from '../store/store.ts';
+import type { Earmark } from './earmark.ts';
 import type { Hold } from './hold.ts';
-import type { Fund } from './rules/fund.ts';
+import type { Order } from './order.ts';
+import type { Recovered } from './orphans.ts';
+import type { Deposit } from './rules/entry.ts';
+import type { FundStanding } from './rules/fund.ts';
 import type { LedgerSample } from './sample.ts';
 import type { Shortage, Standing } from './standing.ts';
-import type { Usage, UsageFilter } from './usage.ts';
+
+export type { Order } from './order.ts';
 
 /** What of a policy concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
 
+/** Reports something about money to an operator. */
+export type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;
+
 export interface LedgerOptions {
-  readonly store: Store;
+  readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and neither do the IDs of orders behind what it told. */
   readonly now: () => number;
   /** Something about money that an operator must see. */
   readonly onAlarm: Alarm;
   /** A budget has reached a fraction of its limit. */
-  readonly onAlert?: (fund: Fund, fraction: number) => void;
-  /** Makes sure that the spool has room for what so many open reservations append. Throws StoreError when the disk has none. */
-  readonly makeRoom?: (reservations: number) => void;
+  readonly onAlert?: (fund: FundStanding, fraction: number) => void;
   /** How often to look whether an operator's command has granted or corrected something, ms; absent: only on `refresh`. */
   readonly refreshMs?: number;
-}
-
-/** What a request asks to be set aside. */
-export interface Order {
-  /** The decision's ID, made before anything is sent upstream; one number names both. It tells the window, too. */
-  readonly id: number;
-  readonly caller: Caller;
-  /** The `model` of the request. */
-  readonly selector: string;
-  /** What the request named as `agent_wallet` beside a key: kept with the reservation, and moves nothing. */
-  readonly agentWallet: string | null;
-  /** The wallet whose balance pays in place of the caller's own; null for the caller's own. */
-  readonly payer: string | null;
-  /** The worst case of the choice, then those of its fallbacks. */
-  readonly amounts: readonly [Microcredits, ...Microcredits[]];
-  /** The request's `budget_limit`; null without one. A first amount above it is a mistake of the program. */
-  readonly limit: Microcredits | null;
-  /** How long to wait for money that other reservations hold, ms. */
-  readonly waitMs: number;
-  /** Ends the wait when the caller is gone. */
-  readonly signal?: AbortSignal;
-  /** When an unsettled hold is a defect and is closed by rule, ms since 1970. */
-  readonly expiresAt: number;
 }
 
 export interface LedgerStatus {
@@ -60,7 +42,7 @@ export interface LedgerStatus {
   /** Reservations that are open. */
   readonly open: number;
   /** Of the budgets and balances in force, those that were drawn on. */
-  readonly funds: readonly Fund[];
+  readonly funds: readonly FundStanding[];
 }
 
 export interface Ledger {
@@ -85,12 +67,12 @@ export interface Ledger {
   /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
   deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void>;
   /**
-   * Gives a fee back to a wallet's balance, at once in memory: the writes must be appended before anything else happens, and
-   * may not fail for good. What commits and may be refused gives it back by a `deposit` with a negative fee.
+   * Gives a fee back to a wallet's balance, at once: within a settlement, in its commit. A commit that may be refused gives
+   * it back by a `deposit` with a negative fee. Throws RangeError for a fee below 0 or what is no wallet.
    */
-  waiveFee(wallet: string, fee: Microcredits, note: string): readonly Write[];
+  waiveFee(wallet: string, fee: Microcredits, note: string): void;
   /** What a key or a wallet has paid in or was granted; null for one that has never. */
-  balanceOf(holder: string): Fund | null;
+  balanceOf(holder: string): FundStanding | null;
   /**
    * Resolves with true once all settlements so far outlive this process, in the database or in the spool; with false when
    * both have refused one for now. Never rejects.
@@ -109,15 +91,15 @@ export interface Ledger {
   /** Reads the charges of a period; groups may repeat. */
   usage(filter: UsageFilter): Promise<readonly Usage[]>;
   /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */
-  fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly Fund[];
+  fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[];
   /** How full each budget of a key's own is now. */
   budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]>;
-  /** Holds of this process that are not settled. */
+  /** Reservations that are open. */
   readonly open: number;
   /** The greatest ID that an earlier run used; 0 for none. */
   readonly lastId: number;
   /** What a crash had left behind and this start closed. */
-  readonly recovered: { readonly ids: readonly number[]; readonly charged: Microcredits; readonly held: Microcredits };
+  readonly recovered: Recovered;
   /** Takes over what an operator's command has granted or corrected; `isOwn`: what this process has written itself, too. */
   refresh(isOwn?: boolean): Promise<void>;
   /**

@@ -1,4 +1,3 @@
-import { SELECT_LAST, SELECT_STATE, type StateRow } from '../store/sqlite/books/tables.ts';
 import type { Ledger, LedgerOptions } from './ledger.ts';
 import { StoredLedger } from './stored-ledger.ts';
 
@@ -8,11 +7,7 @@ import { StoredLedger } from './stored-ledger.ts';
  * the policy counts in other Credits than the entries.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { store, terms } = options;
-  const [state] = await store.query<StateRow>(SELECT_STATE);
-  if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
-  const [last] = await store.query<{ id: number | null }>(SELECT_LAST);
-  const ledger = new StoredLedger(options, state, last?.id ?? 0);
-  await ledger.begin(terms, state);
+  const ledger = new StoredLedger(options);
+  await ledger.begin(options.terms);
   return ledger;
 }

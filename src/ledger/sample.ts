@@ -2,8 +2,9 @@ import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
 import { OTHER } from '../telemetry/counts.ts';
+import type { BudgetFund } from './drawn-fund.ts';
 import type { Counter } from './funds.ts';
-import type { Fund } from './rules/fund.ts';
+import type { FundStanding } from './rules/fund.ts';
 
 /** What became of requests that had to wait for money which others held. */
 export interface Waits {
@@ -55,15 +56,18 @@ const SPENT_BELOW = 0.01;
 export const BUDGETS_MAX = 500;
 
 /** What is left of a limit as a part of it, reservations taken off. Below 0 where the limit was lowered. */
-export const ratioLeft = ({ limit, spent, held }: Pick<Fund, 'limit' | 'spent' | 'held'>): number =>
+export const ratioLeft = ({ limit, spent, held }: Pick<FundStanding, 'limit' | 'spent' | 'held'>): number =>
   limit === 0 ? 0 : (limit - spent - held) / limit;
 
+/** The figures of funds, in their order. */
+type Look = (funds: readonly BudgetFund[]) => readonly FundStanding[];
+
 /** In the windows of `timeMs`, ms since 1970, which no counter may be past. One pass over all that was ever drawn on. */
-export function sampleBudgets(counters: readonly Counter[], timeMs: number): BudgetSample[] {
+export function sampleBudgets(counters: readonly Counter[], timeMs: number, look: Look): BudgetSample[] {
   const byName = new Map<string, BudgetSample>();
   for (const counter of counters) {
     const known = byName.size < BUDGETS_MAX || byName.has(counter.budget.name);
-    const sample = { ...sampleBudget(counter, timeMs), name: known ? counter.budget.name : OTHER };
+    const sample = { ...sampleBudget(counter, timeMs, look), name: known ? counter.budget.name : OTHER };
     // Keys' budgets have names of the ledger's, which a policy may have given as well.
     const other = byName.get(sample.name);
     byName.set(sample.name, other ? joined(other, sample) : sample);
@@ -71,13 +75,13 @@ export function sampleBudgets(counters: readonly Counter[], timeMs: number): Bud
   return [...byName.values()];
 }
 
-function sampleBudget(counter: Counter, timeMs: number): Omit<BudgetSample, 'name'> {
+function sampleBudget(counter: Counter, timeMs: number, look: Look): Omit<BudgetSample, 'name'> {
   const { ends } = counter.windowAt(timeMs);
-  let tightest: Fund | null = null;
+  let tightest: FundStanding | null = null;
   let least = Number.POSITIVE_INFINITY;
   let subjects = 0;
   let exhausted = 0;
-  for (const fund of counter.funds) {
+  for (const fund of look([...counter.funds])) {
     // It is there because somebody asked what it holds.
     if (fund.spent === 0 && fund.held === 0) continue;
     subjects++;

@@ -1,5 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
-import type { Blocked, Fund } from './rules/fund.ts';
+import type { DrawnFund } from './drawn-fund.ts';
+import type { Blocked, FundStanding } from './rules/fund.ts';
 
 /** Why a request cannot be paid for, with the fund that is in the way as it stands. Amounts are microcredits. */
 export interface Shortage {
@@ -30,15 +31,16 @@ export interface Standing {
   shortFor(amount: Microcredits): Shortage | null;
 }
 
-export function standingOf(funds: readonly Fund[]): Standing {
-  const downgrading = funds.filter(({ downgrades }) => downgrades);
+/** @param standings the figures of `funds`, in their order */
+export function standingOf(funds: readonly DrawnFund[], standings: readonly FundStanding[]): Standing {
+  const downgrading = standings.filter((_, at) => funds[at]!.downgrades);
   const least = (amounts: readonly Microcredits[]) => (amounts.length === 0 ? null : Math.min(...amounts));
   return {
     free: least(downgrading.map(({ free }) => free)),
     unspent: least(downgrading.map(({ unspent }) => unspent)),
-    room: Math.min(...funds.map(({ free }) => free)),
+    room: Math.min(...standings.map(({ free }) => free)),
     shortFor: (amount) => {
-      const fund = funds.find(({ unspent }) => amount > unspent);
+      const fund = standings.find(({ unspent }) => amount > unspent);
       return fund ? shortage({ fund, why: 'exhausted' }, amount) : null;
     },
   };

@@ -1,94 +1,84 @@
 import type { Budget, LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { idText, timeOfId } from '../core/id.ts';
+import { createIds, idText, timeOfId } from '../core/id.ts';
 import { isWallet } from '../core/wallet.ts';
-import { findReservation, refundable, refundWrite } from '../store/sqlite/books/adjust.ts';
-import { type OpenReservation, type Recovered, recover } from '../store/sqlite/books/recover.ts';
-import { insertAccount, putTerms, SELECT_CHARGED, type StateRow } from '../store/sqlite/books/tables.ts';
-import type { Store, Write } from '../store/store.ts';
-import { type Account, Accounts } from './accounts.ts';
-import { Adoption } from './adoption.ts';
-import { Bookings } from './bookings.ts';
-import { Checkpoints } from './checkpoint.ts';
+import type { AttachOp, HoldOp, LedgerBooks, LedgerOp, LimitOp, OpResult, Usage, UsageFilter } from '../store/books.ts';
+import type { Write } from '../store/store.ts';
+import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
-import { Deposits } from './deposits.ts';
-import { Desk } from './desk.ts';
-import type { Deposit, Earmark } from './earmark.ts';
+import type { DrawnFund } from './drawn-fund.ts';
+import { type Earmark, FundEarmark } from './earmark.ts';
 import { Funds } from './funds.ts';
-import type { Hold } from './hold.ts';
-import { keyBudgetUses } from './key-funds.ts';
-import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms, Order } from './ledger.ts';
+import { type Hold, type HoldTools, ReservationHold } from './hold.ts';
+import { keyBudgetUses } from './key-budgets.ts';
+import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms } from './ledger.ts';
+import { News } from './news.ts';
 import { OpenHolds } from './open-holds.ts';
+import type { Order } from './order.ts';
+import { closeOrphans, type Recovered } from './orphans.ts';
 import { Refusals } from './refusals.ts';
-import { type Blocked, type Fund, fit, hold, isBlocked } from './rules/fund.ts';
-import { expire, openReservation } from './rules/reservation.ts';
+import { checkDeposit, type Deposit } from './rules/entry.ts';
+import type { Blocked, FundStanding } from './rules/fund.ts';
+import { openReservation } from './rules/reservation.ts';
+import type { Window } from './rules/window.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
-import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
-import { fundsOf, readUsage, type Usage, type UsageFilter } from './usage.ts';
+import { type Send, type Setting, setAside } from './set-aside.ts';
+import { type Shortage, type Standing, standingOf } from './standing.ts';
 
-/** How often the sums are written, and holds are looked at that should have ended, ms. */
+/** How often the books are summed up, and holds are looked at that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
 
+/** The ledger of one process, on books that it may share. */
 export class StoredLedger implements Ledger {
   readonly lastId: number;
-  recovered: Ledger['recovered'] = { ids: [], charged: 0, held: 0 };
-  readonly #store: Store;
-  readonly #now: () => number;
-  readonly #accounts: Accounts;
-  readonly #funds = new Funds();
+  recovered: Recovered = { ids: [], charged: 0, held: 0 };
+  readonly #books: LedgerBooks;
+  readonly #options: LedgerOptions;
+  readonly #owner = crypto.randomUUID();
+  readonly #accounts = new Accounts();
+  readonly #funds: Funds;
   readonly #contention = new Contention();
+  readonly #setting: Setting;
   readonly #refusals = new Refusals();
   readonly #holds = new OpenHolds();
-  readonly #desk: Desk;
-  readonly #deposits: Deposits;
-  readonly #bookings: Bookings;
-  readonly #adoption: Adoption;
+  readonly #earmarks = new Set<FundEarmark>();
   readonly #timers: ReturnType<typeof setInterval>[] = [];
-  readonly #checkpoints: Checkpoints;
-  #unit: string | null;
-  /** The latest moment that the clock or an ID has told, ms since 1970. */
+  readonly #nextAdjustment: () => number;
+  readonly #tools: HoldTools;
+  readonly #news: News;
+  /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
-  /** Whether there was no entry at the start, and the number of the last row then. */
-  readonly #isEmpty: boolean;
-  readonly #firstSeq: number;
   /** Ends when what is being prepared is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
-  /** A count is under way, which no checkpoint may disturb. */
-  #counting = false;
-  #version: number | null = null;
-  /** Made once, so that no request makes them anew. */
-  readonly #reserved: Make<Hold> = (order, account, funds, amount) =>
-    this.#bookings.reserve(order, account, funds, amount);
-  readonly #earmarked: Make<Earmark> = (order, account, funds, amount, expected) =>
-    this.#bookings.earmark({ order, account, funds, amount }, expected);
+  /** Operations that `also` of the settlement under way asks for; null while there is none. */
+  #riding: LedgerOp[] | null = null;
 
-  constructor(options: LedgerOptions, state: StateRow, lastId: number) {
-    const { store, now, onAlarm, onAlert = () => {}, makeRoom, refreshMs } = options;
-    this.#store = store;
-    this.#now = now;
-    this.#unit = state.usdPerCredit;
-    this.lastId = lastId;
-    this.#latest = timeOfId(lastId);
-    this.#isEmpty = state.isEmpty === 1;
-    this.#firstSeq = state.seq;
-    this.#accounts = new Accounts(state.account, (row) => store.append([insertAccount(row)]));
-    this.#desk = new Desk({
-      store,
+  constructor(options: LedgerOptions) {
+    const { books, now, refreshMs } = options;
+    this.#books = books;
+    this.#options = options;
+    this.lastId = books.lastId;
+    this.#latest = timeOfId(books.lastId);
+    this.#nextAdjustment = createIds(now, books.lastId);
+    this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
+    this.#setting = { books, funds: this.#funds, contention: this.#contention };
+    this.#news = new News(options);
+    this.#tools = {
+      books,
       now,
-      onAlarm,
-      onAlert,
-      makeRoom,
-      last: state,
-      onFreed: (funds) => this.#contention.wake(funds),
-      onClosed: (closed) => this.#holds.remove(closed),
+      alarm: (message, details) => this.#news.alarm(message, details),
+      look: (funds) => this.#news.look(funds),
+      riding: (also) => this.#collect(also),
+      closed: (hold) => this.#holds.remove(hold),
+    };
+    books.watch({
+      freed: (funds) => this.#contention.wake(funds),
+      opened: () => this.#funds.opened(),
+      adjusted: () => this.#contention.wakeAll(),
+      fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
-    this.#deposits = new Deposits(store, this.#desk, this.#accounts, this.#funds);
-    const parts = { desk: this.#desk, accounts: this.#accounts, funds: this.#funds, holds: this.#holds };
-    this.#bookings = new Bookings({ ...parts, deposits: this.#deposits });
-    this.#adoption = new Adoption(store, this.#desk, this.#accounts, this.#funds);
-    this.#checkpoints = new Checkpoints({ store, ...parts, deposits: this.#deposits }, state);
     // What fails is tried again at the next tick.
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
@@ -96,24 +86,17 @@ export class StoredLedger implements Ledger {
 
   /** Windows never go back, though the clock may. */
   get #time(): number {
-    this.#latest = Math.max(this.#latest, this.#now());
+    this.#latest = Math.max(this.#latest, this.#options.now());
     return this.#latest;
   }
 
   get open(): number {
-    return this.#holds.size;
+    return this.#books.open().count;
   }
 
-  /** Closes orphans, brings the sums up to date and counts the budgets. */
-  async begin(terms: LedgerTerms, state: StateRow): Promise<void> {
-    const from: { through: number; open: readonly OpenReservation[] } = {
-      through: state.through,
-      // Written by this class alone.
-      open: JSON.parse(state.open) as readonly OpenReservation[],
-    };
-    const found = await recover(this.#store, from, this.#desk.sums);
-    if (found.open.size > 0) await this.#closeOrphans(found, terms.ledger.onCrash);
-    for (const [holder, { granted, spent }] of found.balances) this.#funds.grant(holder, granted, spent);
+  /** Closes orphans, takes over what operators asked for and counts the budgets. */
+  async begin(terms: LedgerTerms): Promise<void> {
+    this.recovered = await closeOrphans(this.#books, terms.ledger.onCrash, this.#options.now());
     await this.refresh();
     (await this.prepare(terms))();
   }
@@ -121,55 +104,71 @@ export class StoredLedger implements Ledger {
   standing(caller: Caller, selector: string, timeMs: number = this.#time, windowsOnly = false): Standing | null {
     const account = this.#accounts.of(caller, selector, null);
     const funds = windowsOnly ? this.#funds.windowsOf(account, timeMs) : this.#funds.of(account, timeMs);
-    return funds.length === 0 ? null : standingOf(funds);
+    return funds.length === 0 ? null : standingOf(funds, this.#books.standing(funds));
   }
 
-  reserve(order: Order): Promise<Hold | Shortage> {
-    return this.#setAside(order, 0, this.#reserved);
+  async reserve(order: Order): Promise<Hold | Shortage> {
+    return this.#setAside(order, 0, async (account, funds) => {
+      const { id, limit, expiresAt } = order;
+      const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
+      const result = await this.#book(hold, [{ kind: 'hold', ...this.#holdOf(order, account, funds) }], []);
+      return result === null ? hold : result;
+    });
   }
 
   async earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage> {
     if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
     if (!isWallet(order.payer ?? order.caller.keyId)) throw new Error('money is earmarked for wallets alone');
-    return this.#setAside(order, expected, this.#earmarked);
+    return this.#setAside(order, expected, async (account, funds) => {
+      const made = new FundEarmark({ order, account, funds }, this);
+      this.#earmarks.add(made);
+      const op = { kind: 'earmark', ...this.#holdOf(order, account, funds), expected } as const;
+      const result = await this.#applyOne(op);
+      if (result.kind === 'granted') {
+        made.amount = result.amount;
+        return made;
+      }
+      this.#earmarks.delete(made);
+      return refusal(result);
+    });
   }
 
-  /** Takes what all funds have free, waiting for it where that helps, and makes of it what is asked for. */
-  async #setAside<Made>(order: Order, expected: Microcredits, make: Make<Made>): Promise<Made | Shortage> {
-    const { id, amounts } = order;
-    // A mistake of the program must show before anything is held.
-    openReservation(Math.max(...amounts), order.limit);
-    const account = this.#accounts.of(order.caller, order.selector, order.payer);
-    const time = timeOfId(id);
-    this.#latest = Math.max(this.#latest, time);
-    let funds = this.#funds.of(account, time);
-    let amount = this.#fit(funds, amounts, expected);
-    if (isBlocked(amount) && amount.why === 'contended') {
-      const again = () => {
-        funds = this.#funds.of(account, time);
-        return take(funds, amounts, expected);
-      };
-      amount = await this.#contention.wait(amount, order.waitMs, again, order.signal);
-      // The budgets may have changed since it was woken, when it was not among the open holds yet.
-      if (!isBlocked(amount)) funds = this.#bookings.moved(funds, account, time, amount);
-    } else if (!isBlocked(amount)) hold(funds, amount, expected);
-    return isBlocked(amount) ? shortage(amount, amounts[0]) : make(order, account, funds, amount, expected);
+  /** Nothing has arrived for an earmark. */
+  release(earmark: FundEarmark): void {
+    this.#earmarks.delete(earmark);
+    this.#books.apply([{ kind: 'release', id: earmark.order.id }]).catch(() => {});
+  }
+
+  async capture(earmark: FundEarmark, deposit: Deposit, also: readonly Write[]): Promise<Hold | null> {
+    const { order, account, funds } = earmark;
+    const { id, expiresAt, limit } = order;
+    this.#earmarks.delete(earmark);
+    const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
+    const result = await this.#book(hold, [{ kind: 'capture', id, at: this.#options.now(), deposit }], also);
+    return result === null ? hold : null;
   }
 
   refused(shortage: Shortage): void {
     this.#refusals.count(shortage);
   }
 
-  deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
-    return this.#deposits.add(wallet, deposit, also);
+  async deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
+    checkDeposit(deposit);
+    // One payment is paid in once, and its fee given back once.
+    const id = deposit.paid > 0 ? deposit.note : `${deposit.note}/fee`;
+    await this.#books.apply([{ kind: 'deposit', id, at: this.#options.now(), wallet, deposit }], also);
   }
 
-  waiveFee(wallet: string, fee: Microcredits, note: string): readonly Write[] {
-    return this.#deposits.waive(wallet, fee, note);
+  waiveFee(wallet: string, fee: Microcredits, note: string): void {
+    if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
+    if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
+    const op: LedgerOp = { kind: 'waive', id: `${note}/fee`, at: this.#options.now(), wallet, fee, note };
+    if (this.#riding) this.#riding.push(op);
+    else this.#books.apply([op]).catch(() => {});
   }
 
-  balanceOf(holder: string): Fund | null {
-    return this.#funds.balanceOf(holder) ?? null;
+  balanceOf(holder: string): FundStanding | null {
+    return this.#books.balanceOf(holder);
   }
 
   async prepare(terms: LedgerTerms): Promise<() => void> {
@@ -177,63 +176,61 @@ export class StoredLedger implements Ledger {
     const before = this.#preparing;
     this.#preparing = promise;
     await before;
-    this.#counting = true;
     try {
-      const unit = this.#unitFor(terms);
-      // From here on the table holds all up to now, and the sums in memory what comes after.
-      await this.#checkpoints.write();
-      const counted = await countAnew(terms.budgets, this.#funds.counters, this.#store, this.#time);
-      await this.#store.commit([putTerms(unit, JSON.stringify(policyNames(terms.budgets)))]);
-      return () => {
-        this.#unit = unit;
-        this.#funds.use(counted(this.#desk.sums, this.#time));
-        this.#counting = false;
-        this.#bookings.moveAll();
-        this.#contention.wakeAll();
-        end();
-      };
+      this.#checkUnit(terms);
+      const count = await this.#books.count();
+      try {
+        const counted = await countAnew(terms.budgets, this.#funds.counters, count, this.#time);
+        await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets: policyNames(terms.budgets) });
+        return () => {
+          this.#funds.use(counted(this.#time));
+          count.end();
+          this.#moveAll();
+          this.#contention.wakeAll();
+          end();
+        };
+      } catch (cause) {
+        count.end();
+        throw cause;
+      }
     } catch (cause) {
-      this.#counting = false;
       end();
       throw cause;
     }
   }
 
   written(): Promise<boolean> {
-    return this.#store.written();
+    return this.#books.written();
   }
 
   state(): LedgerState {
-    return {
-      usdPerCredit: this.#hasEntries ? this.#unit : null,
-      budgets: policyNames(this.#funds.counters.map(({ budget }) => budget)),
-    };
+    const { usdPerCredit } = this.#books.state();
+    return { usdPerCredit, budgets: policyNames(this.#funds.counters.map(({ budget }) => budget)) };
   }
 
   async status(): Promise<LedgerStatus> {
-    const [written] = await this.#store.query<{ charged: number }>(SELECT_CHARGED);
-    let charged = written?.charged ?? 0;
-    for (const { microcredits } of this.#desk.sums) charged += microcredits;
+    const charged = await this.#books.charged();
     const budgets = this.#funds.counters.flatMap((counter) => {
       counter.windowAt(this.#time);
-      return [...counter.funds];
+      return this.#books.standing([...counter.funds]);
     });
-    const drawnOn = budgets.filter(({ spent, held: holding }) => spent !== 0 || holding !== 0);
-    return { charged, held: this.#held, open: this.open, funds: [...drawnOn, ...this.#funds.balances] };
+    const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
+    const { count, held } = this.#books.open();
+    return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances()] };
   }
 
   sample(): LedgerSample {
     const { waits, waited, waiting } = this.#contention;
-    const { all: balances, exhausted: balancesExhausted } = this.#funds.countBalances();
-    const budgets = sampleBudgets(this.#funds.counters, this.#time);
-    const refusals = this.#refusals.of(budgets);
+    const { count, held } = this.#books.open();
+    const balances = this.#books.balances();
+    const budgets = sampleBudgets(this.#funds.counters, this.#time, (funds) => this.#books.standing(funds));
     return {
-      open: this.open,
-      held: this.#held,
+      open: count,
+      held,
       budgets,
-      refusals,
-      balances,
-      balancesExhausted,
+      refusals: this.#refusals.of(budgets),
+      balances: balances.length,
+      balancesExhausted: balances.filter(({ unspent }) => unspent <= 0).length,
       waits,
       waited,
       waiting,
@@ -241,41 +238,40 @@ export class StoredLedger implements Ledger {
   }
 
   usage(filter: UsageFilter): Promise<readonly Usage[]> {
-    return readUsage({ store: this.#store, desk: this.#desk, checkpoints: this.#checkpoints }, filter);
+    return this.#books.usage(filter);
   }
 
-  fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly Fund[] {
-    return fundsOf(this.#funds, caller, names, this.#time);
+  fundsOf({ keyId, labels }: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[] {
+    const scopes = names.map((name) => scopeOf(keyId, labels, name));
+    return this.#books.standing(this.#funds.ofNames(scopes, keyId, this.#time));
   }
 
   budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
-    return keyBudgetUses(this.#store, keyId, budgets, this.#now());
+    const spentIn = (window: Window) => this.#books.spentIn(keyId, window);
+    return keyBudgetUses(spentIn, budgets, this.#options.now());
   }
 
-  async refresh(isOwn = false): Promise<void> {
-    // Where this look fails, the next one finds what other processes did not write.
-    if (isOwn) this.#version = null;
-    const version = await this.#store.version();
-    if (version === this.#version) return;
-    await this.#takeOver();
-    this.#version = version;
+  refresh(isOwn = false): Promise<void> {
+    return this.#books.refresh(isOwn);
   }
 
   async giveBack(reservation: number, note: string, instead?: number): Promise<Microcredits> {
-    // Its settlement may be among what is not written yet.
-    await this.#store.flush();
-    const booked = await findReservation(this.#store, reservation);
-    if (booked?.isOpen) throw new Error(`reservation ${reservation} is open: what it costs is not known`);
-    const amount = booked ? await refundable(this.#store, booked, instead) : 0;
-    if (!booked || amount <= 0) return 0;
-    await this.#store.commit([refundWrite(booked, amount, note, this.#now())]);
-    await this.#takeOver();
-    return amount;
+    const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
+    const { now } = this.#options;
+    const result = await this.#applyOne({
+      kind: 'correct',
+      id: this.#nextAdjustment(),
+      at: now(),
+      reservation,
+      amount: most ?? 0,
+      note,
+    });
+    return result.kind === 'granted' ? result.amount : 0;
   }
 
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
-    await this.#checkpoints.write();
+    await this.#books.checkpoint();
   }
 
   #every(ms: number, run: () => unknown): void {
@@ -284,92 +280,92 @@ export class StoredLedger implements Ledger {
     this.#timers.push(timer);
   }
 
-  /** What can be taken now: nobody overtakes those who wait for one of the funds. */
-  #fit(funds: readonly Fund[], amounts: readonly Microcredits[], expected: Microcredits): Microcredits | Blocked {
-    if (funds.length === 0) return Math.max(...amounts);
-    const amount = fit(funds, amounts, expected);
-    if (isBlocked(amount)) return amount;
-    const fund = this.#contention.lineBefore(funds);
-    return fund ? { fund, why: 'contended' } : amount;
+  async #applyOne(op: LedgerOp, also?: readonly Write[]): Promise<OpResult> {
+    const [result] = await this.#books.apply([op], also);
+    return result!;
   }
 
-  /** What open reservations may still charge. */
-  get #held(): Microcredits {
-    let held = 0;
-    for (const { held: one } of this.#holds.all()) held += one;
-    return held;
+  #setAside<Made extends object>(order: Order, expected: Microcredits, send: Send<Made>): Promise<Made | Shortage> {
+    // A mistake of the program must show before anything is held.
+    openReservation(Math.max(...order.amounts), order.limit);
+    const account = this.#accounts.of(order.caller, order.selector, order.payer);
+    this.#latest = Math.max(this.#latest, timeOfId(order.id));
+    return setAside(this.#setting, { order, account, expected }, send);
   }
 
-  get #hasEntries(): boolean {
-    return !this.#isEmpty || this.#desk.seq !== this.#firstSeq;
-  }
-
-  #unitFor({ usdPerCredit }: LedgerTerms): string {
-    if (!this.#hasEntries || this.#unit === null || this.#unit === usdPerCredit) return usdPerCredit;
-    throw new Error(
-      `The ledger has entries in Credits of ${this.#unit} USD; usd_per_credit may not become ${usdPerCredit}.`,
-    );
-  }
-
-  async #closeOrphans(found: Recovered, rule: 'charge' | 'release'): Promise<void> {
-    const orphans = [...found.open.values()];
-    // Who has paid before knowing what it would get must not pay for a crash.
-    const ruleFor = ({ funds }: OpenReservation) => (isWallet(found.holderOf(funds) ?? '') ? 'release' : rule);
-    const writes: Write[] = [];
-    let charged = 0;
-    let held = 0;
-    for (const orphan of orphans) {
-      const { amount, charged: before } = orphan;
-      const step = expire({ state: 'pending', amount, charged: before, limit: null }, ruleFor(orphan));
-      const { row, write } = this.#desk.orphan(orphan, step.charged);
-      found.add(row);
-      writes.push(write);
-      charged += step.charged;
-      held += amount - before;
+  /** A hold is among the open ones from the first moment on, so that a reload moves it. Returns what is in the way; null for nothing. */
+  async #book(hold: ReservationHold, ops: readonly LedgerOp[], also: readonly Write[]): Promise<Blocked | null> {
+    this.#holds.add(hold);
+    try {
+      const [result] = await this.#books.apply(ops, also);
+      if (result?.kind === 'granted') {
+        hold.granted(result.amount);
+        return null;
+      }
+      this.#holds.remove(hold);
+      return refusal(result);
+    } catch (cause) {
+      this.#holds.remove(hold);
+      throw cause;
     }
-    await this.#store.commit(writes);
-    this.recovered = { ids: orphans.map(({ reservation }) => reservation), charged, held };
   }
 
-  #takeOver(): Promise<void> {
-    return this.#adoption.run(() => this.#contention.wakeAll());
+  #holdOf(order: Order, { dimensions }: Account, funds: readonly DrawnFund[]): Omit<HoldOp, 'kind'> {
+    const { id, amounts, expiresAt, agentWallet: note } = order;
+    return { id, at: this.#options.now(), dimensions, funds, amounts, owner: this.#owner, expiresAt, note };
+  }
+
+  #collect(also: () => readonly Write[]): { writes: readonly Write[]; ops: readonly LedgerOp[] } {
+    const ops: LedgerOp[] = [];
+    this.#riding = ops;
+    try {
+      return { writes: also(), ops };
+    } finally {
+      this.#riding = null;
+    }
+  }
+
+  #checkUnit({ usdPerCredit }: LedgerTerms): void {
+    const { usdPerCredit: unit } = this.#books.state();
+    if (unit === null || unit === usdPerCredit) return;
+    throw new Error(`The ledger has entries in Credits of ${unit} USD; usd_per_credit may not become ${usdPerCredit}.`);
+  }
+
+  /** Open reservations and earmarks draw on what applies to them now. */
+  #moveAll(): void {
+    const ops: (LimitOp | AttachOp)[] = this.#funds.counters.flatMap(({ changed }) =>
+      changed.map((fund) => ({ kind: 'limit', fund }) as const),
+    );
+    for (const made of [...this.#earmarks, ...this.#holds.all()]) {
+      const present = this.#funds.of(made.account, timeOfId(made.id));
+      if (present === made.funds) continue;
+      // A balance is drawn on from the start of a reservation or not at all.
+      const hasBalance = made.funds.some(({ title }) => title.kind === 'balance');
+      made.funds = hasBalance ? present : present.filter(({ title }) => title.kind !== 'balance');
+      ops.push({ kind: 'attach', id: made.id, at: this.#options.now(), funds: made.funds });
+    }
+    if (ops.length > 0) this.#books.apply(ops).catch(() => {});
   }
 
   async #sweep(): Promise<void> {
-    const now = this.#now();
-    this.#funds.forgetBlanks(this.#bookings.earmarked);
-    for (const made of this.#holds.all()) {
-      if (made.expiresAt > now || !made.isWritten) continue;
+    const now = this.#options.now();
+    for (const hold of this.#holds.all()) {
+      if (hold.expiresAt > now || !hold.isBooked) continue;
       // Its upstream may still be working, and be paid.
-      const charged = made.expire();
-      this.#desk.alarm('a reservation was never settled', {
-        decision: idText('dec_', made.id),
-        key: made.account.keyId,
+      const charged = hold.expire();
+      this.#news.alarm('a reservation was never settled', {
+        decision: idText('dec_', hold.id),
+        key: hold.account.keyId,
         charged_credits: toCredits(charged),
       });
     }
-    if (!this.#counting) await this.#checkpoints.write().catch(() => {});
+    await this.#books.checkpoint().catch(() => {});
   }
 }
 
-/** What is made of money that was taken: a reservation, or an earmark. */
-type Make<Made> = (
-  order: Order,
-  account: Account,
-  funds: readonly Fund[],
-  amount: Microcredits,
-  expected: Microcredits,
-) => Made | Promise<Made>;
-
-/** Takes what all funds have free. */
-function take(
-  funds: readonly Fund[],
-  amounts: readonly Microcredits[],
-  expected: Microcredits,
-): Microcredits | Blocked {
-  const amount = fit(funds, amounts, expected);
-  if (!isBlocked(amount)) hold(funds, amount, expected);
-  return amount;
+function refusal(result: OpResult | undefined): Blocked {
+  if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
+  throw new Error('the books have neither granted nor refused a hold');
 }
 
 /** The budgets that a policy states: those of keys are not its to rename. */

@@ -1,6 +1,7 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { labelsOf } from '../ledger/rules/entry.ts';
 import { windowAt } from '../ledger/rules/window.ts';
 import type { Store } from '../store/store.ts';
 import { columnOf, type Grouping, type UsageGroup, UsageSums } from './usage-sums.ts';
@@ -65,9 +66,14 @@ export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery):
   for (const window of windowsOf(query)) {
     for (const charges of await ledger.usage({ keyId, ...window })) {
       if (model !== null && charges.model !== model) continue;
-      if (wanted.some(([name, value]) => (charges.labels[name] ?? '') !== value)) continue;
+      const { key = '', selector = '' } = charges.dimensions;
+      const found = labelsOf(charges.dimensions);
+      if (wanted.some(([name, value]) => (found[name] ?? '') !== value)) continue;
       sums.add({
         ...charges,
+        keyId: key,
+        labels: found,
+        selector,
         moment: window.from,
         model: charges.model ?? '',
         provider: charges.provider ?? '',

@@ -1,27 +1,22 @@
-import type { Statement, Store, Write } from '../store/store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store, Write } from '../store/store.ts';
 
-const SELECT: Statement = { sql: 'SELECT address FROM blocked_wallets' };
-const PUT: Statement = {
-  sql: `INSERT INTO blocked_wallets (address, note, time) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET note = excluded.note, time = excluded.time`,
-};
-const DELETE: Statement = { sql: 'DELETE FROM blocked_wallets WHERE address = ?' };
+type BlocklistStore = Pick<Store, 'commit'> & Pick<Repositories, 'blocklist'>;
 
 /** The wallets that the operator has blocked, stored and held in memory. */
 export class Blocklist {
-  readonly #store: Store;
+  readonly #store: BlocklistStore;
   readonly #now: () => number;
   readonly #blocked: Set<string>;
 
-  private constructor(store: Store, now: () => number, blocked: Set<string>) {
+  private constructor(store: BlocklistStore, now: () => number, blocked: Set<string>) {
     this.#store = store;
     this.#now = now;
     this.#blocked = blocked;
   }
 
-  static async load(store: Store, now: () => number): Promise<Blocklist> {
-    const rows = await store.query<{ address: string }>(SELECT);
-    return new Blocklist(store, now, new Set(rows.map(({ address }) => address)));
+  static async load(store: BlocklistStore, now: () => number): Promise<Blocklist> {
+    return new Blocklist(store, now, new Set(await store.blocklist.all()));
   }
 
   has(wallet: string): boolean {
@@ -30,13 +25,13 @@ export class Blocklist {
 
   /** Commits together with `also`. Throws StoreError, and then changes nothing. */
   async add(wallet: string, note: string, also: readonly Write[]): Promise<void> {
-    await this.#store.commit([{ statement: PUT, params: [wallet, note, this.#now()] }, ...also]);
+    await this.#store.commit([this.#store.blocklist.put(wallet, note, this.#now()), ...also]);
     this.#blocked.add(wallet);
   }
 
   /** As `add`. */
   async remove(wallet: string, also: readonly Write[]): Promise<void> {
-    await this.#store.commit([{ statement: DELETE, params: [wallet] }, ...also]);
+    await this.#store.commit([this.#store.blocklist.delete(wallet), ...also]);
     this.#blocked.delete(wallet);
   }
 }

@@ -7,14 +7,14 @@ import { beyondLimits } from '../core/json-limits.ts';
 const VALUES_MAX = 512;
 const BASE64 = /^[\w+/-]+={0,2}$/;
 
-const Told = Type.Object({
+const MessageForm = Type.Object({
   x402Version: Type.Literal(2),
   /** The accepted requirements. Their seal tells whether this gateway made them. */
   accepted: Type.Record(Type.String(), Type.Unknown()),
   payload: Type.Record(Type.String(), Type.Unknown()),
 });
-export type PaymentMessage = Static<typeof Told>;
-const messageForm = TypeCompiler.Compile(Told);
+export type PaymentMessage = Static<typeof MessageForm>;
+const messageForm = TypeCompiler.Compile(MessageForm);
 
 /** The fields that identify other versions of x402. */
 const OtherVersion = Type.Object({

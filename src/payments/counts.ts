@@ -1,10 +1,9 @@
 import { MICROCREDITS } from '../core/credits.ts';
+import type { Payment, PaymentPurpose } from '../store/payments.ts';
 import { counter } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
-import type { Payment } from './payment.ts';
-import type { Purpose } from './quote.ts';
 
-const PURPOSES: readonly Purpose[] = ['chat', 'topup', 'keys'];
+const PURPOSES: readonly PaymentPurpose[] = ['chat', 'topup', 'keys'];
 
 /** Counts of quotes and of captured and failed payments since the process started. */
 export class PaymentCounts {
@@ -39,7 +38,7 @@ export class PaymentCounts {
     }
   }
 
-  quoted(purpose: Purpose): void {
+  quoted(purpose: PaymentPurpose): void {
     this.#quotes.at(purpose).value++;
   }
 

@@ -1,11 +1,10 @@
 import { idText } from '../core/id.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Payment } from '../store/payments.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PaymentCounts } from './counts.ts';
 import type { AuthorizationOutcome, NetworkClients } from './facilitator/facilitator.ts';
-import type { Payment } from './payment.ts';
 import type { PaymentRegister } from './register.ts';
-import { capturePayment, settlePayment } from './table.ts';
 
 export interface OutcomeResolverOptions {
   readonly register: PaymentRegister;
@@ -53,7 +52,7 @@ export class OutcomeResolver {
     const { register, now, deposit, counts, log } = this.#options;
     const { id, payer, paid } = payment;
     const arrived: Payment = { ...payment, state: 'captured', fee: 0, transaction, error: null, updated: now() };
-    const writes = [capturePayment(arrived), settlePayment(id, null, 0, arrived.updated)];
+    const writes = [register.table.capture(arrived), register.table.settle(id, null, 0, arrived.updated)];
     await deposit(payer, { paid, fee: 0, note: idText('pay_', id) }, writes);
     register.resolved(payment);
     counts.captured(payment);

@@ -1,10 +1,11 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
+import type { Payment, PaymentPurpose, PaymentQuery } from '../store/payments.ts';
 import type { Write } from '../store/store.ts';
 import type { PaymentCounts } from './counts.ts';
 import type { NetworkStatus } from './networks.ts';
-import type { Payment, PaymentState, SignedPayment } from './payment.ts';
-import type { Purpose, Quote, QuoteRequest } from './quote.ts';
+import type { SignedPayment } from './payment.ts';
+import type { Quote, QuoteRequest } from './quote.ts';
 
 /** The state of a payment after `settle`. `T` is the result of booking a new one. */
 export type Resolution<T> =
@@ -25,13 +26,13 @@ export type Book<T> = (payment: Payment, captured: readonly Write[]) => Promise<
 /** A payment header and the request that carries it. */
 export interface PaymentSubmission {
   readonly header: string;
-  readonly purpose: Purpose;
+  readonly purpose: PaymentPurpose;
   readonly requestHash: string;
   /** `agent_wallet` in lower case; null for none. */
   readonly wallet: string | null;
 }
 
-/** Who and what a payment is for. */
+/** The use of a payment: its request, and the key that came with it. */
 export interface PaymentUse {
   /** Null where no request runs on it. */
   readonly decision: number | null;
@@ -39,14 +40,6 @@ export interface PaymentUse {
   readonly keyId: string | null;
   /** Aborts when the payer disconnects; absent where that is not watched. */
   readonly signal?: AbortSignal | undefined;
-}
-
-export interface PaymentQuery {
-  readonly state: PaymentState | null;
-  readonly payer: string | null;
-  readonly limit: number;
-  /** Only payments made before this one; null for all. */
-  readonly before: number | null;
 }
 
 /** Counts and states of payments, all read from memory. */

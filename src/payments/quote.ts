@@ -1,14 +1,12 @@
 import type { PaymentRequired } from '@x402/core/types';
 import type { Microcredits } from '../core/credits.ts';
-
-/** The purpose of a payment. A quote for one purpose cannot pay for another. */
-export type Purpose = 'chat' | 'topup' | 'keys';
+import type { PaymentPurpose } from '../store/payments.ts';
 
 /** The terms of a quote, in microcredits. They travel sealed with quote and payment: quotes are not stored. */
 export interface QuoteTerms {
   /** Such as `quo_0a4x1wm3zk0`. */
   readonly id: string;
-  readonly purpose: Purpose;
+  readonly purpose: PaymentPurpose;
   /** As `requestHashOf` makes it. */
   readonly requestHash: string;
   /** Milliseconds since 1970. */

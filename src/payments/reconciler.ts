@@ -1,7 +1,7 @@
+import type { Payment } from '../store/payments.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Networks } from './networks.ts';
 import { paymentFields } from './outcome-resolver.ts';
-import type { Payment } from './payment.ts';
 import { isTransient } from './refusals.ts';
 import type { PaymentRegister } from './register.ts';
 import type { Settlements } from './settlements.ts';

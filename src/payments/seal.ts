@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { PaymentRequirements } from '@x402/core/types';
 import { iso } from '../core/clock.ts';
-import type { Statement, Store } from '../store/store.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import { canonicalJson } from './canonical.ts';
 import type { QuoteTerms } from './quote.ts';
 
@@ -89,16 +90,14 @@ export class QuoteSeal {
   }
 }
 
-const SELECT: Statement = { sql: 'SELECT secret FROM payment_secret' };
-const INSERT: Statement = { sql: 'INSERT INTO payment_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING' };
-
 /** Loads the seal of this database, made at the first start: quotes survive a restart. Throws StoreError. */
-export async function loadSeal(store: Store): Promise<QuoteSeal> {
-  const find = async () => (await store.query<{ secret: Uint8Array }>(SELECT))[0]?.secret;
-  let secret = await find();
+export async function loadSeal(store: Pick<Store, 'commit'> & Pick<Repositories, 'quoteSecret'>): Promise<QuoteSeal> {
+  const table = store.quoteSecret;
+  let secret = await table.get();
   if (!secret) {
-    await store.commit([{ statement: INSERT, params: [randomBytes(SECRET_BYTES)] }]);
-    secret = await find();
+    await store.commit([table.putOnce(randomBytes(SECRET_BYTES))]);
+    // Another process may have been first.
+    secret = await table.get();
   }
   if (!secret) throw new Error('The secret of quotes was not kept.');
   return new QuoteSeal(secret);

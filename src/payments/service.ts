@@ -2,6 +2,8 @@ import type { Microcredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Payment, PaymentQuery } from '../store/payments.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { Blocklist } from './blocklist.ts';
@@ -11,16 +13,8 @@ import { openNetwork as openByPolicy } from './facilitator/network.ts';
 import { quoteOn } from './make-quote.ts';
 import { Networks } from './networks.ts';
 import { OutcomeResolver } from './outcome-resolver.ts';
-import type { Payment, SignedPayment } from './payment.ts';
-import type {
-  Book,
-  PaymentActivity,
-  PaymentQuery,
-  PaymentSubmission,
-  Payments,
-  PaymentUse,
-  Resolution,
-} from './payments.ts';
+import type { SignedPayment } from './payment.ts';
+import type { Book, PaymentActivity, PaymentSubmission, Payments, PaymentUse, Resolution } from './payments.ts';
 import { storedSettlements } from './pending-settlements.ts';
 import type { Quote, QuoteRequest } from './quote.ts';
 import { readPayment } from './read-payment.ts';
@@ -29,17 +23,17 @@ import { isTransient, orNotSent, unavailableError } from './refusals.ts';
 import { PaymentRegister } from './register.ts';
 import { loadSeal, type QuoteSeal } from './seal.ts';
 import { authorizationIdOf, checkQuote, Settlements } from './settlements.ts';
-import { settlePayment } from './table.ts';
+
+type PaymentRepositories = Pick<Repositories, 'payments' | 'blocklist' | 'pendingSettlements' | 'quoteSecret'>;
 
 export interface PaymentsOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Returns growing numbers that never repeat and are distinct from those of decisions. */
   readonly nextId: () => number;
   readonly env: (name: string) => string | undefined;
   readonly deposit: Ledger['deposit'];
-  readonly waiveFee: Ledger['waiveFee'];
   readonly log: Log;
   /** Default: `facilitator/network.ts`. */
   readonly openNetwork?: OpenNetwork;
@@ -68,8 +62,9 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
 }
 
 /** A payer without a complete answer pays no fee. The ledger has released the reservation. */
-async function settleAbandoned({ id, payer, fee }: Payment, { store, now, waiveFee }: PaymentsOptions): Promise<void> {
-  await store.commit([...waiveFee(payer, fee, idText('pay_', id)), settlePayment(id, 0, 0, now())]);
+async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposit }: PaymentsOptions): Promise<void> {
+  const writes = [store.payments.settle(id, 0, 0, now())];
+  await deposit(payer, { paid: 0, fee: -fee, note: idText('pay_', id) }, writes);
 }
 
 class StoredPayments implements Payments {
@@ -161,7 +156,7 @@ class StoredPayments implements Payments {
   }
 
   settleWrites({ id }: Payment, charged: Microcredits, fee: Microcredits): readonly Write[] {
-    return [settlePayment(id, charged, fee, this.#options.now())];
+    return [this.#register.table.settle(id, charged, fee, this.#options.now())];
   }
 
   get(id: number): Promise<Payment | null> {

@@ -1,12 +1,13 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { type PaymentPolicy, worthOf } from '../core/payment-policy.ts';
+import type { AuthorizationId, Payment } from '../store/payments.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { PaymentCounts } from './counts.ts';
 import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilitator.ts';
 import type { NetworkConnection, Networks } from './networks.ts';
 import { type OutcomeResolver, paymentFields } from './outcome-resolver.ts';
-import type { Payment, SignedPayment } from './payment.ts';
+import type { SignedPayment } from './payment.ts';
 import { type Book, PaymentRefused, type PaymentUse, type Resolution } from './payments.ts';
 import {
   blockedError,
@@ -18,8 +19,7 @@ import {
   unavailableError,
   unsettledError,
 } from './refusals.ts';
-import type { AuthorizationId, PaymentRegister } from './register.ts';
-import { capturePayment } from './table.ts';
+import type { PaymentRegister } from './register.ts';
 
 export interface SettlementsOptions {
   readonly register: PaymentRegister;
@@ -211,7 +211,7 @@ export class Settlements {
     const { register, now, counts, log } = this.#options;
     const captured: Payment = { ...payment, state: 'captured', transaction, error: null, updated: now() };
     try {
-      const booked = await book(captured, [capturePayment(captured)]);
+      const booked = await book(captured, [register.table.capture(captured)]);
       register.resolved(captured);
       counts.captured(captured);
       const { paid, fee } = captured;

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
-import type { ChatMessage } from '../core/chat-request.ts';
 import type { ContentPolicy, Redaction } from '../core/content.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { ContentTable, StoredContent } from '../store/records.ts';
 import type { Write } from '../store/store.ts';
 import { redact } from './redact.ts';
@@ -30,11 +30,11 @@ interface ContentRecorder {
 export function recordContent(
   contents: ContentTable,
   policy: ContentPolicy | null,
-  request: { readonly model: string; readonly messages: readonly ChatMessage[] },
+  request: ModelRequest,
   caller: Pick<Caller, 'keyId' | 'labels'>,
 ): ContentRecorder | null {
   if (policy === null || !isMatch(policy, request.model, caller)) return null;
-  return new RedactedRecorder(contents, policy, request.messages);
+  return new RedactedRecorder(contents, policy, request);
 }
 
 /** A condition that fails to evaluate does not match. */
@@ -62,14 +62,14 @@ interface ChoiceContent {
 class RedactedRecorder implements ContentRecorder {
   readonly #contents: ContentTable;
   readonly #policy: ContentPolicy;
-  readonly #messages: readonly ChatMessage[];
+  readonly #request: ModelRequest;
   readonly #choices = new Map<number, ChoiceContent>();
   #chars = 0;
 
-  constructor(contents: ContentTable, policy: ContentPolicy, messages: readonly ChatMessage[]) {
+  constructor(contents: ContentTable, policy: ContentPolicy, request: ModelRequest) {
     this.#contents = contents;
     this.#policy = policy;
-    this.#messages = messages;
+    this.#request = request;
   }
 
   add(parts: readonly StreamPart[]): void {
@@ -98,10 +98,15 @@ class RedactedRecorder implements ContentRecorder {
     const answer = new ContentRedactor(kinds);
     return {
       until: now + days * DAY_MS,
-      prompt: keepsPrompt ? prompt.list(this.#messages) : null,
+      prompt: keepsPrompt ? prompt.list(this.#messages()) : null,
       answer: keepsAnswer ? answer.list(this.#answer()) : null,
       isCut: prompt.isTruncated || answer.isTruncated,
     };
+  }
+
+  /** The turns as the caller sent them. */
+  #messages(): unknown[] {
+    return this.#request.conversation.turns.map(({ at }) => this.#request.originalAt(at));
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {

@@ -1,11 +1,11 @@
 import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
-import type { ChatRequest, RouteConstraints, RouteStrategy } from '../core/chat-request.ts';
+import type { RoutingTerms } from '../core/conversation.ts';
 import { limitFromCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
-import { chatOf, type RouteRequest } from '../core/route-query.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { OutputHint } from './profile/expected-output.ts';
@@ -13,25 +13,23 @@ import { type Profile, profile } from './profile/profile.ts';
 
 const EMPTY: readonly never[] = [];
 
-/** The fields of a request that describe how to route it. */
-type RoutingFields = Pick<
-  ChatRequest,
-  'model' | 'constraints' | 'route_strategy' | 'budget_limit' | 'max_tokens' | 'max_completion_tokens' | 'n'
->;
-
 /** @throws SignalboxError where the request contradicts itself, or the key may not use its model. */
-export function chatFacts(request: ChatRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+export function chatFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   return factsOf(request, profile(request), caller, snapshot);
 }
 
-function factsOf(request: RoutingFields, read: Profile, caller: Caller, snapshot: PolicySnapshot): Facts {
-  const pinned = isPinned(request.model, caller, snapshot);
-  const { constraints, route_strategy: strategy } = request;
-  const weights = strategy ? weightsOf(strategy, snapshot) : null;
+function factsOf(
+  { operation, model, settings, routing }: ModelRequest,
+  read: Profile,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+): Facts {
+  const pinned = isPinned(model, caller, snapshot);
+  const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   // Spreading three objects would cost more than reading the prompt.
   return {
-    operation: 'chat',
-    model: request.model,
+    operation,
+    model,
     pinned,
     task: read.task,
     mix: read.mix,
@@ -46,14 +44,14 @@ function factsOf(request: RoutingFields, read: Profile, caller: Caller, snapshot
     unboundedMedia: read.unboundedMedia,
     outputTokens: null,
     outputTokensAsked: outputOf(read.output, read.task, snapshot),
-    outputTokensMax: request.max_completion_tokens ?? request.max_tokens ?? null,
-    choices: request.n ?? 1,
+    outputTokensMax: settings.outputTokensMax ?? null,
+    choices: settings.choices ?? 1,
     needs: read.needs,
     cached: EMPTY,
-    languages: languagesOf(constraints),
+    languages: routing.languages?.map(canonicalLanguage) ?? [],
     weights,
-    ceilings: ceilingsOf(constraints),
-    budget: request.budget_limit === undefined ? null : limitFromCredits(request.budget_limit),
+    ceilings: { costCredits: routing.costCreditsMax ?? null, latencyMs: routing.latencyMsMax ?? null },
+    budget: routing.budgetCredits === undefined ? null : limitFromCredits(routing.budgetCredits),
     allowedModels: allowedModels(caller),
     funds: null,
     rules: NO_RULES,
@@ -86,18 +84,19 @@ const NO_CONTENT: Profile = {
  * Reads the facts of a route request. Its own figures override those of its content. Without messages a task has its usual
  * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
-export function routeFacts(route: RouteRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
-  const chat = chatOf(route);
-  const content = chat ? profile(chat) : NO_CONTENT;
-  const read = route.task_type === undefined ? content : withTask(content, taskNamed(route.task_type, snapshot));
-  const facts = factsOf(chat ?? { ...route, model: route.model ?? 'auto' }, read, caller, snapshot);
+export function routeFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+  const { conversation, routing } = request;
+  const hasTurns = conversation.turns.length > 0;
+  const content = hasTurns ? profile(request) : NO_CONTENT;
+  const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
+  const facts = factsOf(request, read, caller, snapshot);
   const { task, inputTokensMax } = facts;
-  const usual = chat ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
-  const inputTokens = route.estimated_input_tokens ?? usual;
+  const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
+  const inputTokens = routing.inputTokens ?? usual;
   return {
     ...facts,
     ...(inputTokens !== undefined && { inputTokens, inputTokensMax: Math.max(inputTokensMax, inputTokens) }),
-    outputTokens: route.estimated_output_tokens ?? null,
+    outputTokens: routing.outputTokens ?? null,
   };
 }
 
@@ -148,17 +147,11 @@ function isPinned(name: string, caller: Caller, snapshot: PolicySnapshot): boole
 
 const allowedModels = ({ models }: Caller): Facts['allowedModels'] => (models === null ? null : [...models]);
 
-const languagesOf = (constraints: RouteConstraints | undefined): Facts['languages'] =>
-  constraints?.required_languages?.map(canonicalLanguage) ?? [];
+type Weights = NonNullable<RoutingTerms['weights']>;
 
-const ceilingsOf = (constraints: RouteConstraints | undefined): Facts['ceilings'] => ({
-  costCredits: constraints?.max_cost_credits ?? null,
-  latencyMs: constraints?.max_latency_ms ?? null,
-});
-
-function weightsOf(strategy: RouteStrategy, { defaultWeights }: PolicySnapshot): { cost: number; quality: number } {
-  const cost = strategy.cost_weight ?? defaultWeights.cost;
-  const quality = strategy.quality_weight ?? defaultWeights.quality;
+function weightsOf(stated: Weights, { defaultWeights }: PolicySnapshot): Required<Weights> {
+  const cost = stated.cost ?? defaultWeights.cost;
+  const quality = stated.quality ?? defaultWeights.quality;
   if (cost === 0 && quality === 0) {
     throw new SignalboxError('out_of_range', 'cost_weight and quality_weight must not both be 0.', {
       param: 'route_strategy',

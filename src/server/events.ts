@@ -2,14 +2,14 @@ import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Fund } from '../ledger/rules/fund.ts';
+import type { FundStanding } from '../ledger/rules/fund.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { summary } from '../runtime/diff.ts';
 import type { ReloadAttempt } from '../runtime/status.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { HealthChange } from '../upstream/health/health.ts';
 
-/** What the log says of the server's life, apart from requests. */
+/** The log's lines on the server's life, apart from requests. */
 
 /** IDs of orphans that are named at most. */
 const ORPHANS_NAMED = 20;
@@ -40,7 +40,7 @@ export function logRecovered(log: Log, { recovered: { ids, charged, held } }: Le
   });
 }
 
-export function logAlert(log: Log, { title, spent, limit }: Fund, fraction: number): void {
+export function logAlert(log: Log, { title, spent, limit }: FundStanding, fraction: number): void {
   log.warn('a budget is being used up', {
     budget: title.name,
     subject: title.subject,

@@ -21,6 +21,7 @@ import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/open.ts';
+import { openSqliteBooks } from '../store/sqlite/books/books.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
@@ -29,12 +30,12 @@ import type { Host } from './host.ts';
 import { keepReloading, type Serving, saveRevision, type TermsOf } from './policy.ts';
 import { prune, watchClock } from './upkeep.ts';
 
-/** How soon a key that another process made or revoked, or a grant, counts here. */
+/** Interval at which keys and grants of other processes are read, ms. */
 export const REFRESH_MS = 400;
-/** How often what outcomes have taught is written down. What comes after is learnt again at a start. */
+/** Interval of learning's checkpoints, ms. Later outcomes are learned again at a start. */
 const CHECKPOINT_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = 3_600_000;
-/** How often what was measured of upstreams becomes what decisions go by. */
+/** Interval at which new measurements of endpoints reach decisions, ms. */
 const PUBLISH_EVERY_MS = 1_000;
 
 /** Turns payments on as the first policy says. Throws UsageError where that cannot be. */
@@ -46,7 +47,7 @@ async function takePayments(payments: Payments, { payments: policy }: PolicySnap
   }
 }
 
-/** What outcomes have taught, written down now and then. */
+/** Opens learning, with its regular checkpoints. */
 const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Log) =>
   openLearner({
     store,
@@ -56,7 +57,7 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
       log.error('an estimator failed', {
         estimator,
         where,
-        // Whoever fails at a question may quote it.
+        // An error about a question may quote it.
         error: where === 'open' || where === 'save' ? String(error) : undefined,
       }),
     onError: (error) => log.warn('the learning state could not be saved', { error: String(error) }),
@@ -90,11 +91,11 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
     return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
   };
+  const books = await openSqliteBooks({ store, now, makeRoom: (count) => store.makeRoom(count) });
   const ledger = await openLedger({
-    store,
+    books,
     terms: terms(first.runtime.snapshot),
     now,
-    makeRoom: (reservations) => store.makeRoom(reservations),
     refreshMs: REFRESH_MS,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
@@ -110,7 +111,6 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     nextId,
     env: host.env,
     deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
-    waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
     log,
   });
   await takePayments(payments, first.runtime.snapshot);

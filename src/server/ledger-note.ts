@@ -11,7 +11,7 @@ import { type Store, StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf } from './data.ts';
 
-/** How often the note follows the journal, ms: entries of so long can be lost with a write-ahead log unnoticed. */
+/** Interval at which the note follows the journal, ms. The loss of newer entries with a write-ahead log goes unnoticed. */
 const FOLLOW_EVERY_MS = 1_000;
 
 /** The ledger that was served from a data folder, noted outside its database. */

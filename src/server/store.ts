@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import { SETTLE } from '../payments/table.ts';
 import { type OpenStore, openStore } from '../store/open.ts';
 import { closedBy, unbooked } from '../store/sqlite/books/spooled.ts';
+import { SETTLE } from '../store/sqlite/payments.ts';
 import { readSpool, Spool, SpoolError } from '../store/sqlite/spool.ts';
 import type { StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';

@@ -1,5 +1,6 @@
 import type { IdempotencyTable } from './idempotency.ts';
 import type { KeyTable } from './keys.ts';
+import type { BlocklistTable, PaymentTable, PendingSettlementTable, QuoteSecretTable } from './payments.ts';
 import type { RecordTables } from './records.ts';
 import type { TrailTable } from './trail.ts';
 
@@ -8,5 +9,9 @@ export interface Repositories {
   readonly keys: KeyTable;
   readonly trail: TrailTable;
   readonly idempotency: IdempotencyTable;
+  readonly payments: PaymentTable;
+  readonly blocklist: BlocklistTable;
+  readonly pendingSettlements: PendingSettlementTable;
+  readonly quoteSecret: QuoteSecretTable;
   readonly records: RecordTables;
 }

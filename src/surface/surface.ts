@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { SignalboxError } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { Operation } from '../core/operation.ts';
 import type { AnswerIdentity } from '../gateway/answer-source.ts';
 import type { Receipt } from '../gateway/receipt.ts';
@@ -61,7 +61,7 @@ export interface KeyHeader {
 /** A request as its surface has read it. */
 export interface SurfaceRequest {
   /** The request as all else sees it. */
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   /** The form of the stream that the caller asks for; null for an answer in one JSON body. */
   readonly events: EventForm | null;
 }

@@ -27,7 +27,7 @@ export class InProcessCall implements UpstreamCall {
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, deadlines: Deadlines, totalDeadlineAt: number) {
     this.dropped = droppedBy(adapter, call);
-    this.#completion = new AnswerCompletion(call.request.n ?? 1);
+    this.#completion = new AnswerCompletion(call.request.settings.choices ?? 1);
     this.#deadlines = deadlines;
     this.#due = performance.now();
     this.#totalBy = totalDeadlineAt;

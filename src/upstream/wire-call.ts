@@ -88,7 +88,7 @@ export class WireCall implements UpstreamCall {
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
     this.#totalBy = totalDeadlineAt;
     this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalDeadlineAt) : totalDeadlineAt;
-    this.#completion = new AnswerCompletion(call.request.n ?? 1);
+    this.#completion = new AnswerCompletion(call.request.settings.choices ?? 1);
     this.#opened = this.#send(target, call, now, trace);
   }
 

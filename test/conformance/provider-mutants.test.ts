@@ -115,7 +115,7 @@ describe('adapter laws:', () => {
       [
         'adds to the messages of the caller',
         sending(({ body }, { request }) => {
-          request.messages.push({ role: 'user', content: 'Be brief.' });
+          (request.original.body.messages as object[]).push({ role: 'user', content: 'Be brief.' });
           return { body };
         }),
       ],
@@ -129,7 +129,7 @@ describe('adapter laws:', () => {
       [
         'goes by what the caller asked for',
         sending(({ body }, { request }) => ({
-          body: JSON.stringify({ ...json(body), max_tokens: request.max_tokens }),
+          body: JSON.stringify({ ...json(body), max_tokens: request.settings.outputTokensMax }),
         })),
       ],
     ],

@@ -95,6 +95,9 @@ test('an edit that copies too much, writes into the body, or moves a member is f
 
 test('undefined removes a member, and an edit without a place changes nothing', () => {
   const body = { a: { b: 1, c: 2 }, list: [1, 2] };
+  expect(JSON.stringify(withEdits({ list: [{ b: 1, c: 2 }] }, [{ at: ['list', 0, 'b'], value: undefined }]))).toBe(
+    '{"list":[{"c":2}]}',
+  );
   expect(JSON.stringify(withEdits(body, [{ at: ['a', 'b'], value: undefined }]))).toBe('{"a":{"c":2},"list":[1,2]}');
   for (const at of [['x', 'y'], ['list', 7], ['list', 'length'], ['a', 'b', 'c'], []]) {
     expect(withEdits(body, [{ at, value: 'new' }])).toBe(body);

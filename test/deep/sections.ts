@@ -17,6 +17,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'payments', files: ['test/payments/model/model.test.ts', 'test/payments/model/kill.test.ts'] },
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
+  { name: 'repositories', files: ['test/store/law.test.ts'] },
   { name: 'faults-soak', files: ['./test/deep/faults-soak.ts'] },
   { name: 'square-wave', files: ['./test/deep/square-wave.ts'] },
   { name: 'floods', files: ['test/e2e/bodies.test.ts'] },

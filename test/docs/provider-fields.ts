@@ -1,7 +1,7 @@
 import type { ModelTraits, WireAdapter } from '../../src/contract/provider.ts';
 import { CAPABILITIES, type Capability, capabilityNames } from '../../src/core/capability.ts';
 import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
-import { profile } from '../../src/routing/profile/profile.ts';
+import { profile } from '../support/chat-body.ts';
 import { providerCall } from '../support/provider-call.ts';
 
 /** Something that a request may ask beside its text. */

@@ -20,6 +20,7 @@ import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
@@ -276,10 +277,15 @@ describe('when this program itself fails', () => {
     };
     const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);
     const log = { info: write, warn: write, error: write };
-    const ledger = await openLedger({ store: broken, terms: snapshot!, now: Date.now, onAlarm: write });
+    const ledger = await openLedger({
+      books: await openSqliteBooks({ store: broken, now: Date.now }),
+      terms: snapshot!,
+      now: Date.now,
+      onAlarm: write,
+    });
     const nextId = createIds(Date.now, 0);
-    const { deposit, waiveFee } = ledger;
-    const payments = await openPayments({ store, now: Date.now, nextId, env: env.get, deposit, waiveFee, log });
+    const { deposit } = ledger;
+    const payments = await openPayments({ store, now: Date.now, nextId, env: env.get, deposit, log });
     const walletKeys = { createForWallet: never, ofWallet: never };
     const gateway: X402Gateway = {
       lease: () => runtime,

@@ -2,14 +2,15 @@ import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CAPABILITIES } from '../../src/core/capability.ts';
-import type { ChatMessage, Tool } from '../../src/core/chat-request.ts';
+import type { ChatMessage, ChatRequest, Tool } from '../../src/core/chat-request.ts';
 import type { CachedTokens } from '../../src/core/facts.ts';
 import type { Model, PolicySnapshot, Provider } from '../../src/core/snapshot.ts';
-import { Affinity, type Prompt } from '../../src/gateway/affinity.ts';
-import { markOfMessage } from '../../src/gateway/said.ts';
+import { Affinity } from '../../src/gateway/affinity.ts';
+import { markOfTurn } from '../../src/gateway/answer-mark.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model, snapshot } from '../routing/build.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
+import { chatRequest } from '../support/model-request.ts';
 
 const { runs: numRuns, seed } = effort('affinity', 200, 5_000);
 
@@ -36,6 +37,7 @@ const served = (models: readonly Model[], providers = [provider('p')]): PolicySn
 const POLICY = served(['a', 'b', 'c'].map((id) => model(id, { family: id === 'c' ? 'a' : id })));
 const modelOf = (id: string, policy = POLICY): Model => policy.models[policy.modelIndex.get(id)!]!;
 
+type Prompt = Pick<ChatRequest, 'tools' | 'response_format' | 'messages'>;
 const LONG = facts({ inputTokens: 5_000 });
 const said = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });
 /** The same conversation, one turn on. */
@@ -44,7 +46,8 @@ const further = ({ messages, ...rest }: Prompt): Prompt => ({
   messages: [...messages, ANSWER, said('user', 'And then?')],
 });
 const ANSWER = said('assistant', 'An answer.');
-const MARK = markOfMessage(ANSWER);
+const markOf = (answer: ChatMessage) => markOfTurn(chatRequest({ messages: [answer] }).conversation.turns[0]!);
+const MARK = markOf(ANSWER);
 /** Of its own kind: the type of a literal would be checked for members that only providers know. */
 const signed = { role: 'assistant', content: 'Yes.', thought_signature: 'c2lnbmVk' } as const;
 const QUESTION: Prompt = { messages: [said('system', 'Be brief.'), said('user', 'What is a gateway?')] };
@@ -53,12 +56,12 @@ function memory(most?: number) {
   const time = { now: 1_000 };
   const affinity = new Affinity(() => time.now, most);
   const cached = (prompt: Prompt, key = 'key', policy = POLICY): readonly CachedTokens[] =>
-    affinity.conversation(key, prompt).recall(LONG, policy).cached;
+    affinity.history(key, chatRequest(prompt)).recall(LONG, policy).cached;
   const answer = (prompt: Prompt, by: string, tokens = 2_000, key = 'key', policy = POLICY, mark = MARK): void => {
     const one = modelOf(by, policy);
-    const conversation = affinity.conversation(key, prompt);
+    const conversation = affinity.history(key, chatRequest(prompt));
     conversation.recall(LONG, policy);
-    conversation.answeredBy(
+    conversation.noteAnswer(
       one,
       one.endpoints[0],
       { inputTokens: tokens, expectedTokens: tokens, at: time.now, mark },
@@ -139,15 +142,16 @@ describe('the next turn of a conversation', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a');
     const of = (inputTokens: number, images = 0) =>
-      affinity.conversation('key', further(QUESTION)).recall(facts({ inputTokens, images }), POLICY).cached.length;
+      affinity.history('key', chatRequest(further(QUESTION))).recall(facts({ inputTokens, images }), POLICY).cached
+        .length;
     expect([of(TOKENS_MIN), of(TOKENS_MIN - 1), of(10, 1)]).toEqual([1, 0, 1]);
   });
 
   test('leaves the facts as they are where nothing is found', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a');
-    expect(affinity.conversation('other', further(QUESTION)).recall(LONG, POLICY)).toBe(LONG);
-    expect(affinity.conversation('key', QUESTION).recall(LONG, POLICY)).toBe(LONG);
+    expect(affinity.history('other', chatRequest(further(QUESTION))).recall(LONG, POLICY)).toBe(LONG);
+    expect(affinity.history('key', chatRequest(QUESTION)).recall(LONG, POLICY)).toBe(LONG);
   });
 
   test('looks 32 turns back', () => {
@@ -161,14 +165,14 @@ describe('the next turn of a conversation', () => {
 });
 
 describe('who wrote a message', () => {
-  const writer = (affinity: Affinity, prompt: Prompt) => affinity.conversation('key', prompt).writerOf(2);
+  const writer = (affinity: Affinity, prompt: Prompt) => affinity.history('key', chatRequest(prompt)).writerOf(2);
 
   test('is the family that answered what stands before it, however long ago', () => {
     const { affinity, answer, time } = memory();
     answer(QUESTION, 'b');
     time.now += 100 * TTL_MS;
     expect(writer(affinity, further(QUESTION))).toBe('b');
-    expect(affinity.conversation('other', further(QUESTION)).writerOf(2)).toBeNull();
+    expect(affinity.history('other', chatRequest(further(QUESTION))).writerOf(2)).toBeNull();
   });
 
   test('is nobody known where two families have answered it; models of one family are one', () => {
@@ -182,7 +186,7 @@ describe('who wrote a message', () => {
 
   test('is nobody known where the message is not what was answered: another may have written it elsewhere', () => {
     const { affinity, answer } = memory();
-    answer(QUESTION, 'b', 2_000, 'key', POLICY, markOfMessage(said('assistant', 'Another answer.')));
+    answer(QUESTION, 'b', 2_000, 'key', POLICY, markOf(said('assistant', 'Another answer.')));
     expect(writer(affinity, further(QUESTION))).toBeNull();
   });
 
@@ -197,7 +201,7 @@ describe('who wrote a message', () => {
       messages: [said('user', 'Hm?'), signed, said('user', 'So?')],
     };
     answer(asked, 'a', 10);
-    expect(affinity.conversation('key', further(asked)).writerOf(3)).toBe('a');
+    expect(affinity.history('key', chatRequest(further(asked))).writerOf(3)).toBe('a');
   });
 });
 
@@ -273,7 +277,7 @@ function reference(most: number) {
   };
 }
 
-type Subject = Pick<Affinity, 'conversation' | 'size'>;
+type Subject = Pick<Affinity, 'history' | 'size'>;
 
 /** What is found is what the reference finds: by caller, fresh, of the longest turn, and what was used last is kept. */
 const law = (subject: (clock: () => number, most: number) => Subject) =>
@@ -283,10 +287,10 @@ const law = (subject: (clock: () => number, most: number) => Subject) =>
     const expected = reference(most);
     for (const turn of played) {
       now += turn.pauseMs;
-      const conversation = affinity.conversation(turn.caller, promptOf(turn.thread, turn.depth));
+      const conversation = affinity.history(turn.caller, chatRequest(promptOf(turn.thread, turn.depth)));
       const found = conversation.recall(LONG, POLICY).cached;
       const by = modelOf(turn.by);
-      conversation.answeredBy(
+      conversation.noteAnswer(
         by,
         by.endpoints[0],
         { inputTokens: turn.tokens, expectedTokens: turn.tokens, at: now, mark: 0 },
@@ -325,7 +329,7 @@ describe('the memory', () => {
   const MUTANTS: Readonly<Record<string, (clock: () => number, most: number) => Subject>> = {
     'callers met': (clock, most) => {
       const inner = new Affinity(clock, most);
-      return { size: 0, conversation: (_, prompt) => inner.conversation('all', prompt) };
+      return { size: 0, history: (_, request) => inner.history('all', request) };
     },
     'nothing grew old': (_, most) => new Affinity(() => 0, most),
     'nothing was forgotten': (clock) => new Affinity(clock),

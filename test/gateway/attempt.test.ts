@@ -7,6 +7,7 @@ import { plainUsage, type Usage } from '../../src/core/usage.ts';
 import { Attempt, type AttemptContext } from '../../src/gateway/attempt.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { facts, model, price, snapshot } from '../routing/build.ts';
+import { chatRequest } from '../support/model-request.ts';
 import { targetOf } from '../support/provider-call.ts';
 
 const said: StreamPart = { type: 'text', choice: 0, text: 'x' };
@@ -46,9 +47,9 @@ function attempting(more: Options = {}) {
       targets: [[targetOf(null)]],
       outputs: { observe: (...seen: unknown[]) => told.push(['saw', ...seen]) },
     },
-    request: { model: 'a', messages: [], stream },
+    request: chatRequest({ model: 'a', messages: [], stream }),
     facts: facts({ choices, ...of }),
-    conversation: { answeredBy: (_: Model, __: Endpoint, read: Remembered) => remembered.push(read) },
+    history: { noteAnswer: (_: Model, __: Endpoint, read: Remembered) => remembered.push(read) },
     readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
     clock: () => now,
   } as unknown as AttemptContext;

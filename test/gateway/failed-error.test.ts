@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import { type FailedAttempt, failedError } from '../../src/gateway/failure.ts';
+import { chatRequest } from '../support/model-request.ts';
 
 const attempt = (model: string, failure: ProviderFailure, sent = true): FailedAttempt => ({
   model,
@@ -10,7 +11,7 @@ const attempt = (model: string, failure: ProviderFailure, sent = true): FailedAt
   sent,
 });
 const unsayable = attempt('b', { kind: 'rejected', message: 'messages[0].content[0] is no text' }, false);
-const codeOf = (attempts: readonly FailedAttempt[]) => failedError(attempts, false).code;
+const codeOf = (attempts: readonly FailedAttempt[]) => failedError(attempts, false, chatRequest()).code;
 
 describe('who could not be asked hides nothing of what another said', () => {
   test.each([
@@ -25,7 +26,7 @@ describe('who could not be asked hides nothing of what another said', () => {
   });
 
   test('and is told of where nobody was asked', () => {
-    const { code, info } = failedError([unsayable, unsayable], false);
+    const { code, info } = failedError([unsayable, unsayable], false, chatRequest());
     expect([code, info.param]).toEqual(['upstream_rejected_request', 'messages[0].content[0]']);
   });
 });

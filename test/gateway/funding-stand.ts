@@ -13,6 +13,7 @@ import { scratchFolder } from '../payments/model/files.ts';
 import { ServerRun } from '../payments/model/house.ts';
 import { ScriptedChain } from '../payments/model/scripted-chain.ts';
 import { signed } from '../payments/model/signed.ts';
+import { chatRequest } from '../support/model-request.ts';
 
 /** Microcredits that all callers together may spend. */
 export const BUDGET = 20_000_000;
@@ -117,7 +118,7 @@ export class FundingStand {
 }
 
 const requestOf = (): FundingRequest => ({
-  request: { model: 'auto', messages: [] },
+  request: chatRequest({ messages: [] }),
   context: new RequestContext(new Request('http://127.0.0.1/'), 0, 0, '/v1/chat/completions'),
   key: null,
   idempotencyKey: null,

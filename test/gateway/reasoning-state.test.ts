@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
-import { bearsState, readableMessages } from '../../src/gateway/reasoning-state.ts';
+import * as state from '../../src/gateway/reasoning-state.ts';
+import { chatRequest } from '../support/model-request.ts';
+
+const bearsState = (messages: ChatMessage[]) => state.bearsState(chatRequest({ messages }));
+function readableMessages(messages: ChatMessage[], mayRead: (turn: number) => boolean) {
+  const { request, dropped } = state.withReadableState(chatRequest({ messages }), mayRead);
+  return { messages: request.original.body.messages as ChatMessage[], dropped };
+}
 
 const question: ChatMessage = { role: 'user', content: 'Which is the larger?' };
 const answer = (more: object): ChatMessage => ({ role: 'assistant', content: 'The second.', ...more });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
+import type { ModelRequest } from '../../src/core/model-request.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import type { Example } from '../../src/learning/learner.ts';
+import { chatRequest } from '../support/model-request.ts';
 
 let now = 1_000_000;
 const make = (most?: number) => new Retries(() => now, most);
@@ -15,11 +17,8 @@ const example = (decision: number): Example => ({
   draw: null,
 });
 /** As it comes: a new object each time. */
-const ask = (more: Partial<ChatRequest> = {}): ChatRequest => ({
-  model: 'auto',
-  messages: [{ role: 'user', content: 'Say hello.' }],
-  ...more,
-});
+const HELLO: ChatRequest['messages'] = [{ role: 'user', content: 'Say hello.' }];
+const ask = (more: Partial<ChatRequest> = {}): ModelRequest => chatRequest({ messages: HELLO, ...more });
 const parts: ChatRequest['messages'] = [{ role: 'user', content: [{ type: 'text', text: 'Say hello.' }] }];
 
 describe('the same request at once after its answer', () => {
@@ -52,10 +51,10 @@ describe('the same request at once after its answer', () => {
   test('is another one by any word, figure, order, tool or key', () => {
     const retries = make();
     retries.ended('k', ask(), example(1));
-    const others: readonly ChatRequest[] = [
+    const others: readonly ModelRequest[] = [
       ask({ messages: [{ role: 'user', content: 'Say hello!' }] }),
       ask({ messages: [{ role: 'system', content: 'Say hello.' }] }),
-      ask({ messages: [...ask().messages, ...ask().messages] }),
+      ask({ messages: [...HELLO, ...HELLO] }),
       ask({ messages: parts }),
       ask({ messages: [{ role: 'user', content: 'Say hello.', name: 'x' }] }),
       ask({ temperature: 1 }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
 import fc from 'fast-check';
-import { Steps } from '../../src/gateway/signals/json.ts';
+import { StepBudget } from '../../src/gateway/signals/json.ts';
 import { violates } from '../../src/gateway/signals/schema-check.ts';
 import { effort } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
@@ -9,7 +9,7 @@ import { inTime } from '../support/in-time.ts';
 const { runs: numRuns, seed, proved } = effort('learning', 500, 30_000);
 
 const STEPS = 20_000;
-const says = (schema: unknown, value: unknown) => violates(schema, value, new Steps(STEPS));
+const says = (schema: unknown, value: unknown) => violates(schema, value, new StepBudget(STEPS));
 const nested = (depth: number, inner: unknown, around: (inner: unknown) => unknown): unknown => {
   let value = inner;
   for (let i = 0; i < depth; i++) value = around(value);

@@ -4,6 +4,7 @@ import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { LearningPolicy } from '../../src/core/learning-policy.ts';
 import { watchAnswer } from '../../src/gateway/signals/watch.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
+import { chatRequest } from '../support/model-request.ts';
 
 const ON: LearningPolicy = { ...LEARNING_OFF, mode: 'on' };
 const only = (...signals: (keyof LearningPolicy['signals'])[]): LearningPolicy => ({
@@ -27,7 +28,7 @@ const call = (name: string, args: string, index = 0, choice = 0): StreamPart[] =
   { type: 'tool-call', choice, index, arguments: args.slice(3) },
 ];
 const seen = (asked: Asked, parts: readonly StreamPart[], policy = ON) => {
-  const watch = watchAnswer(policy, asked);
+  const watch = watchAnswer(policy, chatRequest(asked));
   // As batches come.
   for (const part of parts) watch?.hear([part]);
   return watch?.verdict();
@@ -164,9 +165,9 @@ describe('an answer', () => {
   });
 
   test('is not watched while learning is off, or where no signal counts', () => {
-    expect(watchAnswer({ ...ON, mode: 'off' }, JSON_SCHEMA)).toBeNull();
-    expect(watchAnswer(only('retry'), JSON_SCHEMA)).toBeNull();
-    expect(watchAnswer(only('schema'), {})).toBeNull();
+    expect(watchAnswer({ ...ON, mode: 'off' }, chatRequest(JSON_SCHEMA))).toBeNull();
+    expect(watchAnswer(only('retry'), chatRequest(JSON_SCHEMA))).toBeNull();
+    expect(watchAnswer(only('schema'), chatRequest({}))).toBeNull();
     expect(seen(JSON_SCHEMA, [text('no'), finish()], { ...only('empty'), mode: 'shadow' })).toEqual({ empty: false });
   });
 });

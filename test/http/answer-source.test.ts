@@ -56,7 +56,7 @@ describe.each(FORMS)('%s', (_, surface, form) => {
 
   test('a stream has the form’s content type, and ends as the dialect ends', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES });
-    const response = await streamResponse(source, form, { commitAfterMs: 1_000 });
+    const response = await streamResponse(source, form, 1_000);
     expect(response.headers.get('content-type')).toBe(form.contentType);
     const text = await response.text();
     const writer = form.writer(source);
@@ -64,14 +64,14 @@ describe.each(FORMS)('%s', (_, surface, form) => {
   });
 
   test('a failure before the first content and the commit is an ordinary error', async () => {
-    const response = streamResponse(new ScriptedAnswer({ error: broken() }), form, { commitAfterMs: 1_000 });
+    const response = streamResponse(new ScriptedAnswer({ error: broken() }), form, 1_000);
     expect(await response.catch((error: unknown) => error)).toEqual(broken());
   });
 
   test('past the commit a heartbeat takes the headers out, and a failure is the last event', async () => {
     const opened = Promise.withResolvers<void>();
     const source = new ScriptedAnswer({ opened: opened.promise, error: broken() });
-    const { body } = await streamResponse(source, form, { commitAfterMs: 1 });
+    const { body } = await streamResponse(source, form, 1);
     const reader = body!.getReader();
     const decoded = async () => new TextDecoder().decode((await reader.read()).value);
     expect(await decoded()).toBe(form.heartbeat);
@@ -83,14 +83,14 @@ describe.each(FORMS)('%s', (_, surface, form) => {
   test('a failure after the first part is the last event, without its secrets', async () => {
     const error = new SignalboxError('upstream_failed', `It said ${SECRET}.`);
     const source = new ScriptedAnswer({ batches: BATCHES.slice(0, 1), error });
-    const text = await (await streamResponse(source, form, { commitAfterMs: 1_000 })).text();
+    const text = await (await streamResponse(source, form, 1_000)).text();
     expect(text).toContain('It said [secret].');
     expect(text).not.toContain(SECRET);
   });
 
   test('a reader who leaves abandons the answer', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES });
-    const { body } = await streamResponse(source, form, { commitAfterMs: 1_000 });
+    const { body } = await streamResponse(source, form, 1_000);
     const reader = body!.getReader();
     await reader.read();
     await reader.cancel();

@@ -9,6 +9,7 @@ import { openKeys } from '../../src/access/stored-keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
+import type { FundingSource } from '../../src/gateway/funding.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
@@ -30,6 +31,7 @@ import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { idempotencyMigrations } from '../../src/store/sqlite/idempotency.ts';
@@ -162,9 +164,9 @@ export interface WalletApp {
   stop(): Promise<void>;
 }
 
-function runtimeOf(more: string): Runtime {
+function runtimeOf(upstream: string, more: string): Runtime {
   const registry = createRegistry(shipped);
-  const text = testPolicy({ nowhere: 'http://127.0.0.1:1/v1' }, { best: { endpoints: ['nowhere'] } }, more);
+  const text = testPolicy({ fake: upstream }, { best: { endpoints: ['fake'] } }, more);
   const get = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
   const { snapshot, diagnostics } = loadPolicy([{ path: 'policy.yaml', text }], {
     env: { get },
@@ -179,15 +181,25 @@ const GATEWAY = `gateway: { retries_max: 0, keyless_per_minute: 1000000, failed_
 rate_limits: [{ name: each, each: key, requests_per_minute: 1000 }]
 `;
 
+export interface WalletAppOptions {
+  /** The base URL of the one provider; one that nobody serves if left out. */
+  readonly upstream?: string;
+  /** Of x402 if left out. */
+  readonly fundingOf?: (gateway: () => X402Gateway) => FundingSource;
+}
+
 /** The edge over everything real but the chain. */
-export async function startWalletApp(): Promise<WalletApp> {
+export async function startWalletApp({
+  upstream = 'http://127.0.0.1:1/v1',
+  fundingOf = x402Funding,
+}: WalletAppOptions = {}): Promise<WalletApp> {
   const folder = temporaryFolder();
   const runtimes = {
-    all: runtimeOf(GATEWAY + SECTION + PREPAID),
-    'no-topups': runtimeOf(`${GATEWAY}${SECTION}    prepaid: { enabled: false }\n`),
-    'two-networks': runtimeOf(GATEWAY + SECTION.replace('      - id', `${SILENT}      - id`) + PREPAID),
-    'behind-proxy': runtimeOf(GATEWAY + SECTION + PREPAID + PROXY),
-    nothing: runtimeOf(GATEWAY),
+    all: runtimeOf(upstream, GATEWAY + SECTION + PREPAID),
+    'no-topups': runtimeOf(upstream, `${GATEWAY}${SECTION}    prepaid: { enabled: false }\n`),
+    'two-networks': runtimeOf(upstream, GATEWAY + SECTION.replace('      - id', `${SILENT}      - id`) + PREPAID),
+    'behind-proxy': runtimeOf(upstream, GATEWAY + SECTION + PREPAID + PROXY),
+    nothing: runtimeOf(upstream, GATEWAY),
   };
   let inForce: PolicyName = 'all';
   const { snapshot } = runtimes.all;
@@ -206,7 +218,12 @@ export async function startWalletApp(): Promise<WalletApp> {
   const now = () => Date.now() + clock.ahead;
   const chain = new FakeChain();
   const keys = await openKeys({ store, now });
-  const ledger = await openLedger({ store, terms: snapshot, now, onAlarm: write });
+  const ledger = await openLedger({
+    books: await openSqliteBooks({ store, now }),
+    terms: snapshot,
+    now,
+    onAlarm: write,
+  });
   const nextId = createIds(now, 0);
   const payments = await openPayments({
     store,
@@ -214,7 +231,6 @@ export async function startWalletApp(): Promise<WalletApp> {
     nextId,
     env: () => undefined,
     deposit: ledger.deposit.bind(ledger),
-    waiveFee: ledger.waiveFee.bind(ledger),
     log,
     openNetwork: async ({ id }) => chain.network(id === SILENT_ID),
   });
@@ -239,7 +255,7 @@ export async function startWalletApp(): Promise<WalletApp> {
           : keys.createForWallet(wallet, name, isAlone),
       ofWallet: (wallet) => keys.ofWallet(wallet),
     },
-    funding: x402Funding(() => gateway),
+    funding: fundingOf(() => gateway),
     records: openRecords({ store, tables: store.records, now }),
     learner: await openLearner({ store, now, nextId }),
     retries: new Retries(() => performance.now()),

@@ -6,7 +6,7 @@ import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { tempFolder } from '../store/support.ts';
 import { audit, tamper } from './audit-support.ts';
 import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';
-import { AGENT, deposit, earmarked, OTHER, PAYMENTS, payment, WALLET } from './wallet-support.ts';
+import { AGENT, deposit, earmarked, OTHER, PAYMENTS, payment, WALLET, waiving } from './wallet-support.ts';
 
 let folder: ReturnType<typeof tempFolder>;
 const note = (id: number) => `pay_0000000000${id}`;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const none = await (await earmarked(ledger, order(90, other), 90)).capture(deposit(100, 10, note(3)), [
     payment(3, 'settled', 100, 0, OTHER),
   ]);
-  none!.settle(null, () => ledger.waiveFee(OTHER, 10, note(3)));
+  none!.settle(null, waiving(ledger, OTHER, 10, note(3)));
   await store.commit([payment(4, 'failed', 700, 10), payment(5, 'unknown', 30, 1), payment(6, 'settling', 30, 1)]);
   await ledger.close();
   await held(ledger, order(40, other));

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { idAt } from '../../src/core/id.ts';
 import { countAnew } from '../../src/ledger/count.ts';
+import { BudgetFund, type FundTerms } from '../../src/ledger/drawn-fund.ts';
 import { Counter } from '../../src/ledger/funds.ts';
-import { Fund, type FundTerms } from '../../src/ledger/rules/fund.ts';
+import { QUARTER_MS, quarterOf } from '../../src/ledger/rules/quarter.ts';
 import { windowAt } from '../../src/ledger/rules/window.ts';
-import { QUARTER_MS, quarterOf, type Sum } from '../../src/store/sqlite/books/sums.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';
 import { adjust, fundsOf, reload, spent, terms } from './model/spending.ts';
@@ -32,18 +33,19 @@ describe('the alerts of a fund', () => {
       let limit = 100;
       let fractions = first;
       let told = 0;
-      const fund = new Fund(titleOf, termsOf(limit, fractions), 0);
+      let spent = 0;
+      let fund = new BudgetFund('b', titleOf, termsOf(limit, fractions), spent);
       for (const command of commands) {
         if ('spend' in command) {
-          fund.spent += command.spend;
-          const reached = fractions.filter((one) => one > told && fund.spent >= one * limit);
-          const alert = fund.alert();
+          spent += command.spend;
+          const reached = fractions.filter((one) => one > told && spent >= one * limit);
+          const alert = fund.reached(spent);
           expect(alert).toBe(reached.length === 0 ? null : Math.max(...reached));
           told = alert ?? told;
         } else {
           limit = command.limit;
           fractions = [...fractions, ...command.added];
-          fund.change(termsOf(limit, fractions));
+          fund = fund.under(termsOf(limit, fractions));
         }
       }
     });
@@ -68,10 +70,7 @@ describe('the windows of a budget', () => {
 });
 
 describe('a budget that is counted anew', () => {
-  const scope = { request: { model: 'auto' }, key: { id: 'key', labels: new Map<string, string>() } };
-  const sumAt = (quarter: number, microcredits: number): Sum => ({
-    ...{ quarter, account: 1, scope, tariff: 0, charges: 1, microcredits, input: 0, output: 0, taken: false },
-  });
+  const dimensions = { key: 'key', selector: 'auto' };
 
   test('holds what lies in the window of the swap and nothing else, whichever window it was prepared in', async () => {
     using folder = tempFolder();
@@ -79,6 +78,7 @@ describe('a budget that is counted anew', () => {
     // Already in the store, in the last quarters of the day before: 7 a minute before midnight.
     await spent(opened, 7, { id: idAt(MIDNIGHT - 60_000) });
     await opened.ledger.close();
+    const count = await (await openSqliteBooks({ store: opened.store, now: () => NOON })).count();
     const daily = budget(1_000, { window: 'day' });
     const first = quarterOf(MIDNIGHT) - 96;
     const late = fc.array(fc.tuple(fc.integer({ min: -3, max: 195 }), fc.integer({ min: 1, max: 9 })), {
@@ -88,15 +88,13 @@ describe('a budget that is counted anew', () => {
     const edges = [0, 95, 96, 191].map((at): [number, number] => [at, 1]);
     const law = fc.asyncProperty(late, swaps, async (random, swappedAt) => {
       const since = [...random, ...edges, [-1, 1] as const, [192, 1] as const];
-      const complete = await countAnew([daily], [], opened.store, MIDNIGHT - 60_000);
-      const [counter] = complete(
-        since.map(([at, amount]) => sumAt(first + at, amount)),
-        swappedAt,
-      );
+      const late = () => since.map(([at, microcredits]) => ({ quarter: first + at, dimensions, microcredits }));
+      const complete = await countAnew([daily], [], { charges: count.charges, late }, MIDNIGHT - 60_000);
+      const [counter] = complete(swappedAt);
       const day = swappedAt < MIDNIGHT ? 0 : 1;
       const inside = since.filter(([at]) => Math.floor(at / 96) === day);
       const expected = inside.reduce((sum, [, amount]) => sum + amount, day === 0 ? 7 : 0);
-      expect([...counter!.funds].map(({ title, spent }) => [title.starts, spent])).toEqual([
+      expect([...counter!.funds].map(({ title, opening }) => [title.starts, opening])).toEqual([
         [MIDNIGHT + (day - 1) * DAY_MS, expected],
       ]);
     });

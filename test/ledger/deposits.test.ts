@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
-import { keyBalance } from '../../src/ledger/key-funds.ts';
 import { grantedTo, grantWrite } from '../../src/store/sqlite/books/adjust.ts';
+import { keyBalance } from '../../src/store/sqlite/books/figures.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import { type Store, StoreError, type Write } from '../../src/store/store.ts';
@@ -10,7 +10,18 @@ import { findingsOf, tamper } from './audit-support.ts';
 import { readCsv } from './csv-support.ts';
 import { GatedStore } from './model/gate.ts';
 import { flaky, held, line, NOON, type Opened, open, order, refused } from './support.ts';
-import { AGENT, balance, deposit, earmarked, OTHER, PAYMENTS, payment, rows, WALLET } from './wallet-support.ts';
+import {
+  AGENT,
+  balance,
+  deposit,
+  earmarked,
+  OTHER,
+  PAYMENTS,
+  payment,
+  rows,
+  WALLET,
+  waiving,
+} from './wallet-support.ts';
 
 const agent = { caller: AGENT } as const;
 
@@ -209,11 +220,11 @@ describe('a fee that is given back', () => {
     await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
     const hold = await held(ledger, order(400, agent));
     gate.shut();
-    hold.settle(null, () => ledger.waiveFee(WALLET, 20, 'pay_00000000001'));
+    hold.settle(null, waiving(ledger, WALLET, 20, 'pay_00000000001'));
     expect(balance(ledger)).toEqual([500, 0, 0]);
     const next = held(ledger, order(500, agent));
     gate.open();
-    (await next).settle(line(1), () => ledger.waiveFee(WALLET, 0, 'pay_00000000001'));
+    (await next).settle(line(1), waiving(ledger, WALLET, 0, 'pay_00000000001'));
     expect(await rows(store)).toEqual([
       ['deposit', 500, 'pay_00000000001'],
       ['fee', -20, 'pay_00000000001'],
@@ -250,7 +261,7 @@ describe('a fee that is given back', () => {
     await ledger.deposit(WALLET, deposit(100, 20, 'pay_00000000001'), [payment(1, 'settled', 100, 20)]);
     await held(ledger, order(60, agent));
     const waiting = held(ledger, order(40, { ...agent, waitMs: 20_000 }));
-    store.append(ledger.waiveFee(WALLET, 20, 'pay_00000000001'));
+    ledger.waiveFee(WALLET, 20, 'pay_00000000001');
     expect((await waiting).reserved).toBe(40);
     await store.close();
   });
@@ -260,7 +271,7 @@ test('an export has a line for each deposit and each fee, and they are in no sum
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file);
   await ledger.deposit(WALLET, deposit(5_000_000, 1_000, 'pay_00000000001'), []);
-  (await held(ledger, order(300, agent))).settle(line(200), () => ledger.waiveFee(WALLET, 1_000, 'pay_00000000001'));
+  (await held(ledger, order(300, agent))).settle(line(200), waiving(ledger, WALLET, 1_000, 'pay_00000000001'));
   await store.close();
   const exported = async (...args: string[]): Promise<Record<string, string>[]> => {
     let text = '';

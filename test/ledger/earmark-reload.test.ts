@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { walletCaller } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
-import { Funds } from '../../src/ledger/funds.ts';
+import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';
 import { fundsOf, reload, terms } from './model/spending.ts';
@@ -122,10 +122,10 @@ test('what was asked about in vain is forgotten every ten seconds, and nothing t
     (store) => store,
   );
   const used: number[] = [];
-  const { forgetBlanks } = Funds.prototype;
-  Funds.prototype.forgetBlanks = function (funds) {
+  const { forget } = FundStates.prototype;
+  FundStates.prototype.forget = function (latest, funds) {
     used.push(funds.size);
-    forgetBlanks.call(this, funds);
+    forget.call(this, latest, funds);
   };
   try {
     const earmark = await earmarked(subject.ledger, order(0, agent), 0);
@@ -136,7 +136,7 @@ test('what was asked about in vain is forgotten every ten seconds, and nothing t
     await subject.tick();
     expect(used).toEqual([1, 0]);
   } finally {
-    Funds.prototype.forgetBlanks = forgetBlanks;
+    FundStates.prototype.forget = forget;
     await subject.end();
   }
 });

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
-import { keyBalance, keyBudgetUses, spentIn } from '../../src/ledger/key-funds.ts';
+import { keyBudgetUses } from '../../src/ledger/key-budgets.ts';
 import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
+import { keyBalance, spentIn } from '../../src/store/sqlite/books/figures.ts';
 import { tempFolder } from '../store/support.ts';
 import { caller, held, line, NOON, open, order } from './support.ts';
 
@@ -31,11 +32,11 @@ test('what a key spent in a window is the same from the journal, from the sums, 
   const now = NOON;
   const spent = async () => {
     await store.flush();
-    const uses = await keyBudgetUses(store, 'a', [daily, berlin, total], now);
+    const uses = await keyBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
     return uses.map((use) => use.spent);
   };
   expect(await spent()).toEqual([300, 320, 60_321]);
-  const [first, , last] = await keyBudgetUses(store, 'a', [daily, berlin, total], now);
+  const [first, , last] = await keyBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
   expect([first?.renewsAt, last?.renewsAt]).toEqual([midnight + DAY, Number.POSITIVE_INFINITY]);
   // Sums are written, and more follows that only the journal has.
   await ledger.close();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
+import type { BudgetFund } from '../../src/ledger/drawn-fund.ts';
 import { Counter } from '../../src/ledger/funds.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
@@ -153,11 +154,11 @@ describe('What is told of a budget', () => {
     const counters = Array.from({ length: 503 }, (_, i) => {
       const one = budget(100, { name: `b${i}`, window: 'total' });
       const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
-      const title = { kind: 'budget', name: one.name, subject: '', definition: '', ...window } as const;
-      const fund = new Fund(title, { limit: 100, onExhausted: 'reject', alertAt: [] }, i % 100);
-      return new Counter(one, window, new Map([['', fund]]));
+      return new Counter(one, window, new Map([['', i % 100]]));
     });
-    const samples = sampleBudgets(counters, NOON);
+    const look = (funds: Iterable<BudgetFund>) =>
+      [...funds].map(({ title, limit, opening }) => new Fund(title, limit, opening));
+    const samples = sampleBudgets(counters, NOON, look);
     expect(samples.length).toBe(501);
     expect(samples.at(-1)).toMatchObject({ name: 'other', spent: 2, subjects: 2 });
   });

@@ -106,7 +106,7 @@ test('what is taken is free in every fund, of a balance beside what is expected;
   const fundOf = (kind: 'budget' | 'balance') =>
     fc.tuple(fc.integer({ min: -20, max: 100 }), amount, amount).map(([limit, spent, heldNow]) => {
       const title = { kind, name: kind, subject: '', definition: '', starts: 0, ends: 1 } as const;
-      const fund = new Fund(title, { limit, onExhausted: 'reject', alertAt: [] }, spent);
+      const fund = new Fund(title, limit, spent);
       fund.held = heldNow;
       return fund;
     });

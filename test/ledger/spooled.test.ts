@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/open.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { closedBy, unbooked } from '../../src/store/sqlite/books/spooled.ts';
 import { openSqlite, type WatchedStore } from '../../src/store/sqlite/database.ts';
@@ -36,8 +37,9 @@ async function start(folder: string, takeIn: TakeIn, dies = false): Promise<{ st
   }
   const spool = Spool.create(spoolOf(folder));
   store.useSpool(spool);
-  const options = { store, terms: NO_TERMS, now: () => NOON, onAlarm: () => {} };
-  return { store, ledger: await openLedger({ ...options, makeRoom: (open) => spool.makeRoom(open) }) };
+  const now = () => NOON;
+  const books = await openSqliteBooks({ store, now, makeRoom: (open) => spool.makeRoom(open) });
+  return { store, ledger: await openLedger({ books, terms: NO_TERMS, now, onAlarm: () => {} }) };
 }
 
 /** What is on the disk when the process dies. */

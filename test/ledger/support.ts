@@ -2,9 +2,11 @@ import type { Budget } from '../../src/core/budget.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { EntryLine, Hold, Tariff } from '../../src/ledger/hold.ts';
-import type { Ledger, LedgerTerms, Order } from '../../src/ledger/ledger.ts';
+import type { Ledger, LedgerTerms } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/open.ts';
+import type { Order } from '../../src/ledger/order.ts';
 import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
@@ -40,7 +42,7 @@ export async function open(file: string, options: OpenOptions = {}): Promise<Ope
   const alarms: Opened['alarms'] = [];
   const alerts: Opened['alerts'] = [];
   const ledger = await openLedger({
-    store: wrap(store),
+    books: await openSqliteBooks({ store: wrap(store), now }),
     terms,
     now,
     onAlarm: (message, details) => alarms.push({ message, details }),

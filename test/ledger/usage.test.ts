@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { idAt } from '../../src/core/id.ts';
 import { moneyEntries } from '../../src/ledger/export/export.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { QUARTER_MS } from '../../src/store/sqlite/books/sums.ts';
+import { QUARTER_MS } from '../../src/ledger/rules/quarter.ts';
 import type { Statement, Store } from '../../src/store/store.ts';
 import { caller, held, line, NO_TERMS, NOON, type Opened, open, order } from './support.ts';
 

@@ -2,8 +2,10 @@ import { expect } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import { idText } from '../../src/core/id.ts';
-import type { Deposit, Earmark } from '../../src/ledger/earmark.ts';
-import type { Ledger, Order } from '../../src/ledger/ledger.ts';
+import type { Earmark } from '../../src/ledger/earmark.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Order } from '../../src/ledger/order.ts';
+import type { Deposit } from '../../src/ledger/rules/entry.ts';
 import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
 import type { Store, Write } from '../../src/store/store.ts';
 import { findingsOf, tamper } from './audit-support.ts';
@@ -81,6 +83,12 @@ export async function beside(file: string, paid = 0, ...budgets: Budget[]) {
 export function paying(id: number, paid: number, fee = 0): [ReturnType<typeof deposit>, Write[]] {
   return [deposit(paid, fee, `pay_0000000000${id}`), [payment(id, 'captured', paid, fee)]];
 }
+
+/** What a settlement does that gives a fee back. */
+export const waiving = (ledger: Ledger, wallet: string, fee: number, note: string) => (): Write[] => {
+  ledger.waiveFee(wallet, fee, note);
+  return [];
+};
 
 /** Closes it, and proves the books. */
 export async function prove(file: string, { ledger, store }: Pick<Opened, 'ledger' | 'store'>) {

@@ -5,9 +5,10 @@ import { walletCaller } from '../../src/core/caller.ts';
 import { idAt, idText } from '../../src/core/id.ts';
 import { Accounts } from '../../src/ledger/accounts.ts';
 import { Counter, Funds } from '../../src/ledger/funds.ts';
-import { keyBalance } from '../../src/ledger/key-funds.ts';
 import { windowAt } from '../../src/ledger/rules/window.ts';
 import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
+import { keyBalance } from '../../src/store/sqlite/books/figures.ts';
+import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { tempFolder } from '../store/support.ts';
@@ -209,30 +210,33 @@ describe('a wallet is never post-paid', () => {
 
   test('a mere look leaves nothing behind, and what was asked for in vain is forgotten', () => {
     const month = windowAt('month', 'UTC', NOON);
-    const funds = new Funds();
+    const states = new FundStates();
+    const funds = new Funds((holder) => states.balanceOf(holder) !== null);
     funds.use([new Counter(EACH, month, new Map())]);
-    const account = (agent = AGENT) => new Accounts(0, () => {}).of(agent, 'auto', null);
+    const account = (agent = AGENT) => new Accounts().of(agent, 'auto', null);
     expect(funds.windowsOf(account(), NOON).map(({ title }) => title.subject)).toEqual([WALLET]);
     expect([...funds.counters[0]!.funds]).toEqual([]);
-    expect(funds.balanceOf(WALLET)).toBeUndefined();
+    expect(states.balanceOf(WALLET)).toBeNull();
     const asked = account();
-    const [, first] = funds.of(asked, NOON);
-    expect(first?.title).toMatchObject({ kind: 'balance', name: WALLET });
+    const drawn = () => states.drawnBy(funds.of(asked, NOON)).funds[1]!;
+    expect(states.look(funds.of(asked, NOON))[1]).not.toBe(states.look(funds.of(asked, NOON))[1]!);
+    const first = drawn();
+    expect(first.title).toMatchObject({ kind: 'balance', name: WALLET });
     // Still nothing was paid in.
-    expect([funds.balanceOf(WALLET), [...funds.balances]]).toEqual([undefined, []]);
-    expect(funds.of(asked, NOON)[1]).toBe(first!);
+    expect([states.balanceOf(WALLET), states.balances]).toEqual([null, []]);
+    expect(drawn()).toBe(first);
     // In use it is kept: two balances of one wallet would be spent twice.
-    funds.forgetBlanks(new Set([first!]));
-    expect(funds.of(asked, NOON)[1]).toBe(first!);
-    funds.forgetBlanks(new Set());
-    const second = funds.of(asked, NOON)[1]!;
-    expect(second).not.toBe(first!);
+    states.forget(NOON, new Set([first]));
+    expect(drawn()).toBe(first);
+    states.forget(NOON, new Set());
+    const second = drawn();
+    expect(second).not.toBe(first);
     second.rowId = 7;
-    funds.forgetBlanks(new Set());
-    expect(funds.of(asked, NOON)[1]).toBe(second);
-    funds.grant(WALLET, 5);
-    funds.forgetBlanks(new Set());
-    expect([funds.of(asked, NOON)[1], funds.balanceOf(WALLET)]).toEqual([second, second]);
+    states.forget(NOON, new Set());
+    expect(drawn()).toBe(second);
+    states.grant(WALLET, 5);
+    states.forget(NOON, new Set());
+    expect([drawn(), states.balanceOf(WALLET)]).toEqual([second, second]);
     expect(funds.of(account(walletCaller(OTHER)), NOON)).toHaveLength(2);
   });
 

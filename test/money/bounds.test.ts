@@ -6,9 +6,9 @@ import type { Usage } from '../../src/core/usage.ts';
 import { leftOf, openReservation, post, raise, settle } from '../../src/ledger/rules/reservation.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { worstCase } from '../../src/routing/estimate.ts';
-import { profile } from '../../src/routing/profile/profile.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model, outcomeOf, snapshot } from '../routing/build.ts';
+import { profile } from '../support/chat-body.ts';
 
 /**
  * That the worst case is one: whatever an upstream can use of a prompt and an output cap costs no more, at any

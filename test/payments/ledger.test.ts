@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/open.ts';
-import type { Payment } from '../../src/payments/payment.ts';
 import type { Book } from '../../src/payments/payments.ts';
+import type { Payment } from '../../src/store/payments.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import type { Store } from '../../src/store/store.ts';
 import { findingsOf } from '../ledger/audit-support.ts';
 import { NO_TERMS } from '../ledger/support.ts';
@@ -15,7 +16,12 @@ function withLedger() {
   const ledger = () => ledgers.at(-1)!;
   const options: BenchOptions = {
     ledger: async (store: Store) => {
-      const opened = await openLedger({ store, terms: NO_TERMS, now: () => Date.now(), onAlarm: () => {} });
+      const opened = await openLedger({
+        books: await openSqliteBooks({ store, now: Date.now }),
+        terms: NO_TERMS,
+        now: () => Date.now(),
+        onAlarm: () => {},
+      });
       ledgers.push(opened);
       return opened;
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
-import type { Payment } from '../../src/payments/payment.ts';
+import type { Payment } from '../../src/store/payments.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { errorBody } from '../../src/surface/openai-chat/error.ts';
 import {

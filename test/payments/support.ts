@@ -6,16 +6,18 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { SignalboxError } from '../../src/core/errors.ts';
 import { createIds } from '../../src/core/id.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-policy.ts';
-import type { Deposit } from '../../src/ledger/earmark.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Deposit } from '../../src/ledger/rules/entry.ts';
 import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
-import type { Payment, SignedPayment } from '../../src/payments/payment.ts';
+import type { SignedPayment } from '../../src/payments/payment.ts';
 import { type Book, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
 import type { QuoteRequest } from '../../src/payments/quote.ts';
 import { openPayments } from '../../src/payments/service.ts';
+import type { Payment } from '../../src/store/payments.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { sqliteRepositories } from '../../src/store/sqlite/repositories.ts';
 import type { Migrations, Statement, Store, Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
@@ -129,7 +131,7 @@ export interface BenchOptions {
   readonly reconcileEveryMs?: number;
   readonly wrap?: (store: Store) => Store;
   /** Replaces the fake ledger. */
-  readonly ledger?: (store: Store) => Promise<Pick<Ledger, 'deposit' | 'waiveFee'>>;
+  readonly ledger?: (store: Store) => Promise<Pick<Ledger, 'deposit'>>;
   readonly open?: (policy: PaymentNetwork, chain: FakeNetwork) => FakeNetwork;
 }
 
@@ -156,11 +158,11 @@ export function workshop(): { open(options?: BenchOptions): Promise<Bench>; read
 async function openBench(file: string, options: BenchOptions = {}): Promise<Bench> {
   const { clock = { now: Date.now() }, wrap = (store: Store) => store, reconcileEveryMs = 3_600_000 } = options;
   const chain = options.chain ?? new FakeNetwork(clock);
-  const store = wrap(await openSqlite(file, [paymentMigrations, ledgerMigrations, books]));
+  const handle = wrap(await openSqlite(file, [paymentMigrations, ledgerMigrations, books]));
+  const store = Object.assign(handle, sqliteRepositories(handle));
   const ledger = (await options.ledger?.(store)) ?? {
     deposit: (wallet: string, deposit: Deposit, also: readonly Write[]) =>
       store.commit([bookWrite(wallet, deposit), ...also]),
-    waiveFee: (wallet: string, fee: number, note: string) => [bookWrite(wallet, { paid: 0, fee: -fee, note })],
   };
   const log: Logged[] = [];
   const logger =
@@ -174,7 +176,6 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     nextId: createIds(() => clock.now, 0),
     env: (name) => `the ${name}`,
     deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
-    waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
     log: { info: logger('info'), warn: logger('warn'), error: logger('error') },
     openNetwork: async (network, host) => {
       opened.push({ policy: network, host });

@@ -9,7 +9,8 @@ const others = (value: unknown, test: (item: Json) => boolean): unknown =>
   Array.isArray(value) ? value.filter((item) => !test(item)) : value;
 
 const isResult = ({ type }: Json): boolean => type === 'tool_result';
-const hasBlank = ({ request }: ProviderCall): boolean => request.messages.some(({ content }) => content === '');
+const hasBlank = ({ request }: ProviderCall): boolean =>
+  request.conversation.turns.some(({ parts }) => parts.some((part) => part.type === 'text' && part.text === ''));
 
 /** Adapters as a plausible author might get them wrong: each by the subject that it is made of. */
 export const MUTANTS: readonly (readonly [of: string, name: string, Subject])[] = [
@@ -25,8 +26,8 @@ export const MUTANTS: readonly (readonly [of: string, name: string, Subject])[] 
     name === 'content' ? others(value, ({ type }) => type === 'thinking') : value,
   ),
   sending('Claude of old', 'sends a temperature beside thinking', (name, value, { request, model }) =>
-    name === '' && isObject(value) && request.temperature != null && model.acceptsTemperature
-      ? { ...value, temperature: request.temperature }
+    name === '' && isObject(value) && request.settings.temperature !== undefined && model.acceptsTemperature
+      ? { ...value, temperature: request.settings.temperature }
       : value,
   ),
   sending('Claude of old', 'marks all that is said for the cache', (_, value) =>

@@ -3,10 +3,14 @@ import fc from 'fast-check';
 import { anyRequest } from '../../src/conformance/requests.ts';
 import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
 import { ChatRequest } from '../../src/core/chat-request.ts';
+import type { ModelRequest } from '../../src/core/model-request.ts';
+import { dropNulls } from '../../src/core/nullable.ts';
 import type { GatewayPolicy } from '../../src/core/snapshot.ts';
 import { compileCheck } from '../../src/core/validation.ts';
-import { screen, screenKinds } from '../../src/gateway/screen.ts';
+import { screen } from '../../src/gateway/screen.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
+import { checkChat, checkToolKinds } from '../../src/surface/openai-chat/check.ts';
+import { readChatRequest } from '../../src/surface/openai-chat/reader.ts';
 import { effort } from '../deep/effort.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { MUTANTS } from './accepted-mutants.ts';
@@ -21,14 +25,16 @@ import { abilities, answerTo, onTheWire, refusalOf, SUBJECTS, type Subject, trai
 const { runs, seed, proved } = effort('accepted', 200, 40_000);
 
 const check = compileCheck(ChatRequest);
+const withoutNulls = dropNulls(ChatRequest);
 const LIMITS = { messagesMax: 2_048, toolsMax: 256, allowPrivateImageUrls: false } as GatewayPolicy;
 
 /** Whether the gateway itself takes it. */
 function isTaken(request: ChatRequest): boolean {
   check(request);
   try {
-    screenKinds(request);
-    screen(request, LIMITS);
+    checkToolKinds(request);
+    checkChat(request);
+    screen(readChatRequest(request), LIMITS);
     return true;
   } catch {
     return false;
@@ -76,7 +82,7 @@ const anyCall = (subject: Subject): fc.Arbitrary<ProviderCall> =>
     })
     .map(({ request, upstream, reasons, acceptsTemperature, outputCap, extras }) => ({
       upstream,
-      request,
+      request: readChatRequest(withoutNulls(request)),
       extras,
       stream: request.stream === true,
       outputCap,
@@ -109,10 +115,12 @@ const anyRound = ({ upstreams }: Subject): fc.Arbitrary<Round> =>
     next: fc.oneof(fc.constant(''), fc.constantFrom(...upstreams)),
   });
 
+const messagesOf = (request: ModelRequest) => request.conversation.turns.map(({ at }) => request.originalAt(at));
+
 function goOn(subject: Subject, call: ProviderCall, wire: WireRequest, round: Round): ProviderCall {
   const { request } = call;
-  const tools = request.tool_choice === 'none' ? [] : (request.tools ?? []);
-  const toolCalls = tools.length === 0 ? [] : round.calls.map((at) => tools[at % tools.length]!.function.name);
+  const tools = request.conversation.toolChoice === 'none' ? [] : request.conversation.tools;
+  const toolCalls = tools.length === 0 ? [] : round.calls.map((at) => tools[at % tools.length]!.name);
   const behaviour = {
     reasoning: round.reasoning,
     text: round.text,
@@ -128,7 +136,7 @@ function goOn(subject: Subject, call: ProviderCall, wire: WireRequest, round: Ro
   return {
     ...call,
     upstream: round.next || call.upstream,
-    request: { ...request, messages: [...request.messages, kept, ...next] },
+    request: request.edit([{ at: ['messages'], value: [...messagesOf(request), kept, ...next] }]),
   };
 }
 

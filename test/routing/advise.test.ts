@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { RankedModel } from '../../src/core/decision.ts';
 import { advise, tradeOff } from '../../src/routing/advise.ts';
-import { routeFacts } from '../../src/routing/facts.ts';
+import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts';
 
 const ranked = (quality: number, costCredits: number, latencyMs = 100): RankedModel => ({

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { Decision } from '../../src/core/decision.ts';
 import type { RouteQuery } from '../../src/core/route-query.ts';
-import { routeFacts } from '../../src/routing/facts.ts';
 import { EVERY_VARIABLE } from '../policy/shipped.ts';
 import { shippedPolicy } from '../policy/support.ts';
+import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, loaded, prepared, weighted } from './build.ts';
 
 /** All providers have keys; none is called. */

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { Decision } from '../../src/core/decision.ts';
 import type { RouteQuery } from '../../src/core/route-query.ts';
 import { tradeOff } from '../../src/routing/advise.ts';
-import { routeFacts } from '../../src/routing/facts.ts';
 import { shippedPolicy } from '../policy/support.ts';
+import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, loaded, prepared, weighted } from './build.ts';
 
 const text = readFileSync(new URL('../../docs/routing.md', import.meta.url), 'utf8');

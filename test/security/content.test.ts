@@ -12,6 +12,7 @@ import { sqliteContents } from '../../src/store/sqlite/records/contents.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { chatRequest } from '../support/model-request.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
@@ -167,7 +168,7 @@ describe('the sink', () => {
   };
 
   test('records nothing without a policy', () => {
-    expect(recordContent(TABLE, null, { model: 'auto', messages: [] }, caller)).toBeNull();
+    expect(recordContent(TABLE, null, chatRequest({ model: 'auto', messages: [] }), caller)).toBeNull();
   });
 
   test('keeps at most so much of each side, says that it cut, and cuts through nothing that it should take out', async () => {
@@ -180,7 +181,7 @@ describe('the sink', () => {
         model: 'auto',
         messages: [{ role: 'user' as const, content: `${filler} ${email} ${'y '.repeat(2_000)}` }],
       };
-      const listener = recordContent(TABLE, policy(), request, caller)!;
+      const listener = recordContent(TABLE, policy(), chatRequest(request), caller)!;
       for (let sent = 0; sent < 40; sent++)
         listener.add([{ type: 'text', choice: 0, text: `${'z '.repeat(5_000)}${email} ` }]);
       await store.commit(listener.writes(at, time));
@@ -203,7 +204,12 @@ describe('the sink', () => {
       { type: 'input_audio' as const, input_audio: { data, format: 'wav' } },
       { type: 'text' as const, text: 'What is this?' },
     ];
-    const listener = recordContent(TABLE, policy(), { model: 'auto', messages: [{ role: 'user', content }] }, caller)!;
+    const listener = recordContent(
+      TABLE,
+      policy(),
+      chatRequest({ model: 'auto', messages: [{ role: 'user', content }] }),
+      caller,
+    )!;
     await store.commit(listener.writes(1, time));
     const found = (await records.findContent(1))!;
     expect(found.isCut).toBe(false);
@@ -218,7 +224,7 @@ describe('the sink', () => {
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (let id = 1; id <= 100; id++) {
       const days = id % 2 === 0 ? 7 : 30;
-      await store.commit(recordContent(TABLE, policy({ days }), request, caller)!.writes(id, time));
+      await store.commit(recordContent(TABLE, policy({ days }), chatRequest(request), caller)!.writes(id, time));
     }
     const rows = () => store.query<{ n: number }>({ sql: 'SELECT count(*) AS n FROM contents' });
     time += 8 * 86_400_000;
@@ -238,7 +244,7 @@ describe('the sink', () => {
     const words = 'nobody must read this any more';
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: `${words} `.repeat(2_000) }] };
     for (let id = 1; id <= 40; id++)
-      await store.commit(recordContent(TABLE, policy({ days: 1 }), request, caller)!.writes(id, time));
+      await store.commit(recordContent(TABLE, policy({ days: 1 }), chatRequest(request), caller)!.writes(id, time));
     await store.close();
     const holds = () =>
       ['gone.db', 'gone.db-wal']
@@ -257,8 +263,8 @@ describe('the sink', () => {
   test('does not fail a settlement, whatever it is given', () => {
     const circular: { role: 'user'; content: string; self?: unknown } = { role: 'user', content: 'x' };
     circular.self = circular;
-    expect(recordContent(TABLE, policy(), { model: 'auto', messages: [circular] }, caller)!.writes(1, time)).toEqual(
-      [],
-    );
+    expect(
+      recordContent(TABLE, policy(), chatRequest({ model: 'auto', messages: [circular] }), caller)!.writes(1, time),
+    ).toEqual([]);
   });
 });

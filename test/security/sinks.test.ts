@@ -200,7 +200,7 @@ describe('the log', () => {
     expect(calls.filter((call) => WORDS.test(call))).toEqual([]);
     const said = calls.filter((call) => call.includes('upstream_message'));
     expect(said).toHaveLength(1);
-    expect(said[0]).toContain('upstream_message: wordsForLog(attempt, request)');
+    expect(said[0]).toContain('upstream_message: loggableMessage(attempt, request)');
   });
 
   test('of a mutant that logs the prompt would be caught', () => {

@@ -7,6 +7,7 @@ import { CompletionWriter } from '../../src/surface/openai-chat/completion.ts';
 /** A receipt of which writers read no more than this. */
 export const RECEIPT = {
   usage: plainUsage(1, 1),
+  saved: 0,
   platform: { routed_model: 'm', estimated: false, attempts: [] },
 } as unknown as Receipt;
 

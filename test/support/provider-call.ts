@@ -7,6 +7,7 @@ import type { Deadlines } from '../../src/core/snapshot.ts';
 import { openCall } from '../../src/upstream/call.ts';
 import { network, type UpstreamNetwork } from '../../src/upstream/connection/network.ts';
 import type { UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
+import { chatRequest } from './model-request.ts';
 
 export { joinParts } from '../../src/conformance/parts.ts';
 
@@ -20,7 +21,7 @@ export function providerCall(
   const { model, ...others } = rest;
   return {
     upstream: 'fake-model',
-    request: { model: 'fake', messages: [{ role: 'user', content: 'Hello' }], ...request },
+    request: chatRequest({ model: 'fake', ...request }),
     extras: {},
     stream: true,
     outputCap: 1_000,

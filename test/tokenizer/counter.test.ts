@@ -5,12 +5,11 @@ import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
 import { countInput } from '../../src/gateway/exact-count.ts';
-import { profile } from '../../src/routing/profile/profile.ts';
-import { textsOf } from '../../src/routing/texts.ts';
 import { createTokenCounter } from '../../src/tokenizer/counter.ts';
 import { effort } from '../deep/effort.ts';
 import { facts } from '../routing/build.ts';
 import { waitFor } from '../support/answers.ts';
+import { profile, textsOf } from '../support/chat-body.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 import { runToEnd } from '../support/signalbox.ts';
 

@@ -1,5 +1,5 @@
-import type { ChatMessage } from 'signalbox/plugin';
-import { argumentsOf, callsIn, resultCallId, UniqueIds } from '../calls.ts';
+import type { Turn } from 'signalbox/plugin';
+import { argumentsOf, callsIn, UniqueIds } from '../calls.ts';
 import type { Block } from './cache.ts';
 
 /** The most characters of an ID that are read: no provider's is longer, and a caller's may be megabytes. */
@@ -17,9 +17,9 @@ export class ToolUses {
     return [...this.#names];
   }
 
-  /** The calls of an assistant's message. */
-  madeBy(message: ChatMessage): Block[] {
-    const calls = callsIn(message);
+  /** The calls of an assistant's turn. */
+  madeBy(turn: Turn): Block[] {
+    const calls = callsIn(turn);
     for (const { id } of calls) this.#waiting.set(id, []);
     return calls.map(({ id, name, arguments: text }) => {
       this.#names.add(name);
@@ -29,9 +29,8 @@ export class ToolUses {
     });
   }
 
-  /** The call that a message answers, in order where several share an ID; undefined if none awaits a result. */
-  answeredBy(message: ChatMessage): string | undefined {
-    const id = resultCallId(message);
+  /** The call that a turn answers, in order where several share an ID; undefined if none awaits a result. */
+  answeredBy({ toolCallId: id }: Turn): string | undefined {
     return id === undefined ? undefined : this.#waiting.get(id)?.shift();
   }
 }

@@ -1,9 +1,7 @@
-import type { ChatMessage, ContentPart } from 'signalbox/plugin';
+import { type ContentPart, type FilePart, type ImagePart, pathText } from 'signalbox/plugin';
 import { inlineData } from '../media.ts';
 import type { Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
-
-type Content = ChatMessage['content'];
 
 /** Anthropic's media type for each supported kind of image. */
 const IMAGES: ReadonlyMap<string, string> = new Map([
@@ -15,32 +13,29 @@ const IMAGES: ReadonlyMap<string, string> = new Map([
 ]);
 const TEXTS = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript))$/;
 
-/** A message's path in the request, and the notes and cache marks of its translation. */
-export interface MessageContext {
-  readonly path: string;
+/** The notes and cache marks of a translation. */
+export interface TranslationContext {
   readonly notes: Notes;
   readonly marks: CacheMarks;
 }
 
-/** The content of a user or tool message, as blocks. */
-export function blocksOf(content: Content, context: MessageContext): Block[] {
-  if (typeof content === 'string') return textBlock(content);
-  return (content ?? []).flatMap((part, at) => {
-    const inner = { ...context, path: `${context.path}.content[${at}]` };
-    return partBlock(part, inner).map((block) => context.marks.keep(block, part, inner.path));
-  });
+/** The content of a turn of the user or a tool, as blocks. */
+export function blocksOf(parts: readonly ContentPart[], context: TranslationContext): Block[] {
+  return parts.flatMap((part) =>
+    partBlock(part, context.notes).map((block) => context.marks.keep(block, part.extras, pathText(part.at))),
+  );
 }
 
 /** Text-only content, as blocks. */
-export function textBlocksOf(content: Content, context: MessageContext): Block[] {
-  refuseOthers(content, context);
-  return blocksOf(content, context);
+export function textBlocksOf(parts: readonly ContentPart[], context: TranslationContext): Block[] {
+  refuseOthers(parts, context.notes);
+  return blocksOf(parts, context);
 }
 
 /** Text-only content, as one string. */
-export function plainTextOf(content: Content, context: MessageContext): string {
-  refuseOthers(content, context);
-  return typeof content === 'string' ? content : (content ?? []).map(textOfPart).join('');
+export function plainTextOf(parts: readonly ContentPart[], { notes }: TranslationContext): string {
+  refuseOthers(parts, notes);
+  return parts.map((part) => ('text' in part ? part.text : '')).join('');
 }
 
 /** A text block; none for blank text, which the API refuses. */
@@ -48,42 +43,38 @@ export function textBlock(text: string): Block[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
-const textOfPart = (part: ContentPart): string =>
-  part.type === 'text' ? part.text : part.type === 'refusal' ? part.refusal : '';
-
-function refuseOthers(content: Content, { path, notes }: MessageContext): void {
-  for (const [at, { type }] of (typeof content === 'string' ? [] : (content ?? [])).entries()) {
-    if (type === 'text' || type === 'refusal') continue;
-    notes.refuse(`${path}.content[${at}]`, 'is no text: the API takes other things from users and tools alone');
+function refuseOthers(parts: readonly ContentPart[], notes: Notes): void {
+  for (const { type, at } of parts) {
+    if (type === 'text' || type === 'refusal' || type === 'tool-call') continue;
+    notes.refuse(pathText(at), 'is no text: the API takes other things from users and tools alone');
   }
 }
 
-function partBlock(part: ContentPart, context: MessageContext): Block[] {
+function partBlock(part: ContentPart, notes: Notes): Block[] {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return textBlock(textOfPart(part));
-    case 'image_url':
-      return imageBlock(part.image_url, context);
+      return textBlock(part.text);
+    case 'image':
+      return imageBlock(part, notes);
     case 'file':
-      return fileBlock(part.file, context);
-    case 'input_audio':
-      context.notes.refuse(`${context.path}.input_audio`, 'cannot be sent: the API takes no audio');
+      return fileBlock(part, notes);
+    case 'audio':
+      notes.refuse(pathText(part.valueAt.slice(0, -1)), 'cannot be sent: the API takes no audio');
+      return [];
+    case 'tool-call':
       return [];
   }
 }
 
-function imageBlock(
-  image: { readonly url: string; readonly detail?: string },
-  { path, notes }: MessageContext,
-): Block[] {
-  if (image.detail !== undefined && image.detail !== 'auto') notes.drop(`${path}.image_url.detail`);
-  if (/^https:/i.test(image.url)) return [{ type: 'image', source: { type: 'url', url: image.url } }];
-  const inline = inlineData(image.url);
+function imageBlock({ url, detail, valueAt }: ImagePart, notes: Notes): Block[] {
+  if (detail !== undefined && detail !== 'auto') notes.drop(`${pathText(valueAt.slice(0, -1))}.detail`);
+  if (/^https:/i.test(url)) return [{ type: 'image', source: { type: 'url', url } }];
+  const inline = inlineData(url);
   const mediaType = IMAGES.get(inline?.mediaType ?? '');
   if (inline && mediaType) return [base64Image(mediaType, inline.base64)];
   notes.refuse(
-    `${path}.image_url.url`,
+    pathText(valueAt),
     'is neither an https address nor a base64 data: URL of a JPEG, PNG, GIF or WebP image',
   );
   return [];
@@ -94,15 +85,13 @@ const base64Image = (mediaType: string, data: string): Block => ({
   source: { type: 'base64', media_type: mediaType, data },
 });
 
-type FileOf = Extract<ContentPart, { type: 'file' }>['file'];
-
-function fileBlock({ file_data: data = '', filename }: FileOf, { path, notes }: MessageContext): Block[] {
+function fileBlock({ data = '', name, valueAt }: FilePart, notes: Notes): Block[] {
   const inline = inlineData(data);
   const source = inline && documentSource(inline.mediaType, inline.base64);
-  if (source) return [{ type: 'document', source, ...(filename && { title: filename }) }];
+  if (source) return [{ type: 'document', source, ...(name && { title: name }) }];
   const image = IMAGES.get(inline?.mediaType ?? '');
   if (inline && image) return [base64Image(image, inline.base64)];
-  notes.refuse(`${path}.file.file_data`, 'is no base64 data: URL of a PDF, a text or an image');
+  notes.refuse(pathText(valueAt), 'is no base64 data: URL of a PDF, a text or an image');
   return [];
 }
 

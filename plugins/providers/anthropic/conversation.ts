@@ -1,8 +1,7 @@
-import type { ChatMessage } from 'signalbox/plugin';
-import type { Json } from '../json.ts';
+import { type ModelRequest, pathText, type Turn } from 'signalbox/plugin';
 import type { Block } from './cache.ts';
 import { ToolUses } from './calls.ts';
-import { blocksOf, type MessageContext, plainTextOf, textBlock, textBlocksOf } from './content.ts';
+import { blocksOf, plainTextOf, type TranslationContext, textBlock, textBlocksOf } from './content.ts';
 import { MessagesBuilder, type MessageTurn } from './messages-builder.ts';
 import { isThought, type Thought, thoughtsIn } from './state.ts';
 import { isToolName } from './tools.ts';
@@ -14,59 +13,55 @@ export interface AnthropicPrompt {
   readonly called: readonly string[];
 }
 
-/** Translates the messages. @param inline the model accepts system messages between others */
-export function conversationOf(
-  messages: readonly ChatMessage[],
-  inline: boolean,
-  tools: Omit<MessageContext, 'path'>,
-): AnthropicPrompt {
-  const turns = new MessagesBuilder(inline);
+/** Translates the turns. @param inline the model accepts system messages between others */
+export function promptOf(request: ModelRequest, inline: boolean, context: TranslationContext): AnthropicPrompt {
+  const builder = new MessagesBuilder(inline);
   const calls = new ToolUses();
-  for (const [at, message] of messages.entries()) {
-    const context = { ...tools, path: `messages[${at}]` };
-    // The API has no names of speakers. A function's name is that of its call.
-    if (message.name !== undefined && message.role !== 'function') context.notes.drop(`${context.path}.name`);
-    addMessage(message, turns, calls, context);
+  for (const turn of request.conversation.turns) {
+    // The API has no names of speakers.
+    if (turn.name !== undefined) context.notes.drop(`${pathText(turn.at)}.name`);
+    addTurn(turn, builder, calls, context);
   }
-  const { unanswered, ...conversation } = turns.end();
-  if (unanswered !== null) tools.notes.refuse(unanswered, 'makes a call of a tool that no message after it answers');
+  const { unanswered, ...prompt } = builder.end();
+  const { notes } = context;
+  if (unanswered !== null) notes.refuse(unanswered, 'makes a call of a tool that no message after it answers');
   if (!calls.names.every(isToolName))
-    tools.notes.refuse('messages', 'call a tool by a name that the API does not take');
-  return { ...conversation, called: calls.names };
+    notes.refuse(request.names.turns, 'call a tool by a name that the API does not take');
+  return { ...prompt, called: calls.names };
 }
 
-function addMessage(message: ChatMessage, turns: MessagesBuilder, calls: ToolUses, context: MessageContext): void {
-  const { role, content } = message;
-  if (role === 'assistant') turns.answer(assistantBlocks(message, calls, context), context.path);
-  else if (role === 'user') turns.say(withMark(blocksOf(content, context), message, context));
+function addTurn(turn: Turn, builder: MessagesBuilder, calls: ToolUses, context: TranslationContext): void {
+  const { role, parts } = turn;
+  if (role === 'assistant') builder.answer(assistantBlocks(turn, calls, context), pathText(turn.at));
+  else if (role === 'user') builder.say(withMark(blocksOf(parts, context), turn, context));
   else if (role === 'system' || role === 'developer') {
-    turns.instruct(withMark(textBlocksOf(content, context), message, context));
+    builder.instruct(withMark(textBlocksOf(parts, context), turn, context));
   } else {
-    const id = calls.answeredBy(message);
-    const blocks = blocksOf(content, context);
+    const id = calls.answeredBy(turn);
+    const blocks = blocksOf(parts, context);
     const result = { type: 'tool_result', tool_use_id: id, ...(blocks.length > 0 && { content: blocks }) };
     // A result without a call becomes user content.
-    if (turns.awaits(id)) turns.result(context.marks.keep(result, message, context.path));
-    else turns.say(withMark(blocks, message, context));
+    if (builder.awaits(id)) builder.result(context.marks.keep(result, turn.extras, pathText(turn.at)));
+    else builder.say(withMark(blocks, turn, context));
   }
 }
 
-/** Moves a message's mark to its last block. Thoughts accept none. */
-function withMark(blocks: readonly Block[], owner: Json, { marks, path }: MessageContext): Block[] {
+type Marked = Pick<Turn, 'extras' | 'at'>;
+
+/** Moves a turn's mark to its last block. Thoughts accept none. */
+function withMark(blocks: readonly Block[], { extras, at }: Marked, { marks }: TranslationContext): Block[] {
   const last = blocks.length - 1;
-  return blocks.map((block, at) => (at === last && !isThought(block) ? marks.keep(block, owner, path) : block));
+  return blocks.map((block, i) => (i === last && !isThought(block) ? marks.keep(block, extras, pathText(at)) : block));
 }
 
-function assistantBlocks(message: ChatMessage, calls: ToolUses, context: MessageContext): Block[] {
-  const made = calls.madeBy(message);
-  const thoughts = thoughtsIn(message);
-  const refusal = message.refusal ?? '';
-  if (thoughts.length === 0) {
-    return withMark([...textBlocksOf(message.content, context), ...textBlock(refusal), ...made], message, context);
-  }
-  const parts = typeof message.content === 'string' ? [] : (message.content ?? []);
-  const owner = [message, ...parts].find((each: Json) => each.cache_control != null) ?? message;
-  return withMark(inPlace(thoughts, plainTextOf(message.content, context) + refusal, made), owner, context);
+function assistantBlocks(turn: Turn, calls: ToolUses, context: TranslationContext): Block[] {
+  const made = calls.madeBy(turn);
+  const thoughts = thoughtsIn(turn);
+  const { parts } = turn;
+  if (thoughts.length === 0) return withMark([...textBlocksOf(parts, context), ...made], turn, context);
+  const marked = [turn, ...parts].find(({ extras }) => extras.cache_control != null);
+  const owner = { extras: marked?.extras ?? turn.extras, at: turn.at };
+  return withMark(inPlace(thoughts, plainTextOf(parts, context), made), owner, context);
 }
 
 /** Restores the order of thoughts, text and calls. Omits a trailing thought, which the API refuses. */

@@ -1,8 +1,8 @@
-import type { ChatRequest, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import { type HttpCall, type ModelRequest, type ProviderCall, type ProviderFailure, pathText } from 'signalbox/plugin';
 import { answerSchema } from '../answer-schema.ts';
 import { Notes } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
-import { type AnthropicPrompt, conversationOf } from './conversation.ts';
+import { type AnthropicPrompt, promptOf } from './conversation.ts';
 import type { MessageTurn } from './messages-builder.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { structuredSchema } from './schema.ts';
@@ -28,12 +28,12 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
   const { cache_control: _mark, top_k: _topK, ...extras } = call.extras;
   const whole = marks.keep({}, call.extras, '');
   const tools = toolsOf(request, rules.jsonSchema, notes, marks);
-  const conversation = conversationOf(request.messages, rules.inlineSystem, { notes, marks });
-  const turns = withoutTrailingBlanks(conversation.turns, rules, notes);
+  const conversation = promptOf(request, rules.inlineSystem, { notes, marks });
+  const turns = withoutTrailingBlanks(conversation.turns, rules, notes, request.names.turns);
   const choice = toolChoiceOf(request);
   const isForced = choice?.type === 'any' || choice?.type === 'tool';
   const thinking = thinkingFor(call, rules, !isForced && canStartThinking(turns));
-  if (!thinking.honored) notes.drop('reasoning_effort');
+  if (!thinking.honored) notes.drop(request.names.reasoningEffort);
   const hasTools = tools.length > 0;
   const output = outputOf(request, thinking, notes);
   const body = {
@@ -44,10 +44,10 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
     ...promptFields(settings, marks.setByCaller, { tools, system: conversation.system, turns }, request),
     ...(hasTools ? choice && { tool_choice: choice } : historyTools(conversation)),
     ...samplingOf(call, rules, thinking, notes),
-    ...stopOf(request.stop, notes),
+    ...stopOf(request, notes),
     thinking: thinking.config,
     ...(output && { output_config: output }),
-    ...(request.user && { metadata: { user_id: request.user } }),
+    ...(request.settings.user && { metadata: { user_id: request.settings.user } }),
     ...(call.stream && { stream: true }),
   };
   if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
@@ -68,10 +68,10 @@ function promptFields(
   { prompt_cache }: RequestSettings,
   setByCaller: boolean,
   prompt: Prompt,
-  request: ChatRequest,
+  request: ModelRequest,
 ): Block {
   const { tools, system, turns } = prompt;
-  const returns = tools.length > 0 || request.messages.some(({ role }) => role === 'assistant');
+  const returns = tools.length > 0 || request.conversation.turns.some(({ role }) => role === 'assistant');
   const automatic = prompt_cache === 'auto' && !setByCaller && returns;
   const inSystem = system.length > 0;
   return {
@@ -88,12 +88,17 @@ function historyTools({ called }: AnthropicPrompt): Block {
 }
 
 /** Trims the turns' end: models that continue an answer refuse trailing blanks. */
-function withoutTrailingBlanks(turns: readonly MessageTurn[], rules: ModelRules, notes: Notes): readonly MessageTurn[] {
+function withoutTrailingBlanks(
+  turns: readonly MessageTurn[],
+  rules: ModelRules,
+  notes: Notes,
+  field: string,
+): readonly MessageTurn[] {
   const last = turns.at(-1);
-  if (last?.content.length === 0) notes.refuse('messages', 'say nothing');
+  if (last?.content.length === 0) notes.refuse(field, 'say nothing');
   if (last?.role !== 'assistant') return turns;
   // Any later message was blank.
-  if (rules.endsWithUser) notes.refuse('messages', 'end with an answer, which this model does not go on from');
+  if (rules.endsWithUser) notes.refuse(field, 'end with an answer, which this model does not go on from');
   const content = last.content.map((block, at) =>
     at === last.content.length - 1 && typeof block.text === 'string' ? { ...block, text: block.text.trimEnd() } : block,
   );
@@ -117,39 +122,42 @@ function samplingOf(
   notes: Notes,
 ): Block {
   const isFixed = !model.acceptsTemperature || rules.fixedSampling;
-  const { temperature, top_p: topP } = request;
+  const { temperature, topP } = request.settings;
   const { top_k: topK } = extras;
-  const takesTopP = !isFixed && (thinking.on ? (topP ?? 0) >= THOUGHTFUL_TOP_P : temperature == null);
+  const takesTopP = !isFixed && (thinking.on ? (topP ?? 0) >= THOUGHTFUL_TOP_P : temperature === undefined);
   const controls: readonly (readonly [string, unknown, boolean])[] = [
     ['temperature', temperature, !isFixed && !thinking.on],
     ['top_p', topP, takesTopP],
     ['top_k', topK, !isFixed && !thinking.on],
   ];
+  const { names } = request;
+  const callerNames: Readonly<Record<string, string>> = { temperature: names.temperature, top_p: names.topP };
   const sent: Record<string, unknown> = {};
   for (const [name, value, isAccepted] of controls) {
     if (value == null) continue;
     if (isAccepted) sent[name] = value;
-    else notes.drop(name);
+    else notes.drop(callerNames[name] ?? name);
   }
   return sent;
 }
 
-function stopOf(stop: ChatRequest['stop'], notes: Notes): Block {
+function stopOf({ settings: { stop }, names }: ModelRequest, notes: Notes): Block {
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? []);
   const blank = sequences.findIndex((sequence) => sequence.trim() === '');
-  if (blank >= 0) notes.refuse(typeof stop === 'string' ? 'stop' : `stop[${blank}]`, 'is blank, which the API refuses');
+  if (blank >= 0)
+    notes.refuse(typeof stop === 'string' ? names.stop : `${names.stop}[${blank}]`, 'is blank, which the API refuses');
   return sequences.length > 0 ? { stop_sequences: sequences } : {};
 }
 
 function outputOf(
-  { response_format: format }: ChatRequest,
+  { settings: { answerFormat: format } }: ModelRequest,
   { effort }: ThinkingConfig,
   notes: Notes,
 ): Block | undefined {
-  if (format?.type !== 'json_schema') return effort === undefined ? undefined : { effort };
-  const schema = answerSchema(format.json_schema, notes);
+  if (format?.type !== 'json-schema') return effort === undefined ? undefined : { effort };
+  const schema = answerSchema(format, notes);
   const result = schema === undefined ? { why: 'is left out' } : structuredSchema(schema);
   if ('schema' in result) return { effort, format: { type: 'json_schema', schema: result.schema } };
-  notes.refuse('response_format.json_schema.schema', `${result.why}, which the API cannot hold an answer to`);
+  notes.refuse(`${pathText(format.valueAt)}.schema`, `${result.why}, which the API cannot hold an answer to`);
   return undefined;
 }

@@ -1,4 +1,4 @@
-import type { ChatMessage, Members } from 'signalbox/plugin';
+import type { Members, Turn } from 'signalbox/plugin';
 import { isObject, listOf, textOf } from '../json.ts';
 import type { Block } from './cache.ts';
 
@@ -25,9 +25,9 @@ export function detailOf({ block, chars, calls }: Thought, index: number): Membe
     : { type: 'reasoning.encrypted', data: block.data, ...common };
 }
 
-/** The thoughts that a message brings back, in this gateway's form or others'. */
-export function thoughtsIn(message: ChatMessage): Thought[] {
-  const { reasoning_details: details, thinking_blocks: blocks }: Members = message;
+/** The thoughts that a turn brings back, in this gateway's form or others'. */
+export function thoughtsIn({ extras }: Turn): Thought[] {
+  const { reasoning_details: details, thinking_blocks: blocks } = extras;
   const thoughts = thoughtsOf(listOf(details));
   if (thoughts.length > 0) return thoughts;
   return listOf(blocks)

@@ -45,7 +45,7 @@ export function thinkingFor(
   rules: ModelRules,
   fits: boolean,
 ): ThinkingConfig {
-  const requested = request.reasoning_effort ?? null;
+  const requested = request.settings.reasoningEffort ?? null;
   if (isObject(extras.thinking)) {
     return { config: extras.thinking, on: extras.thinking.type !== 'disabled', honored: requested === null };
   }

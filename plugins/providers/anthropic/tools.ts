@@ -1,5 +1,5 @@
-import type { ChatRequest, Tool } from 'signalbox/plugin';
-import type { Json } from '../json.ts';
+import { type Members, type ModelRequest, pathText } from 'signalbox/plugin';
+import { hintsOfTool } from '../cache-hints.ts';
 import type { Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
 import { structuredSchema } from './schema.ts';
@@ -12,16 +12,16 @@ const COMBINED = ['oneOf', 'allOf', 'anyOf'] as const;
 const STRICT_MAX = 20;
 
 /** Translates the request's tools. @param canBeStrict the model supports strict schemas */
-export function toolsOf(request: ChatRequest, canBeStrict: boolean, notes: Notes, marks: CacheMarks): Block[] {
+export function toolsOf(request: ModelRequest, canBeStrict: boolean, notes: Notes, marks: CacheMarks): Block[] {
   let strict = 0;
   const names = new Set<string>();
-  return (request.tools ?? []).map((tool, at) => {
-    const { name, description, parameters, strict: requested } = tool.function;
-    const path = `tools[${at}].function`;
+  return request.conversation.tools.map((tool) => {
+    const { name, description, parameters, strict: requested } = tool;
+    const path = pathText(tool.valueAt);
     if (!isToolName(name))
       notes.refuse(`${path}.name`, 'is not made of letters, digits, underscores and hyphens alone');
     if (names.has(name)) notes.refuse(`${path}.name`, 'is that of another tool');
-    if (COMBINED.some((word) => parameters != null && word in parameters)) {
+    if (COMBINED.some((word) => parameters !== undefined && word in parameters)) {
       notes.refuse(`${path}.parameters`, 'has oneOf, allOf or anyOf at its top, which the API refuses');
     }
     names.add(name);
@@ -35,8 +35,8 @@ export function toolsOf(request: ChatRequest, canBeStrict: boolean, notes: Notes
       input_schema: isStrict ? schema.schema : schemaOf(parameters),
       ...(isStrict && { strict: true }),
     };
-    const owner = [tool, tool.function].find((each: Json) => each.cache_control != null) ?? tool;
-    return marks.keep(block, owner, `tools[${at}]`);
+    const [hint] = hintsOfTool(request, tool);
+    return hint ? marks.keep(block, hint.owner, pathText(tool.at)) : block;
   });
 }
 
@@ -48,17 +48,16 @@ export function declarationsOf(names: readonly string[]): Block[] {
 }
 
 /** The tool choice; undefined leaves it to the model. */
-export function toolChoiceOf({ tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): Block | undefined {
+export function toolChoiceOf({ conversation, settings }: ModelRequest): Block | undefined {
+  const { toolChoice: choice } = conversation;
   if (choice === 'none') return { type: 'none' };
-  const single = parallel === false && { disable_parallel_tool_use: true };
+  const single = settings.parallelToolCalls === false && { disable_parallel_tool_use: true };
   if (choice === 'required') return { type: 'any', ...single };
-  if (typeof choice === 'object' && choice !== null) return { type: 'tool', name: choice.function.name, ...single };
+  if (typeof choice === 'object') return { type: 'tool', name: choice.name, ...single };
   return single ? { type: 'auto', ...single } : undefined;
 }
 
-type Parameters = Tool['function']['parameters'];
-
 /** The parameters' schema, always of an object; without parameters, an empty one. */
-function schemaOf(parameters: Parameters): Block {
+function schemaOf(parameters: Members | undefined): Block {
   return { ...(parameters ?? { properties: {} }), type: 'object' };
 }

@@ -1,4 +1,5 @@
-import { argumentsOf, type EarlierCall, UniqueIds } from '../calls.ts';
+import type { ToolCallPart } from 'signalbox/plugin';
+import { argumentsOf, UniqueIds } from '../calls.ts';
 import type { Json } from '../json.ts';
 import type { Notes } from '../notes.ts';
 import { UNSIGNED } from './signature.ts';
@@ -14,7 +15,7 @@ interface Content {
   readonly parts: readonly Json[];
 }
 
-export interface SignedCall extends EarlierCall {
+export interface SignedCall extends ToolCallPart {
   /** Empty for none. */
   readonly signature: string;
 }
@@ -36,6 +37,8 @@ interface PendingCall {
 export class ContentsBuilder {
   readonly #strict: boolean;
   readonly #notes: Notes;
+  /** The caller's name of the turns. */
+  readonly #field: string;
   readonly #system: Json[] = [];
   readonly #contents: Content[] = [];
   /** User content since the model's last turn. */
@@ -49,8 +52,9 @@ export class ContentsBuilder {
   readonly #ids = new UniqueIds();
 
   /** @param strict calls have IDs, and the first one of a turn needs a signature */
-  constructor(strict: boolean, notes: Notes) {
+  constructor(strict: boolean, notes: Notes, field: string) {
     this.#strict = strict;
+    this.#field = field;
     this.#notes = notes;
   }
 
@@ -95,7 +99,7 @@ export class ContentsBuilder {
     this.#endCalls();
     const [first] = this.#contents;
     const isEmpty = first === undefined && this.#system.length === 0;
-    if (isEmpty) this.#notes.refuse('messages', 'must say something: all are empty');
+    if (isEmpty) this.#notes.refuse(this.#field, 'must say something: all are empty');
     // The API needs a user's turn first: the instructions, or a blank before a conversation that starts with a call.
     if (!first || (first.role === 'model' && first.parts.some(({ functionCall }) => functionCall))) {
       const parts = this.#system.splice(0);

@@ -1,50 +1,46 @@
-import type { ChatMessage, ContentPart } from 'signalbox/plugin';
+import { type AudioPart, type ContentPart, type ImagePart, pathText, type Turn } from 'signalbox/plugin';
 import type { Json } from '../json.ts';
 import { inlineData } from '../media.ts';
 import type { Notes } from '../notes.ts';
 
-type Content = ChatMessage['content'];
-
-/** The parts of a message's content, without empty texts, which Gemini refuses. */
-export function partsOf(content: Content, path: string, notes: Notes): Json[] {
-  if (typeof content === 'string') return textPart(content);
-  return (content ?? []).flatMap((part, at) => {
-    dropHint(part, `${path}[${at}]`, notes);
-    return partOf(part, `${path}[${at}]`, notes);
+/** The parts of a turn's content, without empty texts, which Gemini refuses. */
+export function partsOf(parts: readonly ContentPart[], notes: Notes): Json[] {
+  return parts.flatMap((part) => {
+    dropHint(part, notes);
+    return partOf(part, notes);
   });
 }
 
 /** The parts of text-only content. */
-export function textsOf(content: Content, path: string, notes: Notes): Json[] {
-  for (const [at, { type }] of (typeof content === 'string' ? [] : (content ?? [])).entries()) {
+export function textsOf(parts: readonly ContentPart[], notes: Notes): Json[] {
+  for (const { type, at } of parts) {
     if (type === 'text' || type === 'refusal') continue;
-    notes.refuse(`${path}[${at}]`, 'is no text: the API takes other things from users alone');
+    notes.refuse(pathText(at), 'is no text: the API takes other things from users alone');
   }
-  return partsOf(content, path, notes);
+  return partsOf(parts, notes);
 }
 
 /** Drops a cache hint: Gemini caches implicitly. */
-export function dropHint(owner: Json, path: string, notes: Notes): void {
-  if (owner.cache_control != null) notes.drop(`${path}.cache_control`);
+export function dropHint({ extras, at }: Pick<Turn, 'extras' | 'at'>, notes: Notes): void {
+  if (extras.cache_control != null) notes.drop(`${pathText(at)}.cache_control`);
 }
 
-export const textPart = (text: string): Json[] => (text === '' ? [] : [{ text }]);
-
-function partOf(part: ContentPart, path: string, notes: Notes): Json[] {
+function partOf(part: ContentPart, notes: Notes): Json[] {
   switch (part.type) {
     case 'text':
-      return textPart(part.text);
     case 'refusal':
-      return textPart(part.refusal);
-    case 'image_url':
-      return imagePart(part.image_url, `${path}.image_url`, notes);
-    case 'input_audio':
-      return audioPart(part.input_audio, `${path}.input_audio`, notes);
+      return part.text === '' ? [] : [{ text: part.text }];
+    case 'image':
+      return imagePart(part, notes);
+    case 'audio':
+      return audioPart(part, notes);
     case 'file': {
-      const data = dataPart(part.file.file_data ?? '', '');
-      if (!data) notes.refuse(`${path}.file.file_data`, 'is no base64 data: URL of a PDF, a text, an image or a sound');
+      const data = dataPart(part.data ?? '', '');
+      if (!data) notes.refuse(pathText(part.valueAt), 'is no base64 data: URL of a PDF, a text, an image or a sound');
       return data ?? [];
     }
+    case 'tool-call':
+      return [];
   }
 }
 
@@ -54,25 +50,26 @@ function partOf(part: ContentPart, path: string, notes: Notes): Json[] {
  */
 const GOOGLES = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|youtube-nocookie\.com|youtu\.be)\.?$/;
 
-function imagePart({ url, detail }: { url: string; detail?: string }, path: string, notes: Notes): Json[] {
-  if (detail === 'low' || detail === 'high') notes.drop(`${path}.detail`);
+function imagePart({ url, detail, valueAt }: ImagePart, notes: Notes): Json[] {
+  if (detail === 'low' || detail === 'high') notes.drop(`${pathText(valueAt.slice(0, -1))}.detail`);
   if (GOOGLES.test(URL.parse(url)?.hostname ?? '')) {
-    notes.refuse(`${path}.url`, "is a name of Google's for an uploaded file or a video, and no image");
+    notes.refuse(pathText(valueAt), "is a name of Google's for an uploaded file or a video, and no image");
     return [];
   }
   if (/^https:/i.test(url)) return [{ fileData: { fileUri: url, mimeType: imageType(url) } }];
   const part = dataPart(url, 'image/');
   if (!part) {
     notes.refuse(
-      `${path}.url`,
+      pathText(valueAt),
       'is neither an https address nor a base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image',
     );
   }
   return part ?? [];
 }
 
-function audioPart({ data, format }: { data: string; format: string }, path: string, notes: Notes): Json[] {
+function audioPart({ data, format, valueAt }: AudioPart, notes: Notes): Json[] {
   const part = dataPart(`data:audio/${format};base64,${data}`, 'audio/');
+  const path = pathText(valueAt.slice(0, -1));
   if (!part) notes.refuse(path, 'is no base64 data of a format that this model hears, such as wav or mp3');
   return part ?? [];
 }

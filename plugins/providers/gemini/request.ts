@@ -1,8 +1,8 @@
-import type { ChatRequest, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { HttpCall, ModelRequest, ProviderCall, ProviderFailure } from 'signalbox/plugin';
 import { answerSchema } from '../answer-schema.ts';
 import type { Json } from '../json.ts';
 import { Notes } from '../notes.ts';
-import { conversationOf } from './contents.ts';
+import { promptOf } from './contents.ts';
 import { bareName, hasFixedSampling, thinkingConfig } from './generation.ts';
 import { geminiSchema } from './schema.ts';
 import { toolsOf } from './tools.ts';
@@ -11,9 +11,9 @@ import { toolsOf } from './tools.ts';
 export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
   const { request, upstream } = call;
   const notes = new Notes();
-  const { system, contents } = conversationOf(request.messages, upstream, notes);
+  const { system, contents } = promptOf(request, upstream, notes);
   const tools = toolsOf(request, notes);
-  if (request.user != null) notes.drop('user');
+  if (request.settings.user !== undefined) notes.drop(request.names.user);
   const body = {
     ...call.extras,
     contents,
@@ -33,26 +33,26 @@ function pathOf({ upstream, stream }: ProviderCall): string {
 }
 
 function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes: Notes): Json {
-  const { temperature, top_p: topP, seed, stop, n, logprobs, top_logprobs: top } = request;
+  const { temperature, topP, seed, stop, choices, logprobs, topLogprobs: top } = request.settings;
   // The cap includes thoughts.
   const config: Record<string, unknown> = { maxOutputTokens: outputCap };
   const samples = model.acceptsTemperature && !hasFixedSampling(upstream);
-  if (temperature != null && samples) config.temperature = temperature;
-  else if (temperature != null) notes.drop('temperature');
-  if (topP != null && samples) config.topP = topP;
-  else if (topP != null) notes.drop('top_p');
+  if (temperature !== undefined && samples) config.temperature = temperature;
+  else if (temperature !== undefined) notes.drop(request.names.temperature);
+  if (topP !== undefined && samples) config.topP = topP;
+  else if (topP !== undefined) notes.drop(request.names.topP);
   // Gemini's seeds have 32 bits.
-  if (seed != null) config.seed = seed | 0;
+  if (seed !== undefined) config.seed = seed | 0;
   if (stop?.length) config.stopSequences = typeof stop === 'string' ? [stop] : stop;
-  if (n != null && n > 1) config.candidateCount = n;
+  if (choices !== undefined && choices > 1) config.candidateCount = choices;
   if (logprobs) config.responseLogprobs = true;
   if (logprobs && top) config.logprobs = top;
   return config;
 }
 
-function formatOf({ response_format: format }: ChatRequest, notes: Notes): Json {
-  if (format == null || format.type === 'text') return {};
-  const schema = format.type === 'json_schema' ? answerSchema(format.json_schema, notes) : undefined;
+function formatOf({ settings: { answerFormat: format } }: ModelRequest, notes: Notes): Json {
+  if (format === undefined || format.type === 'text') return {};
+  const schema = format.type === 'json-schema' ? answerSchema(format, notes) : undefined;
   return {
     responseMimeType: 'application/json',
     ...(schema && { responseJsonSchema: geminiSchema(schema) }),
@@ -60,9 +60,9 @@ function formatOf({ response_format: format }: ChatRequest, notes: Notes): Json 
 }
 
 function thinkingOf({ request, model, upstream }: ProviderCall, notes: Notes): Json {
-  const { reasoning_effort: effort } = request;
+  const { reasoningEffort: effort } = request.settings;
   const reasons = model.capabilities.includes('reasoning');
   const config = reasons ? (thinkingConfig(upstream, effort) ?? thinkingConfig(upstream, null)) : null;
-  if (effort != null && !(reasons && thinkingConfig(upstream, effort))) notes.drop('reasoning_effort');
+  if (effort !== undefined && !(reasons && thinkingConfig(upstream, effort))) notes.drop(request.names.reasoningEffort);
   return config ? { thinkingConfig: config } : {};
 }

@@ -1,4 +1,5 @@
-import type { ChatMessage } from 'signalbox/plugin';
+import type { Turn } from 'signalbox/plugin';
+import { callsIn } from '../calls.ts';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
 
 /** Google's documented signature for calls of other models: Gemini 3 and later require one on a step's first call. */
@@ -9,7 +10,7 @@ const FORMAT = 'google-gemini-v1';
 /** A signature as in Google's OpenAI endpoint: `extra_content` of a message or call. */
 export const signatureMembers = (signature: string): Json => ({ google: { thought_signature: signature } });
 
-/** The signature in a message or call, in Google's or LiteLLM's form; empty for none. */
+/** The signature in the extras of a turn or call, in Google's or LiteLLM's form; empty for none. */
 export function signatureIn(owner: Json): string {
   const { extra_content: extra, provider_specific_fields: fields } = owner;
   const google = isObject(extra) && isObject(extra.google) ? extra.google : {};
@@ -17,11 +18,10 @@ export function signatureIn(owner: Json): string {
 }
 
 /** Signatures in OpenRouter's `reasoning_details`, by call ID; '' for the message's. */
-export function signaturesOfDetails(message: ChatMessage): ReadonlyMap<string, string> {
-  const owner: Json = message;
-  const calls = new Set((message.tool_calls ?? []).map(({ id }) => id));
+export function signaturesOfDetails(turn: Turn): ReadonlyMap<string, string> {
+  const calls = new Set(callsIn(turn).map(({ id }) => id));
   const signatures = new Map<string, string>();
-  for (const entry of listOf(owner.reasoning_details)) {
+  for (const entry of listOf(turn.extras.reasoning_details)) {
     const signature = isObject(entry) && entry.format === FORMAT ? textOf(entry.data) || textOf(entry.signature) : '';
     if (!isObject(entry) || signature === '') continue;
     const id = textOf(entry.id);

@@ -1,4 +1,4 @@
-import type { ChatMessage, ContentPart, Members, Tool } from 'signalbox/plugin';
+import type { Members } from 'signalbox/plugin';
 import { withToolCalls } from '../calls.ts';
 import { isObject, listOf, textOf } from '../json.ts';
 import { nineLetters } from './call-ids.ts';
@@ -23,26 +23,29 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 /** Translates the messages for a server. Adds the paths of dropped members to `dropped`. */
 export function messagesFor(
-  messages: readonly ChatMessage[],
+  messages: unknown,
   settings: DialectSettings,
   reasons: boolean,
   dropped: string[],
 ): readonly Members[] {
-  return messages.map(withToolCalls).map((message, index) => {
-    const at = `messages[${index}]`;
-    const sent: Record<string, unknown> = {};
-    for (const [name, value] of Object.entries(message)) {
-      if (isOmitted(name, value, settings)) {
-        if (value !== null && isReported(name)) dropped.push(`${at}.${name}`);
-      } else sent[name] = memberFor(name, value, `${at}.${name}`, settings, dropped);
-    }
-    if (message.role === 'developer') sent.role = settings.developer_role;
-    if (message.role === 'assistant') {
-      if (settings.unknown_members === 'left_out' && message.refusal) sent.content ??= message.refusal;
-      if (reasons) Object.assign(sent, reasoningFor(message, settings));
-    }
-    return sent;
-  });
+  return listOf(messages)
+    .filter(isObject)
+    .map(withToolCalls)
+    .map((message, index) => {
+      const at = `messages[${index}]`;
+      const sent: Record<string, unknown> = {};
+      for (const [name, value] of Object.entries(message)) {
+        if (isOmitted(name, value, settings)) {
+          if (value !== null && isReported(name)) dropped.push(`${at}.${name}`);
+        } else sent[name] = memberFor(name, value, `${at}.${name}`, settings, dropped);
+      }
+      if (message.role === 'developer') sent.role = settings.developer_role;
+      if (message.role === 'assistant') {
+        if (settings.unknown_members === 'left_out' && message.refusal) sent.content ??= message.refusal;
+        if (reasons) Object.assign(sent, reasoningFor(message, settings));
+      }
+      return sent;
+    });
 }
 
 /** Whether to omit a member. Answers come back unchanged, and some servers refuse members such as `refusal: null`. */
@@ -59,14 +62,14 @@ const isReported = (name: string): boolean => name === 'cache_control' || name =
 
 function memberFor(name: string, value: unknown, at: string, settings: DialectSettings, dropped: string[]): unknown {
   if (name === 'content' && Array.isArray(value)) {
-    return value.map((part: ContentPart, index) => partFor(part, `${at}[${index}]`, settings, dropped));
+    return value.filter(isObject).map((part, index) => partFor(part, `${at}[${index}]`, settings, dropped));
   }
   if (name === 'tool_call_id') return callIdFor(textOf(value), settings);
   if (name === 'tool_calls') return listOf(value).map((call) => (isObject(call) ? callFor(call, settings) : call));
   return value;
 }
 
-function partFor(part: ContentPart, at: string, settings: DialectSettings, dropped: string[]): Members {
+function partFor(part: Members, at: string, settings: DialectSettings, dropped: string[]): Members {
   if (part.type === 'refusal' && settings.unknown_members === 'left_out') return { type: 'text', text: part.refusal };
   return withoutHint(part, at, settings, dropped);
 }
@@ -81,14 +84,16 @@ const callIdFor = (id: string, settings: DialectSettings): string =>
   settings.tool_call_ids === 'nine_letters' ? nineLetters(id) : id;
 
 /** The tools, without cache hints for servers that do not support them. */
-export function toolsFor(tools: readonly Tool[], settings: DialectSettings, dropped: string[]): readonly Members[] {
-  return tools.map((tool, index) => {
-    const at = `tools[${index}]`;
-    const own = withoutHint(tool, at, settings, dropped);
-    // Some clients put the hint inside `function`.
-    const fn = withoutHint(tool.function, `${at}.function`, settings, dropped);
-    return fn === tool.function ? own : { ...own, function: fn };
-  });
+export function toolsFor(tools: unknown, settings: DialectSettings, dropped: string[]): readonly Members[] {
+  return listOf(tools)
+    .filter(isObject)
+    .map((tool, index) => {
+      const at = `tools[${index}]`;
+      const own = withoutHint(tool, at, settings, dropped);
+      // Some clients put the hint inside `function`.
+      const fn = isObject(tool.function) && withoutHint(tool.function, `${at}.function`, settings, dropped);
+      return !fn || fn === tool.function ? own : { ...own, function: fn };
+    });
 }
 
 function withoutHint(owner: Members, at: string, { cache_hints }: DialectSettings, dropped: string[]): Members {

@@ -1,4 +1,6 @@
-import type { Capability, ChatRequest, HttpCall, ModelTraits, ProviderCall } from 'signalbox/plugin';
+import type { Capability, HttpCall, Members, ModelTraits, ProviderCall } from 'signalbox/plugin';
+import { isObject } from '../json.ts';
+import { chatBodyOf } from './body.ts';
 import { effortsOf, nearestEffort } from './efforts.ts';
 import { messagesFor, toolsFor } from './messages.ts';
 import type { DialectSettings } from './settings.ts';
@@ -18,7 +20,7 @@ const PASSED = [
   'logit_bias',
   'response_format',
   'user',
-] as const satisfies readonly (keyof ChatRequest)[];
+] as const;
 
 /** Fields dropped for models without sampling controls. */
 const SAMPLING: ReadonlySet<string> = new Set(['temperature', 'top_p']);
@@ -40,9 +42,13 @@ export function lacksOf(settings: DialectSettings, model: ModelTraits): readonly
   return lacks;
 }
 
-/** Builds `POST /chat/completions`. */
-export function buildRequest(call: ProviderCall, settings: DialectSettings): HttpCall {
-  const { request, model } = call;
+/** Builds `POST /chat/completions`. @param request the call's request in OpenAI's dialect */
+export function buildRequest(
+  call: ProviderCall,
+  settings: DialectSettings,
+  request: Members = chatBodyOf(call.request),
+): HttpCall {
+  const { model } = call;
   const reasons = model.capabilities.includes('reasoning');
   const dropped: string[] = [];
   const body: Fields = {
@@ -60,14 +66,14 @@ export function buildRequest(call: ProviderCall, settings: DialectSettings): Htt
   // Some servers accept only a list.
   if (typeof body.stop === 'string') body.stop = [body.stop];
   if (request.seed != null) body[settings.seed_field] = request.seed;
-  Object.assign(body, toolFields(call, settings, dropped));
-  Object.assign(body, effortField(call, settings, dropped));
+  Object.assign(body, toolFields(request, model, settings, dropped));
+  Object.assign(body, effortField(call, settings, dropped, request.reasoning_effort));
   body[settings.max_tokens_field] = call.outputCap;
   if (call.stream) {
     body.stream = true;
     if (!settings.leave_out.includes('stream_options')) {
-      const requested = settings.unknown_members === 'sent' ? request.stream_options : {};
-      body.stream_options = { ...requested, include_usage: true };
+      const requested = settings.unknown_members === 'sent' ? request.stream_options : null;
+      body.stream_options = { ...(isObject(requested) && requested), include_usage: true };
     }
   }
   return { path: '/chat/completions', headers: {}, body: JSON.stringify(body), dropped };
@@ -76,36 +82,39 @@ export function buildRequest(call: ProviderCall, settings: DialectSettings): Htt
 const leavesUser = ({ leave_out }: DialectSettings): boolean => leave_out.includes('user');
 
 /** Whether a value means the same as omitting it: an empty list (`stop: []`), an empty map or a default. */
-export function isNeutral(field: string, value: unknown): boolean {
+function isNeutral(field: string, value: unknown): boolean {
   if (value === null || (field in NEUTRAL && value === NEUTRAL[field])) return true;
   if (typeof value !== 'object') return false;
   return 'type' in value ? value.type === 'text' : Object.keys(value).length === 0;
 }
 
+/** The name in the `function` of a tool or a choice. */
+const nameIn = (owner: Members): unknown => (isObject(owner.function) ? owner.function.name : undefined);
+
 /** The tool fields; empty without tools. */
-function toolFields({ request, model }: ProviderCall, settings: DialectSettings, dropped: string[]): Fields {
+function toolFields(request: Members, model: ModelTraits, settings: DialectSettings, dropped: string[]): Fields {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
-  if (!request.tools?.length) return {};
+  const tools = toolsFor(request.tools, settings, dropped);
+  if (tools.length === 0) return {};
   const lacks = lacksOf(settings, model);
   // Servers without forced calls have no `tool_choice`: `auto` is the default, and `none` omits the tools.
   const isChoosable = !lacks.includes('forced_tools');
   if (choice === 'none' && !isChoosable) return {};
   const fields: Fields = {};
-  const named = settings.named_tool_choice === 'as_required' && typeof choice === 'object' ? choice?.function : null;
-  const tools = toolsFor(request.tools, settings, dropped);
-  fields.tools = named ? tools.filter((_, at) => request.tools?.[at]?.function.name === named.name) : tools;
-  if (choice != null && isChoosable) fields.tool_choice = named ? 'required' : choice;
+  const named = settings.named_tool_choice === 'as_required' && isObject(choice) ? nameIn(choice) : undefined;
+  fields.tools = named === undefined ? tools : tools.filter((tool) => nameIn(tool) === named);
+  if (choice != null && isChoosable) fields.tool_choice = named === undefined ? choice : 'required';
   if (parallel != null && !lacks.includes('single_tool_calls')) fields.parallel_tool_calls = parallel;
   return fields;
 }
 
 function effortField(
-  { request, model, upstream }: ProviderCall,
+  { model, upstream }: ProviderCall,
   { efforts }: DialectSettings,
   dropped: string[],
+  requested: unknown,
 ): Fields {
-  const requested = request.reasoning_effort ?? undefined;
-  if (requested === undefined) return {};
+  if (typeof requested !== 'string') return {};
   const reasons = model.capabilities.includes('reasoning');
   const effort = nearestEffort(requested, effortsOf(upstream, efforts));
   // Reported when omitted, or when rounding turned reasoning on or off.

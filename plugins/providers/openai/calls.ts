@@ -1,5 +1,5 @@
-import type { ChatMessage, Members } from 'signalbox/plugin';
-import { callsIn, resultCallId, UniqueIds } from '../calls.ts';
+import type { Members, Turn } from 'signalbox/plugin';
+import { callsIn, UniqueIds } from '../calls.ts';
 import type { Notes } from '../notes.ts';
 import { nineLetters } from '../openai-compatible/call-ids.ts';
 
@@ -27,9 +27,9 @@ export class FunctionCalls {
     this.#notes = notes;
   }
 
-  /** The calls of an assistant's message, as items. */
-  madeBy(message: ChatMessage, path: string): readonly Members[] {
-    return callsIn(message).map(({ id, name, arguments: text }) => {
+  /** The calls of an assistant's turn, as items. */
+  madeBy(turn: Turn, path: string): readonly Members[] {
+    return callsIn(turn).map(({ id, name, arguments: text }) => {
       if (!NAME.test(name)) this.#notes.refuse(path, 'calls a tool by a name that the API does not take');
       const made = { callId: this.#ids.next(shortened(id)), path };
       const waiting = this.#waiting.get(id);
@@ -39,9 +39,9 @@ export class FunctionCalls {
     });
   }
 
-  /** The call that a message answers, in order where several share an ID; undefined if none awaits a result. */
-  answeredBy(message: ChatMessage): string | undefined {
-    return this.#waiting.get(resultCallId(message) ?? '')?.shift()?.callId;
+  /** The call that a turn answers, in order where several share an ID; undefined if none awaits a result. */
+  answeredBy({ toolCallId }: Turn): string | undefined {
+    return this.#waiting.get(toolCallId ?? '')?.shift()?.callId;
   }
 
   /** Refuses calls without a result, as the API does. */

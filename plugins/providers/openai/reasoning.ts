@@ -1,4 +1,4 @@
-import type { ChatMessage, Members } from 'signalbox/plugin';
+import type { Members, Turn } from 'signalbox/plugin';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
 import type { OpenAiSettings } from './settings.ts';
 
@@ -24,15 +24,11 @@ export function summariesOf(item: Json): readonly string[] {
 }
 
 /** Restores reasoning items to their positions. Omits trailing ones, which the API refuses. */
-export function withReasoning(
-  message: ChatMessage,
-  output: readonly Members[],
-  format: ReasoningFormat,
-): readonly Members[] {
+export function withReasoning(turn: Turn, output: readonly Members[], format: ReasoningFormat): readonly Members[] {
   if (output.length === 0) return [];
   const items: Members[] = [];
   let next = 0;
-  for (const { item, index } of reasoningIn(message, format)) {
+  for (const { item, index } of reasoningIn(turn, format)) {
     while (items.length < index && next < output.length - 1) items.push(output[next++]!);
     items.push(item);
   }
@@ -45,8 +41,8 @@ interface ReasoningItem {
   readonly index: number;
 }
 
-function reasoningIn(message: ChatMessage, format: ReasoningFormat): readonly ReasoningItem[] {
-  const { reasoning_details: details }: Members = message;
+function reasoningIn({ extras }: Turn, format: ReasoningFormat): readonly ReasoningItem[] {
+  const { reasoning_details: details } = extras;
   const found: ReasoningItem[] = [];
   let summary: { readonly type: 'summary_text'; readonly text: string }[] = [];
   for (const detail of listOf(details)) {

@@ -1,44 +1,50 @@
-import type { HttpCall, ProviderCall, ProviderFailure, WireAdapter } from 'signalbox/plugin';
+import type { HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import { chatBodyOf } from '../openai-compatible/body.ts';
+import { buildRequest } from '../openai-compatible/request.ts';
+import type { DialectSettings } from '../openai-compatible/settings.ts';
 import { effortFor, reasoningModelLacks, toolsInChat } from './models.ts';
 import { buildResponses, unsupportedField } from './responses.ts';
 import type { OpenAiSettings } from './settings.ts';
 
 /** Uses chat completions, except for models that do not reason with tools there: these need the Responses API. */
-export function requestOf(call: ProviderCall, chat: WireAdapter, settings: OpenAiSettings): HttpCall | ProviderFailure {
+export function requestOf(
+  call: ProviderCall,
+  dialect: DialectSettings,
+  settings: OpenAiSettings,
+): HttpCall | ProviderFailure {
   const { request, model, upstream } = call;
-  if (!model.capabilities.includes('reasoning')) return chat.request(call);
-  const requested = request.reasoning_effort ?? undefined;
-  const tools = request.tools?.length ? toolsInChat(upstream) : 'with_effort';
-  if (tools === 'with_effort') return chatRequest(call, chat, effortFor(upstream, requested, 'chat'));
+  if (!model.capabilities.includes('reasoning')) return buildRequest(call, dialect);
+  const { reasoningEffort: requested } = request.settings;
+  const tools = request.conversation.tools.length > 0 ? toolsInChat(upstream) : 'with_effort';
+  if (tools === 'with_effort') return chatRequest(call, dialect, effortFor(upstream, requested, 'chat'));
   const effort = effortFor(upstream, requested, 'responses');
   const unsupported = effort === 'none' ? null : unsupportedField(call);
   if (effort !== 'none' && unsupported === null) {
-    return withDroppedEffort(buildResponses(call, effort, settings), requested, effort);
+    return withDroppedEffort(buildResponses(call, effort, settings), call, effort);
   }
-  if (tools === 'without_effort') return chatRequest(call, chat, 'none');
+  if (tools === 'without_effort') return chatRequest(call, dialect, 'none');
   return { kind: 'rejected', message: `${unsupported} cannot be had of this model beside tools` };
 }
 
-function chatRequest(call: ProviderCall, chat: WireAdapter, effort: string | undefined): HttpCall | ProviderFailure {
-  const { request, upstream } = call;
-  const takesParallel = !reasoningModelLacks(upstream).includes('single_tool_calls');
-  const result = chat.request({
-    ...call,
-    request: {
-      ...request,
-      reasoning_effort: effort,
-      parallel_tool_calls: takesParallel ? request.parallel_tool_calls : undefined,
-    },
-  });
-  return withDroppedEffort(result, request.reasoning_effort ?? undefined, effort);
+function chatRequest(
+  call: ProviderCall,
+  dialect: DialectSettings,
+  effort: string | undefined,
+): HttpCall | ProviderFailure {
+  const body = chatBodyOf(call.request);
+  const takesParallel = !reasoningModelLacks(call.upstream).includes('single_tool_calls');
+  const parallel = takesParallel ? body.parallel_tool_calls : undefined;
+  const own = { ...body, reasoning_effort: effort, parallel_tool_calls: parallel };
+  return withDroppedEffort(buildRequest(call, dialect, own), call, effort);
 }
 
 /** Reports the effort as dropped if it turned reasoning on or off against the request. */
 function withDroppedEffort(
   result: HttpCall | ProviderFailure,
-  requested: string | undefined,
+  { request: { settings, names } }: ProviderCall,
   effort: string | undefined,
 ): HttpCall | ProviderFailure {
+  const { reasoningEffort: requested } = settings;
   const isLost = requested !== undefined && (effort === 'none') !== (requested === 'none');
-  return isLost && 'dropped' in result ? { ...result, dropped: [...result.dropped, 'reasoning_effort'] } : result;
+  return isLost && 'dropped' in result ? { ...result, dropped: [...result.dropped, names.reasoningEffort] } : result;
 }

@@ -1,6 +1,15 @@
-import type { ChatRequest, HttpCall, Members, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import {
+  type AnswerFormat,
+  type HttpCall,
+  type Members,
+  type ModelRequest,
+  type ModelSettings,
+  type ProviderCall,
+  type ProviderFailure,
+  pathText,
+} from 'signalbox/plugin';
+import { isObject } from '../json.ts';
 import { Notes } from '../notes.ts';
-import { isNeutral } from '../openai-compatible/request.ts';
 import { inputOf } from './input.ts';
 import { formatOf } from './reasoning.ts';
 import type { OpenAiSettings } from './settings.ts';
@@ -9,25 +18,26 @@ import { toolsOf } from './tools.ts';
 /** The API's minimum output cap, tokens. */
 const OUTPUT_MIN = 16;
 
-/** Fields that the Responses API lacks. */
-const UNSUPPORTED = [
-  'seed',
-  'n',
-  'stop',
-  'frequency_penalty',
-  'presence_penalty',
-  'logit_bias',
-  'logprobs',
-] as const satisfies readonly (keyof ChatRequest)[];
+/** The settings of a request that the Responses API lacks, and whether each asks for something. */
+const unsupportedIn = (settings: ModelSettings): readonly (readonly [keyof ModelSettings, boolean])[] => [
+  ['seed', settings.seed !== undefined],
+  ['choices', (settings.choices ?? 1) > 1],
+  ['stop', (settings.stop ?? '').length > 0],
+  ['frequencyPenalty', (settings.frequencyPenalty ?? 0) !== 0],
+  ['presencePenalty', (settings.presencePenalty ?? 0) !== 0],
+  ['logitBias', Object.keys(settings.logitBias ?? {}).length > 0],
+  ['logprobs', settings.logprobs ?? false],
+];
 
-/** The first field of a request that the Responses API does not support, or null. */
+/** The caller's name of the first field that the Responses API does not support, or null. */
 export function unsupportedField({ request, outputCap }: ProviderCall): string | null {
-  const field = UNSUPPORTED.find((name) => request[name] !== undefined && !isNeutral(name, request[name]));
-  if (field !== undefined) return field;
-  if (outputCap < OUTPUT_MIN) return `max_completion_tokens (below ${OUTPUT_MIN})`;
-  for (const [at, { content }] of request.messages.entries()) {
-    const part = Array.isArray(content) ? content.findIndex(({ type }) => type === 'input_audio') : -1;
-    if (part >= 0) return `messages[${at}].content[${part}].input_audio`;
+  const { settings, names } = request;
+  const [field] = unsupportedIn(settings).find(([, isAsked]) => isAsked) ?? [];
+  if (field !== undefined) return names[field];
+  if (outputCap < OUTPUT_MIN) return `${names.outputTokensMax} (below ${OUTPUT_MIN})`;
+  for (const { parts } of request.conversation.turns) {
+    const audio = parts.find(({ type }) => type === 'audio');
+    if (audio) return pathText(audio.valueAt.slice(0, -1));
   }
   return null;
 }
@@ -45,11 +55,11 @@ export function buildResponses(
   const body = {
     ...others,
     model: upstream,
-    input: inputOf(request.messages, formatOf(settings), notes),
+    input: inputOf(request.conversation.turns, formatOf(settings), notes),
     ...toolFields(request, notes),
     ...textField(request, verbosity, notes),
     ...samplingOf(call, notes),
-    ...(request.user != null && { user: request.user }),
+    ...(request.settings.user !== undefined && { user: request.settings.user }),
     reasoning: { effort, summary },
     max_output_tokens: outputCap,
     store: false,
@@ -60,40 +70,45 @@ export function buildResponses(
   return { path: '/responses', headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
-function toolFields({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest, notes: Notes) {
+function toolFields(request: ModelRequest, notes: Notes): Members {
+  const { toolChoice: choice } = request.conversation;
+  const { parallelToolCalls: parallel } = request.settings;
   return {
-    tools: toolsOf(tools ?? [], notes),
-    ...(choice != null && {
-      tool_choice: typeof choice === 'string' ? choice : { type: 'function', name: choice.function.name },
+    tools: toolsOf(request, notes),
+    ...(choice !== undefined && {
+      tool_choice: typeof choice === 'string' ? choice : { type: 'function', name: choice.name },
     }),
-    ...(parallel != null && { parallel_tool_calls: parallel }),
+    ...(parallel !== undefined && { parallel_tool_calls: parallel }),
   };
 }
 
-function textField({ response_format: format }: ChatRequest, verbosity: unknown, notes: Notes): Members {
-  const requested = format != null && format.type !== 'text';
+function textField(request: ModelRequest, verbosity: unknown, notes: Notes): Members {
+  const { answerFormat: format } = request.settings;
+  const requested = format !== undefined && format.type !== 'text';
   if (!requested && verbosity === undefined) return {};
   return { text: { ...(requested && { format: formatField(format, notes) }), verbosity } };
 }
 
-function formatField(format: NonNullable<ChatRequest['response_format']>, notes: Notes): Members {
-  if (format.type !== 'json_schema') return { type: format.type };
-  const { strict, ...schema } = format.json_schema;
-  if (!schema.schema) notes.refuse('response_format.json_schema.schema', 'is left out, which the API does not take');
-  return { ...schema, type: 'json_schema', strict: strict ?? false };
+function formatField(format: AnswerFormat, notes: Notes): Members {
+  if (format.type !== 'json-schema') return { type: 'json_object' };
+  const { name, description, schema, strict = false } = format;
+  if (!schema) notes.refuse(`${pathText(format.valueAt)}.schema`, 'is left out, which the API does not take');
+  return { name, description, schema, type: 'json_schema', strict };
 }
 
 /** Sampling controls, which are dropped for models without them. */
 function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
-  const values = Object.entries({ temperature: request.temperature, top_p: request.top_p });
-  const present = values.filter(([, value]) => value != null);
-  if (model.acceptsTemperature) return Object.fromEntries(present);
-  for (const [name] of present) notes.drop(name);
+  const { settings, names } = request;
+  const { temperature, topP } = settings;
+  if (model.acceptsTemperature) return { temperature, top_p: topP };
+  if (temperature !== undefined) notes.drop(names.temperature);
+  if (topP !== undefined) notes.drop(names.topP);
   return {};
 }
 
-/** Omits `include_usage`: Responses always report usage. */
-function streamFields({ stream_options: requested }: ChatRequest): Members {
-  const { include_usage: _, ...options } = requested ?? {};
+/** Other stream options of OpenAI's dialect; Responses always report usage. */
+function streamFields(request: ModelRequest): Members {
+  const requested = request.originalAt(['stream_options']);
+  const { include_usage: _, ...options } = isObject(requested) ? requested : {};
   return { stream: true, ...(Object.keys(options).length > 0 && { stream_options: options }) };
 }

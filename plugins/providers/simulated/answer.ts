@@ -1,6 +1,6 @@
-import type { ChatMessage, ChatRequest, ProviderCall } from 'signalbox/plugin';
+import type { ModelRequest, ProviderCall, Turn } from 'signalbox/plugin';
 import { instanceOf } from './instance.ts';
-import { textOfMessage } from './tokens.ts';
+import { textOfTurn } from './tokens.ts';
 
 /** The most characters of the prompt that are echoed. */
 const ECHO_MAX = 160;
@@ -20,14 +20,14 @@ export function answerOf(call: ProviderCall, choice: number): SimulatedAnswer {
   const tool = toolToCall(request);
   if (tool) {
     // The message count makes IDs unique within a conversation.
-    const id = `call_simulated_${request.messages.length}_${choice}`;
+    const id = `call_simulated_${request.conversation.turns.length}_${choice}`;
     return { text: JSON.stringify(instanceOf(tool.parameters)), tool: { id, name: tool.name } };
   }
-  const format = request.response_format;
-  if (format?.type === 'json_schema') {
-    return { text: JSON.stringify(instanceOf(format.json_schema.schema ?? { type: 'object' })), tool: null };
+  const format = request.settings.answerFormat;
+  if (format?.type === 'json-schema') {
+    return { text: JSON.stringify(instanceOf(format.schema ?? { type: 'object' })), tool: null };
   }
-  if (format?.type === 'json_object') {
+  if (format?.type === 'json') {
     const fields = { simulated: true, model: call.upstream, you_said: echoOf(request), note: HOW_TO };
     return { text: JSON.stringify(fields), tool: null };
   }
@@ -36,9 +36,10 @@ export function answerOf(call: ProviderCall, choice: number): SimulatedAnswer {
 
 function prose(call: ProviderCall, choice: number): string {
   const { request } = call;
+  const { choices = 1 } = request.settings;
   const echo = echoOf(request);
-  const said = isToolResult(request.messages.at(-1)) ? 'The tool answered' : 'You said';
-  const which = (request.n ?? 1) > 1 ? ` (choice ${choice + 1} of ${request.n})` : '';
+  const said = isToolResult(request.conversation.turns.at(-1)) ? 'The tool answered' : 'You said';
+  const which = choices > 1 ? ` (choice ${choice + 1} of ${choices})` : '';
   return `This is a simulated answer by "${call.upstream}"${which}: no real model was asked. ${
     echo === '' ? '' : `${said}: "${echo}". `
   }${HOW_TO}`;
@@ -50,29 +51,26 @@ interface CalledTool {
 }
 
 /** The tool to call, by `tool_choice`; null for a text answer. */
-function toolToCall(request: ChatRequest): CalledTool | null {
-  const tools = request.tools ?? [];
-  const choice = request.tool_choice ?? 'auto';
+function toolToCall(request: ModelRequest): CalledTool | null {
+  const { tools, toolChoice: choice = 'auto' } = request.conversation;
   if (choice === 'none') return null;
   if (typeof choice === 'object') {
-    const { name } = choice.function;
-    return { name, parameters: tools.find((tool) => tool.function.name === name)?.function.parameters };
+    const { name } = choice;
+    return { name, parameters: tools.find((tool) => tool.name === name)?.parameters };
   }
   // After a tool's result a model answers with text: only `required` forces another call.
-  if (choice === 'auto' && isToolResult(request.messages.at(-1))) return null;
+  if (choice === 'auto' && isToolResult(request.conversation.turns.at(-1))) return null;
   const words = wordsOf(lastOfUser(request));
   const fits = (name: string, description: string) => !wordsOf(`${name} ${description}`).isDisjointFrom(words);
-  const tool = tools.find(({ function: fn }) => fits(fn.name, fn.description ?? '')) ?? tools[0];
-  return tool ? { name: tool.function.name, parameters: tool.function.parameters } : null;
+  const tool = tools.find(({ name, description = '' }) => fits(name, description)) ?? tools[0];
+  return tool ? { name: tool.name, parameters: tool.parameters } : null;
 }
 
-function isToolResult(message: ChatMessage | undefined): boolean {
-  return message?.role === 'tool' || message?.role === 'function';
-}
+const isToolResult = (turn: Turn | undefined): boolean => turn?.role === 'tool';
 
-function lastOfUser(request: ChatRequest): string {
-  const message = request.messages.findLast(({ role }) => role === 'user');
-  return message ? textOfMessage(message) : '';
+function lastOfUser(request: ModelRequest): string {
+  const turn = request.conversation.turns.findLast(({ role }) => role === 'user');
+  return turn ? textOfTurn(turn) : '';
 }
 
 /** The distinctive words of a text. */
@@ -85,9 +83,9 @@ function wordsOf(text: string): Set<string> {
   );
 }
 
-function echoOf(request: ChatRequest): string {
-  const last = request.messages.at(-1);
-  const text = (last ? textOfMessage(last) : '').slice(0, 2_000).replace(/\s+/g, ' ').trim();
+function echoOf(request: ModelRequest): string {
+  const last = request.conversation.turns.at(-1);
+  const text = (last ? textOfTurn(last) : '').slice(0, 2_000).replace(/\s+/g, ' ').trim();
   const chars = Array.from(text);
   return chars.length > ECHO_MAX ? `${chars.slice(0, ECHO_MAX).join('')}…` : text;
 }

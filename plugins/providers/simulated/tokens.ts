@@ -1,7 +1,7 @@
-import { type ChatMessage, estimateTokens, type ProviderCall, plainUsage, type Usage } from 'signalbox/plugin';
+import { estimateTokens, type ProviderCall, plainUsage, type Turn, type Usage } from 'signalbox/plugin';
 
-/** Tokens of a message besides its text. */
-const MESSAGE_OVERHEAD = 4;
+/** Tokens of a turn besides its text. */
+const TURN_OVERHEAD = 4;
 
 /** The longest prefix of a text that counts as at most `tokensMax`. */
 export function fitTokens(text: string, tokensMax: number): string {
@@ -19,17 +19,16 @@ export function fitTokens(text: string, tokensMax: number): string {
 /** Estimates the usage. */
 export function estimateUsage(call: ProviderCall, answers: readonly string[]): Usage {
   let input = 0;
-  for (const message of call.request.messages) input += MESSAGE_OVERHEAD + estimateTokens(textOfMessage(message));
-  const { tools } = call.request;
-  if (tools && tools.length > 0) input += estimateTokens(JSON.stringify(tools));
+  const { request } = call;
+  const { turns, tools } = request.conversation;
+  for (const turn of turns) input += TURN_OVERHEAD + estimateTokens(textOfTurn(turn));
+  if (tools.length > 0) input += estimateTokens(JSON.stringify(tools.map(({ at }) => request.originalAt(at))));
   let output = 0;
   for (const answer of answers) output += estimateTokens(answer);
   return plainUsage(input, output);
 }
 
-/** The text of a message. */
-export function textOfMessage(message: ChatMessage): string {
-  const { content } = message;
-  if (typeof content === 'string') return content;
-  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join(' ');
+/** The text of a turn. */
+export function textOfTurn({ parts }: Turn): string {
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ');
 }

@@ -2,7 +2,7 @@ import type { Microcredits } from '../../core/credits.ts';
 import type { AnswerRow } from '../../store/idempotency.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { type Store, StoreError, type Write } from '../../store/store.ts';
-import { ANSWER_BYTES_MAX, encodeAnswer, type StoredAnswer } from './answer.ts';
+import { ANSWER_BYTES_MAX, bodyOf, encodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, newSalt } from './crypto.ts';
 
 /**
@@ -68,7 +68,7 @@ export class StoredRun implements IdempotentRun {
   }
 
   keep(answer: StoredAnswer): Promise<void> {
-    if (Buffer.byteLength(answer.body) > ANSWER_BYTES_MAX) return this.tooLarge();
+    if (Buffer.byteLength(bodyOf(answer)) > ANSWER_BYTES_MAX) return this.tooLarge();
     const { losses } = this.#context;
     return this.#end(async (start) => {
       await this.#giveBackFor(start);

@@ -2,14 +2,15 @@ import { keyBody } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
 import { KeyTermsError } from '../../access/terms.ts';
-import { toCredits } from '../../core/credits.ts';
+import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { grantedTo, grantWrite } from '../../store/sqlite/books/adjust.ts';
+import { grantToKey } from '../../operate/keys.ts';
+import { grantedTo } from '../../store/sqlite/books/adjust.ts';
 import { hasJournal } from '../../store/sqlite/books/state.ts';
 import type { Actor } from '../../store/trail.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { table } from '../terminal.ts';
-import { creditsText, day, jsonText, minute, parseCredits } from '../text.ts';
+import { day, jsonText, minute, parseCredits } from '../text.ts';
 import { userName } from '../user.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 import { log, show } from './show.ts';
@@ -111,9 +112,7 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
     throw new UsageError('The database has no ledger of this version yet; start the server once.');
   }
   const info = await keys.get(id);
-  const write = (holder: string) => grantWrite(holder, amount, values.note, now());
-  const details = { credits: toCredits(amount), note: values.note };
-  if (!info || !(await keys.grant(id, write, details, operator()))) throw noSuchKey(id);
+  if (!info || !(await grantToKey(keys, id, { amount, note: values.note }, operator(), now()))) throw noSuchKey(id);
   const whom = info.wallet === null ? id : `wallet ${info.wallet}`;
   const done =
     amount > 0 ? `Granted ${creditsText(amount)} to ${whom}` : `Took ${creditsText(-amount)} back from ${whom}`;

@@ -1,20 +1,17 @@
-import { type BalanceUse, keyStatusBody, trailBody, visibleBalance } from '../../access/key-body.ts';
-import { holderOf } from '../../access/key-entry.ts';
-import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
+import { type BalanceUse, keyStatusBody, trailBody } from '../../access/key-body.ts';
+import type { BudgetUse } from '../../core/caller.ts';
+import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
-import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
-import { windowAt } from '../../ledger/rules/window.ts';
+import { storedKeyFunds } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
-import { readStore } from '../../store/open.ts';
-import { hasJournal } from '../../store/sqlite/books/state.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
 import { parseArguments, parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
-import { creditsText, minute } from '../text.ts';
+import { jsonText, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 
-/** `keys show ID [--json]`: all that is known of a key. */
+/** `keys show ID [--json]`. */
 export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {
   const options = { json: { type: 'boolean' } } as const;
   const { values, positionals } = parseArguments(args, options);
@@ -22,26 +19,9 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
   const info = await keys.get(id);
   if (!info) throw new UsageError(`There is no key with the ID ${id}.`);
   const time = now();
-  const { uses, balance } = await fundsOf(file, info, time);
-  if (values.json) return `${JSON.stringify(keyStatusBody(info, time, uses, balance), null, 2)}\n`;
+  const { uses, balance } = await storedKeyFunds(file, info, time);
+  if (values.json) return jsonText(keyStatusBody(info, time, uses, balance));
   return showText(info, time, uses, balance);
-}
-
-/** Its money, all of one moment. A server that never ran has spent nothing. */
-async function fundsOf(file: string, info: KeyInfo, now: number) {
-  const { id, budgets } = info;
-  const reader = readStore(file, ['ledger']);
-  try {
-    if (await hasJournal(reader)) {
-      const balance = visibleBalance(info, await keyBalance(reader, holderOf(info)));
-      return { uses: await keyBudgetUses(reader, id, budgets, now), balance };
-    }
-    const renewal = ({ window, timeZone }: KeyBudget) => windowAt(window, timeZone, now).ends;
-    const uses = budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) }));
-    return { uses, balance: visibleBalance(info, null) };
-  } finally {
-    reader.close();
-  }
 }
 
 function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null): string {
@@ -96,7 +76,7 @@ function budgetText({ budget, spent, renewsAt }: BudgetUse): string {
 const balanceText = ({ granted, spent }: BalanceUse): string =>
   `${creditsText(granted)} granted, ${creditsText(spent)} spent, ${creditsText(granted - spent)} left`;
 
-/** `keys log [--key ID] [--limit 100] [--json]`: what was done to keys, newest first. A wallet goes by its address. */
+/** `keys log [--key ID] [--limit 100] [--json]`: changes of keys, newest first. A wallet is named by its address. */
 export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {
   const options = {
     key: { type: 'string' },
@@ -110,7 +90,7 @@ export async function log(args: readonly string[], { keys }: KeysCommand): Promi
   }
   const keyId = key === undefined ? null : (walletOf(key) ?? idOf([key], 'log --key'));
   const entries = await keys.trail({ keyId, limit });
-  if (json) return `${JSON.stringify(entries.map(trailBody), null, 2)}\n`;
+  if (json) return jsonText(entries.map(trailBody));
   const rows = entries.map((entry) => [
     utc(entry.time),
     actorText(entry),
@@ -126,7 +106,7 @@ function actorText({ actor: { kind, name }, requestId }: TrailEntry): string {
   return `${kind}${name === null ? '' : ` ${name}`}${requestId === null ? '' : ` (${requestId})`}`;
 }
 
-/** What was said: what is empty was not. */
+/** The details of a change, without the empty ones. */
 function detailsText({ details }: TrailEntry): string {
   const isSaid = (value: unknown) => value !== null && value !== '' && !isEmpty(value);
   return Object.entries(details)

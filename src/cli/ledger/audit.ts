@@ -1,8 +1,9 @@
 import { toCredits } from '../../core/credits.ts';
 import { idText, timeOfId } from '../../core/id.ts';
+import { creditsText } from '../../core/text.ts';
 import { isWallet } from '../../core/wallet.ts';
 import type { Audit, Finding, OpenAtEnd } from '../../ledger/audit/audit.ts';
-import { creditsText, jsonText } from '../text.ts';
+import { jsonText } from '../text.ts';
 
 /** Lines of findings, and of open reservations, that a report has at most. */
 const SHOWN_MAX = 50;
@@ -13,7 +14,7 @@ const countOf = (count: number, one: string, many: string): string =>
 const decisionOf = (reservation: number | null): string | null =>
   reservation === null ? null : idText('dec_', reservation);
 
-/** How the holder of a balance is called. */
+/** The name of a balance's holder. */
 export const holderText = (holder: string): string => `${isWallet(holder) ? 'wallet' : 'key'} ${holder}`;
 
 const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charged;

@@ -1,10 +1,11 @@
+import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
 import { columnOf } from '../../operate/usage-sums.ts';
 import { labelOf, pairsOf } from '../keys/terms.ts';
 import { parseFlags } from '../options.ts';
 import { grid } from '../terminal.ts';
-import { creditsText, jsonText } from '../text.ts';
+import { jsonText } from '../text.ts';
 import { groupingsOf } from './export.ts';
 import { checkZone } from './period.ts';
 

@@ -1,18 +1,19 @@
-import type { ChatRequest } from '../../core/chat-request.ts';
+import type { ModelSettings } from '../../core/conversation.ts';
 import type { AttemptRecord } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import type { Endpoint, Provider } from '../../core/snapshot.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { SpanAttributes, SpanResult } from '../../telemetry/trace.ts';
 import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
-import { type Endpointed, placeOf } from './genai-provider.ts';
+import { type ProviderAddress, providerAddressOf } from './provider-address.ts';
 
 /** One call to one endpoint, for its span. */
 export interface CallFacts {
   readonly provider: Provider;
   readonly endpoint: Endpoint;
   /** Only its figures are read. */
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   /** Output tokens of one choice at most, as sent. */
   readonly outputCap: number;
   readonly attempt: AttemptRecord;
@@ -103,9 +104,9 @@ function resultAttributes({ outcome, platform }: ExchangeResult): SpanAttributes
 
 /** Makes the span of one upstream call, by OpenTelemetry's conventions for generative AI. */
 export function callSpan({ provider, endpoint, request, outputCap, attempt, usage }: CallFacts): SpanResult {
-  const { name, address, port }: Endpointed = placeOf(provider);
+  const { name, address, port }: ProviderAddress = providerAddressOf(provider);
   const { upstream } = endpoint;
-  const isStream = request.stream === true;
+  const isStream = request.stream;
   const reasons = attempt.finishReasons;
   return {
     name: `chat ${upstream}`,
@@ -118,7 +119,7 @@ export function callSpan({ provider, endpoint, request, outputCap, attempt, usag
       'error.type': attempt.failure ?? undefined,
       'gen_ai.request.max_tokens': outputCap,
       'gen_ai.request.stream': isStream || undefined,
-      ...requestedAttributes(request),
+      ...requestedAttributes(request.settings),
       'gen_ai.response.finish_reasons': reasons.length === 0 ? undefined : Array.from(reasons, (one) => one || OTHER),
       'gen_ai.response.time_to_first_chunk': isStream ? secondsOf(attempt.firstPartMs) : undefined,
       ...(usage && isPlausible(usage) && usageAttributes(usage)),
@@ -131,17 +132,17 @@ export function callSpan({ provider, endpoint, request, outputCap, attempt, usag
 }
 
 /** The figures that the caller set, without its words: no stop sequences, `user` or tools. */
-function requestedAttributes(request: ChatRequest): SpanAttributes {
-  const { seed, n, response_format: format } = request;
+function requestedAttributes(settings: ModelSettings): SpanAttributes {
+  const { seed, choices, answerFormat: format } = settings;
   return {
-    'gen_ai.request.temperature': request.temperature ?? undefined,
-    'gen_ai.request.top_p': request.top_p ?? undefined,
-    'gen_ai.request.frequency_penalty': request.frequency_penalty ?? undefined,
-    'gen_ai.request.presence_penalty': request.presence_penalty ?? undefined,
+    'gen_ai.request.temperature': settings.temperature,
+    'gen_ai.request.top_p': settings.topP,
+    'gen_ai.request.frequency_penalty': settings.frequencyPenalty,
+    'gen_ai.request.presence_penalty': settings.presencePenalty,
     // Traces have 64-bit integers.
-    'gen_ai.request.seed': Number.isSafeInteger(seed) ? (seed ?? undefined) : undefined,
-    'gen_ai.request.choice.count': n != null && n > 1 ? n : undefined,
-    'gen_ai.output.type': format == null ? undefined : format.type === 'text' ? 'text' : 'json',
+    'gen_ai.request.seed': Number.isSafeInteger(seed) ? seed : undefined,
+    'gen_ai.request.choice.count': choices !== undefined && choices > 1 ? choices : undefined,
+    'gen_ai.output.type': format && (format.type === 'text' ? 'text' : 'json'),
   };
 }
 

@@ -2,12 +2,12 @@ import { isObject } from '../../core/object.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What is known of a value and a rule. Only `violates` is ever held against anybody, so it is said only where it is sure. */
-export type Verdict = 'conforms' | 'violates' | 'unsure';
+/** The result of a check of a value by a rule. Only `violates` counts against an answer, so it must be certain. */
+export type RuleVerdict = 'conforms' | 'violates' | 'unsure';
 
-/** What is said of all rules together, looked at until one is violated. */
-export function all<T>(rules: Iterable<T>, judge: (rule: T) => Verdict): Verdict {
-  let verdict: Verdict = 'conforms';
+/** Checks rules until one is violated. */
+export function all<T>(rules: Iterable<T>, judge: (rule: T) => RuleVerdict): RuleVerdict {
+  let verdict: RuleVerdict = 'conforms';
   for (const rule of rules) {
     const one = judge(rule);
     if (one === 'violates') return 'violates';
@@ -16,26 +16,29 @@ export function all<T>(rules: Iterable<T>, judge: (rule: T) => Verdict): Verdict
   return verdict;
 }
 
-/** Thrown where a check has taken all its steps. */
+/** A check has taken all its steps. */
 export class OutOfSteps extends Error {}
 
 const CHARACTERS_PER_STEP = 32;
 
-/** A bound on work that a caller can bring about. */
-export class Steps {
+/** Bounds the work that a caller can cause. */
+export class StepBudget {
   #left: number;
 
   constructor(most: number) {
     this.#left = most;
   }
 
-  /** Throws OutOfSteps. */
+  /** @throws OutOfSteps */
   take(count: number): void {
     this.#left -= count;
     if (this.#left < 0) throw new OutOfSteps();
   }
 
-  /** For a look at every character of a text. Throws OutOfSteps. */
+  /**
+   * Takes the steps of reading a text.
+   * @throws OutOfSteps
+   */
   takeFor({ length }: string): void {
     this.take(Math.ceil(length / CHARACTERS_PER_STEP));
   }
@@ -44,8 +47,11 @@ export class Steps {
 /** Values that nest deeper are not compared. */
 const DEPTH_MAX = 64;
 
-/** Whether two values of JSON are equal; the order of members does not count. Throws OutOfSteps. */
-export function equal(a: unknown, b: unknown, steps: Steps, depth = 0): Verdict {
+/**
+ * Compares two JSON values. The order of members does not matter.
+ * @throws OutOfSteps
+ */
+export function equal(a: unknown, b: unknown, steps: StepBudget, depth = 0): RuleVerdict {
   steps.take(1);
   if (typeof a === 'string') steps.takeFor(a);
   if (a === b) return 'conforms';

@@ -1,35 +1,35 @@
-import type { ChatRequest } from '../../core/chat-request.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import type { Example } from '../../learning/learner.ts';
-import { hashOfMessage } from '../message-hash.ts';
+import { hashOfTurn } from '../message-hash.ts';
 
-/** How soon after an answer the same question speaks against it, ms. */
+/** Time after an answer in which the same request counts as a retry, ms. */
 const AT_ONCE_MS = 30_000;
-/** How long the same question does not count again, ms: a program that asks it all day means nothing by it. */
+/** Time in which a repeated retry does not count again, ms: a program may send one request all day. */
 const AGAIN_MS = 3_600_000;
-/** Answers, and questions that have counted, that are remembered at most. */
+/** Remembered answers, and remembered retries. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Which answers were followed at once by the same request of the same key: whoever asks so was not content. Holds
- * hashes and what was kept of the decision, no text. Local to the process, bounded: the oldest go first.
+ * Finds answers that were followed at once by the same request of the same key: its caller was not content. Holds hashes
+ * and examples, no text. Local to the process and bounded: the oldest go first.
  */
 export class Retries {
   readonly #clock: () => number;
   readonly #answers: Recent<Example>;
   readonly #blamed: Recent<true>;
-  readonly #hashes = new WeakMap<ChatRequest, bigint>();
-  /** Nobody outside can look for two requests with one hash. */
+  readonly #hashes = new WeakMap<ModelRequest, bigint>();
+  /** Secret, so that no caller can search for two requests with one hash. */
   readonly #seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
 
-  /** `clock`: ms, never goes back. */
+  /** @param clock ms, never goes back */
   constructor(clock: () => number, most = REMEMBERED_MAX) {
     this.#clock = clock;
     this.#answers = new Recent(AT_ONCE_MS, most);
     this.#blamed = new Recent(AGAIN_MS, most);
   }
 
-  /** A request begins: gives what is known of the answer that it speaks against; null for none. */
-  begun(keyId: string, request: ChatRequest): Example | null {
+  /** Notes the begin of a request. Returns the example of the answer that it retries; null for none. */
+  begun(keyId: string, request: ModelRequest): Example | null {
     const now = this.#clock();
     const name = this.#nameOf(keyId, request);
     const earlier = this.#answers.get(name, now);
@@ -38,13 +38,13 @@ export class Retries {
     return earlier;
   }
 
-  /** The answer to a request is whole. */
-  ended(keyId: string, request: ChatRequest, example: Example): void {
+  /** Notes the complete answer to a request. */
+  ended(keyId: string, request: ModelRequest, example: Example): void {
     this.#answers.set(this.#nameOf(keyId, request), example, this.#clock());
   }
 
-  /** By the key as it is: whatever hashes do, nobody speaks against what another was answered. */
-  #nameOf(keyId: string, request: ChatRequest): string {
+  /** The key's ID is a part: even with equal hashes no caller retries another's answer. */
+  #nameOf(keyId: string, request: ModelRequest): string {
     let hash = this.#hashes.get(request);
     if (hash === undefined) {
       hash = hashOf(request, this.#seed);
@@ -54,15 +54,16 @@ export class Retries {
   }
 }
 
-/** Of all that a request says, but for the way in which its answer is sent. */
-function hashOf({ messages, stream: _, stream_options: __, ...rest }: ChatRequest, seed: bigint): bigint {
-  return messages.reduce(
-    (hash, message) => hashOfMessage(message, hash),
-    Bun.hash.rapidhash(JSON.stringify(rest), seed),
-  );
+/** Hashes a request without the form in which its answer is sent. */
+function hashOf(request: ModelRequest, seed: bigint): bigint {
+  const { model, conversation, settings, routing, extras } = request;
+  const { turns, tools, toolChoice } = conversation;
+  const offered = tools.map(({ at }) => request.originalAt(at));
+  const rest = JSON.stringify([model, settings, routing, extras, offered, toolChoice]);
+  return turns.reduce((hash, turn) => hashOfTurn(turn, request, hash), Bun.hash.rapidhash(rest, seed));
 }
 
-/** What was put in within a time, and at most so many. */
+/** Entries of the last while, bounded in number. */
 class Recent<T> {
   readonly #forMs: number;
   readonly #most: number;
@@ -83,7 +84,7 @@ class Recent<T> {
   set(name: string, value: T, now: number): void {
     this.#entries.delete(name);
     this.#entries.set(name, { value, at: now });
-    // In lots: each look at the oldest goes past all that were deleted before it.
+    // In batches: each search for the oldest passes all deleted entries.
     if (this.#entries.size > this.#most || now - this.#sweptAt >= this.#forMs / 8) this.#sweep(now);
   }
 

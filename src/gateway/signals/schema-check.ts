@@ -1,5 +1,5 @@
 import { isObject } from '../../core/object.ts';
-import { all, equal, type JsonObject, OutOfSteps, type Steps, type Verdict } from './json.ts';
+import { all, equal, type JsonObject, OutOfSteps, type RuleVerdict, type StepBudget } from './json.ts';
 
 /** Schemas within schemas, and references, that are followed. */
 const DEPTH_MAX = 64;
@@ -8,9 +8,9 @@ const REFERENCE_MAX = 512;
 /**
  * Whether a value violates a JSON schema (drafts 4 to 2020-12); null where that takes too many steps. Callers write
  * schemas and, by their prompts, answers: so it runs no pattern of theirs, follows no address, and takes a bounded
- * time. What it cannot judge counts as kept: `format`, `pattern` and all keywords that it does not know.
+ * time. It skips `format`, `pattern` and unknown keywords.
  */
-export function violates(schema: unknown, value: unknown, steps: Steps): boolean | null {
+export function violates(schema: unknown, value: unknown, steps: StepBudget): boolean | null {
   try {
     return new SchemaCheck(schema, steps).check(schema, value, 0) === 'violates';
   } catch (cause) {
@@ -19,49 +19,49 @@ export function violates(schema: unknown, value: unknown, steps: Steps): boolean
   }
 }
 
-/** What one keyword says of a value. `rule` is what stands under the keyword in `schema`. */
-type Keyword = (check: SchemaCheck, rule: unknown, value: unknown, schema: JsonObject, depth: number) => Verdict;
+/** The check of one keyword. `rule`: its value in `schema`. */
+type Keyword = (check: SchemaCheck, rule: unknown, value: unknown, schema: JsonObject, depth: number) => RuleVerdict;
 
 class SchemaCheck {
-  readonly steps: Steps;
+  readonly steps: StepBudget;
   readonly #root: unknown;
 
-  constructor(root: unknown, steps: Steps) {
+  constructor(root: unknown, steps: StepBudget) {
     this.#root = root;
     this.steps = steps;
   }
 
-  /** Throws OutOfSteps. */
-  check(schema: unknown, value: unknown, depth: number): Verdict {
+  /** @throws OutOfSteps */
+  check(schema: unknown, value: unknown, depth: number): RuleVerdict {
     this.steps.take(1);
-    if (typeof schema === 'boolean') return said(schema);
+    if (typeof schema === 'boolean') return verdictOf(schema);
     if (!isObject(schema) || depth > DEPTH_MAX) return 'unsure';
-    // References within it are meant from there on.
+    // References within it start there.
     if (depth > 0 && hasName(schema)) return 'unsure';
-    // More than a double holds.
+    // Too large for a double.
     if (typeof value === 'number' && !Number.isFinite(value)) return 'unsure';
     const names = namesOf(this, schema);
     const verdict = Object.hasOwn(schema, '$ref')
       ? this.#referred(schema, names, value, depth)
       : all(names, (name) => this.#keyword(name, schema, value, depth));
-    // As OpenAPI has it.
+    // OpenAPI's `nullable`.
     return verdict === 'violates' && value === null && schema.nullable === true ? 'unsure' : verdict;
   }
 
-  #keyword(name: string, schema: JsonObject, value: unknown, depth: number): Verdict {
+  #keyword(name: string, schema: JsonObject, value: unknown, depth: number): RuleVerdict {
     const keyword = KEYWORDS.get(name);
     if (keyword) return keyword(this, schema[name], value, schema, depth);
     return NOTES.has(name) ? 'conforms' : 'unsure';
   }
 
-  /** Early drafts do not look at what stands beside a reference. */
-  #referred(schema: JsonObject, names: readonly string[], value: unknown, depth: number): Verdict {
+  /** Early drafts ignore the keywords beside a reference. */
+  #referred(schema: JsonObject, names: readonly string[], value: unknown, depth: number): RuleVerdict {
     const verdict = this.check(this.#find(schema.$ref), value, depth + 1);
     const isAlone = names.every((name) => name === '$ref' || NOTES.has(name));
     return verdict === 'violates' || isAlone ? verdict : 'unsure';
   }
 
-  /** The part of the schema that a reference names; undefined for none, or one of another document. */
+  /** Finds the part of the schema that a reference names; undefined for none, or for another document. */
   #find(reference: unknown): unknown {
     if (typeof reference !== 'string' || reference.length > REFERENCE_MAX) return undefined;
     if (reference !== '#' && !reference.startsWith('#/')) return undefined;
@@ -77,10 +77,10 @@ class SchemaCheck {
   }
 }
 
-const said = (isKept: boolean): Verdict => (isKept ? 'conforms' : 'violates');
+const verdictOf = (isKept: boolean): RuleVerdict => (isKept ? 'conforms' : 'violates');
 const hasName = ({ $id, id }: JsonObject): boolean => typeof $id === 'string' || typeof id === 'string';
 
-/** A step of a JSON pointer in a URL; null for what is none. */
+/** Decodes a step of a JSON pointer in a URL; null for an invalid one. */
 function unescaped(step: string): string | null {
   try {
     return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
@@ -89,7 +89,7 @@ function unescaped(step: string): string | null {
   }
 }
 
-/** Keywords that say nothing of a value. */
+/** Keywords without a check. */
 const NOTES: ReadonlySet<string> = new Set([
   ...['$schema', '$id', 'id', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
   ...['deprecated', 'readOnly', 'writeOnly', 'then', 'else'],
@@ -149,30 +149,30 @@ const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ['multipleOf', multipleOf],
 ]);
 
-/** Of a list of rules of which one must be kept. */
-function some<T>(rules: readonly T[], judge: (rule: T) => Verdict): Verdict {
+/** Checks that at least one rule is kept. */
+function some<T>(rules: readonly T[], judge: (rule: T) => RuleVerdict): RuleVerdict {
   if (rules.length === 0) return 'unsure';
   return opposite(all(rules, (rule) => opposite(judge(rule))));
 }
 
-function opposite(verdict: Verdict): Verdict {
+function opposite(verdict: RuleVerdict): RuleVerdict {
   if (verdict === 'unsure') return verdict;
   return verdict === 'conforms' ? 'violates' : 'conforms';
 }
 
-const over = (rules: unknown, judge: (rule: unknown) => Verdict): Verdict =>
+const over = (rules: unknown, judge: (rule: unknown) => RuleVerdict): RuleVerdict =>
   Array.isArray(rules) ? all(rules, judge) : 'unsure';
 
-function typeOf({ steps }: SchemaCheck, rule: unknown, value: unknown): Verdict {
+function typeOf({ steps }: SchemaCheck, rule: unknown, value: unknown): RuleVerdict {
   const types: readonly unknown[] = Array.isArray(rule) ? rule : [rule];
   return some(types, (type) => {
     steps.take(1);
     const is = TYPES.get(type);
-    return is ? said(is(value)) : 'unsure';
+    return is ? verdictOf(is(value)) : 'unsure';
   });
 }
 
-function oneOf(check: SchemaCheck, rule: unknown, value: unknown, _: JsonObject, depth: number): Verdict {
+function oneOf(check: SchemaCheck, rule: unknown, value: unknown, _: JsonObject, depth: number): RuleVerdict {
   if (!Array.isArray(rule) || rule.length === 0) return 'unsure';
   let kept = 0;
   let isUnsure = false;
@@ -181,25 +181,25 @@ function oneOf(check: SchemaCheck, rule: unknown, value: unknown, _: JsonObject,
     if (verdict === 'conforms' && ++kept > 1) return 'violates';
     if (verdict === 'unsure') isUnsure = true;
   }
-  return isUnsure ? 'unsure' : said(kept === 1);
+  return isUnsure ? 'unsure' : verdictOf(kept === 1);
 }
 
-function condition(check: SchemaCheck, rule: unknown, value: unknown, schema: JsonObject, depth: number): Verdict {
+function condition(check: SchemaCheck, rule: unknown, value: unknown, schema: JsonObject, depth: number): RuleVerdict {
   const verdict = check.check(rule, value, depth + 1);
   if (verdict === 'unsure') return 'unsure';
   const name = verdict === 'conforms' ? 'then' : 'else';
   return Object.hasOwn(schema, name) ? check.check(schema[name], value, depth + 1) : 'conforms';
 }
 
-function required({ steps }: SchemaCheck, rule: unknown, value: unknown): Verdict {
+function required({ steps }: SchemaCheck, rule: unknown, value: unknown): RuleVerdict {
   if (!isObject(value)) return 'conforms';
   return over(rule, (name) => {
     steps.take(1);
-    return typeof name === 'string' ? said(Object.hasOwn(value, name)) : 'unsure';
+    return typeof name === 'string' ? verdictOf(Object.hasOwn(value, name)) : 'unsure';
   });
 }
 
-function properties(check: SchemaCheck, rule: unknown, value: unknown, _: JsonObject, depth: number): Verdict {
+function properties(check: SchemaCheck, rule: unknown, value: unknown, _: JsonObject, depth: number): RuleVerdict {
   if (!isObject(value)) return 'conforms';
   if (!isObject(rule)) return 'unsure';
   return all(namesOf(check, value), (name) =>
@@ -213,7 +213,7 @@ function additionalProperties(
   value: unknown,
   schema: JsonObject,
   depth: number,
-): Verdict {
+): RuleVerdict {
   if (!isObject(value)) return 'conforms';
   const named = schema.properties ?? {};
   // A pattern may allow any of them.
@@ -223,8 +223,8 @@ function additionalProperties(
   );
 }
 
-/** A list of schemas is an older draft's `prefixItems`, and not judged. */
-function items(check: SchemaCheck, rule: unknown, value: unknown, schema: JsonObject, depth: number): Verdict {
+/** Skips a list of schemas: it is an older draft's `prefixItems`. */
+function items(check: SchemaCheck, rule: unknown, value: unknown, schema: JsonObject, depth: number): RuleVerdict {
   if (!Array.isArray(value)) return 'conforms';
   const { prefixItems: first = [] } = schema;
   if (Array.isArray(rule) || !Array.isArray(first)) return 'unsure';
@@ -234,14 +234,14 @@ function items(check: SchemaCheck, rule: unknown, value: unknown, schema: JsonOb
   });
 }
 
-function prefixItems(check: SchemaCheck, rule: unknown, value: unknown, _: JsonObject, depth: number): Verdict {
+function prefixItems(check: SchemaCheck, rule: unknown, value: unknown, _: JsonObject, depth: number): RuleVerdict {
   if (!Array.isArray(value)) return 'conforms';
   if (!Array.isArray(rule)) return 'unsure';
   const shorter = rule.length < value.length ? rule : value;
   return all(shorter.keys(), (i) => check.check(rule[i], value[i], depth + 1));
 }
 
-function uniqueItems({ steps }: SchemaCheck, rule: unknown, value: unknown): Verdict {
+function uniqueItems({ steps }: SchemaCheck, rule: unknown, value: unknown): RuleVerdict {
   if (!Array.isArray(value) || rule === false) return 'conforms';
   if (rule !== true) return 'unsure';
   return all(value.entries(), ([i, item]) =>
@@ -249,15 +249,15 @@ function uniqueItems({ steps }: SchemaCheck, rule: unknown, value: unknown): Ver
   );
 }
 
-/** Fractions are not judged: their remainders are not exact. */
-function multipleOf(_: SchemaCheck, rule: unknown, value: unknown): Verdict {
+/** Skips fractions: their remainders are not exact. */
+function multipleOf(_: SchemaCheck, rule: unknown, value: unknown): RuleVerdict {
   if (typeof value !== 'number') return 'conforms';
   if (!Number.isSafeInteger(rule) || !Number.isSafeInteger(value) || typeof rule !== 'number' || rule < 1)
     return 'unsure';
-  return said(value % rule === 0);
+  return verdictOf(value % rule === 0);
 }
 
-/** A bound on a figure of values of one kind. */
+/** Checks a bound on a figure of values of one kind. */
 function bound<T>(
   isOf: (value: unknown) => value is T,
   figureOf: (check: SchemaCheck, value: T) => number,
@@ -265,7 +265,7 @@ function bound<T>(
 ): Keyword {
   return (check, rule, value) => {
     if (!isOf(value)) return 'conforms';
-    return typeof rule === 'number' ? said(isWithin(figureOf(check, value), rule)) : 'unsure';
+    return typeof rule === 'number' ? verdictOf(isWithin(figureOf(check, value), rule)) : 'unsure';
   };
 }
 
@@ -297,7 +297,7 @@ function membersOf(check: SchemaCheck, value: JsonObject): number {
   return namesOf(check, value).length;
 }
 
-/** Code points, as the standard counts them. */
+/** Counts code points, as the standard does. */
 function lengthOf({ steps }: SchemaCheck, text: string): number {
   steps.takeFor(text);
   let pairs = 0;
@@ -308,7 +308,7 @@ function lengthOf({ steps }: SchemaCheck, text: string): number {
   return text.length - pairs;
 }
 
-/** All at once, for listing them takes its time. */
+/** Takes the steps of listing all names at once. */
 function namesOf({ steps }: SchemaCheck, value: JsonObject): string[] {
   const names = Object.keys(value);
   steps.take(names.length);

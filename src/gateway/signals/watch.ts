@@ -1,55 +1,53 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
-import type { ChatRequest } from '../../core/chat-request.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
 import type { AnswerSignals } from '../../learning/learner.ts';
-import { Steps } from './json.ts';
+import { StepBudget } from './json.ts';
 import { violates } from './schema-check.ts';
 
-/** Characters of an answer that are kept to be checked. Of a longer one neither form nor arguments are judged. */
+/** Characters of an answer that are kept for checks. Form and arguments of a longer one are not checked. */
 const KEPT_MAX = 65_536;
-/** As how many characters a call counts. */
+/** The characters that a call counts as. */
 const CALL_COST = 64;
-/** Choices that are looked at. */
+/** Choices that are checked. */
 const CHOICES_MAX = 128;
 /** Steps of all checks of one answer: some milliseconds at most. */
 const STEPS_MAX = 20_000;
 
-type Asked = Pick<ChatRequest, 'response_format' | 'tools' | 'tool_choice' | 'stop'>;
-
-/** Follows one answer. */
+/** Checks one answer. */
 export interface AnswerWatch {
-  /** What the caller gets to see. */
+  /** Takes parts as the caller gets them. */
   hear(parts: readonly StreamPart[]): void;
-  /** Whether it has what it was watched for; nothing of what cannot be judged. For the end of an answer. */
+  /** The signals at the end of the answer, without those that cannot be decided. */
   verdict(): AnswerSignals;
 }
 
-/** Null where nothing is looked for in the answer. */
-export function watchAnswer({ mode, signals }: LearningPolicy, asked: Asked): AnswerWatch | null {
+/** Begins to check an answer; null where the policy wants no check. */
+export function watchAnswer({ mode, signals }: LearningPolicy, request: ModelRequest): AnswerWatch | null {
   if (mode === 'off') return null;
-  const { response_format: format, stop } = asked;
-  // What a caller's own stop sequence cuts is no model's fault.
-  const mayBeCut = stop != null && stop.length > 0;
-  const watched: Watched = {
-    schema: signals.schema > 0 && !mayBeCut && format != null && format.type !== 'text',
+  const { answerFormat: format, stop } = request.settings;
+  // A cut by the caller's own stop sequence is not the model's fault.
+  const mayBeCut = stop !== undefined && stop.length > 0;
+  const watched: SignalSwitches = {
+    schema: signals.schema > 0 && !mayBeCut && format !== undefined && format.type !== 'text',
     tool_arguments: signals.tool_arguments > 0 && !mayBeCut,
     refusal: signals.refusal > 0,
     empty: signals.empty > 0 && !mayBeCut,
   };
-  return Object.values(watched).some(Boolean) ? new Watch(watched, asked) : null;
+  return Object.values(watched).some(Boolean) ? new Watch(watched, request) : null;
 }
 
-type Watched = Readonly<Record<'schema' | 'tool_arguments' | 'refusal' | 'empty', boolean>>;
+type SignalSwitches = Readonly<Record<'schema' | 'tool_arguments' | 'refusal' | 'empty', boolean>>;
 
 interface Call {
   name: string;
   arguments: string;
 }
 
-interface Heard {
+interface ChoiceState {
   text: string;
-  /** Says something beside spaces. */
+  /** Has text beside spaces. */
   speaks: boolean;
   refuses: boolean;
   finish: FinishReason | null;
@@ -57,22 +55,22 @@ interface Heard {
 }
 
 class Watch implements AnswerWatch {
-  readonly #watched: Watched;
-  readonly #asked: Asked;
-  readonly #choices = new Map<number, Heard>();
+  readonly #watched: SignalSwitches;
+  readonly #request: ModelRequest;
+  readonly #choices = new Map<number, ChoiceState>();
   #room = KEPT_MAX;
 
-  constructor(watched: Watched, asked: Asked) {
+  constructor(watched: SignalSwitches, request: ModelRequest) {
     this.#watched = watched;
-    this.#asked = asked;
+    this.#request = request;
   }
 
   hear(parts: readonly StreamPart[]): void {
     for (const part of parts) {
       if (part.type === 'text') this.#hearText(part);
       else if (part.type === 'tool-call') this.#hearCall(part);
-      else if (part.type === 'refusal') this.#with(part.choice, (heard) => (heard.refuses ||= part.text !== ''));
-      else if (part.type === 'finish') this.#with(part.choice, (heard) => (heard.finish = part.reason));
+      else if (part.type === 'refusal') this.#with(part.choice, (state) => (state.refuses ||= part.text !== ''));
+      else if (part.type === 'finish') this.#with(part.choice, (state) => (state.finish = part.reason));
     }
   }
 
@@ -82,26 +80,26 @@ class Watch implements AnswerWatch {
     const ended = choices.filter(({ finish }) => finish !== null);
     const stopped = ended.filter(({ finish }) => finish === 'stop');
     const isWhole = this.#room >= 0;
-    const steps = new Steps(STEPS_MAX);
+    const steps = new StepBudget(STEPS_MAX);
     const spoken = stopped.filter((one) => one.speaks && !one.refuses && one.calls.size === 0);
     const called = ended
       .filter(({ finish }) => finish === 'stop' || finish === 'tool_calls')
       .flatMap((one) => [...one.calls.values()]);
-    const tools = calls && isWhole && called.length > 0 ? toolsOf(this.#asked) : null;
-    const isRefused = ({ refuses, finish }: Heard) => refuses || finish === 'content_filter';
-    const isEmpty = (one: Heard) => !one.speaks && !one.refuses && one.calls.size === 0;
+    const tools = calls && isWhole && called.length > 0 ? toolsOf(this.#request) : null;
+    const isRefused = ({ refuses, finish }: ChoiceState) => refuses || finish === 'content_filter';
+    const isEmpty = (one: ChoiceState) => !one.speaks && !one.refuses && one.calls.size === 0;
     return {
-      ...(schema && isWhole && told('schema', spoken, ({ text }) => isUnformed(text, this.#asked, steps))),
-      ...(tools && told('tool_arguments', called, (call) => isMisused(call, tools, steps))),
-      ...(refusal && told('refusal', ended, isRefused)),
-      ...(empty && told('empty', stopped, isEmpty)),
+      ...(schema && isWhole && signalOf('schema', spoken, ({ text }) => isUnformed(text, this.#request, steps))),
+      ...(tools && signalOf('tool_arguments', called, (call) => isMisused(call, tools, steps))),
+      ...(refusal && signalOf('refusal', ended, isRefused)),
+      ...(empty && signalOf('empty', stopped, isEmpty)),
     };
   }
 
   #hearText({ choice, text }: Extract<StreamPart, { type: 'text' }>): void {
-    this.#with(choice, (heard) => {
-      heard.speaks ||= /\S/.test(text);
-      if (this.#watched.schema && this.#fits(text.length)) heard.text += text;
+    this.#with(choice, (state) => {
+      state.speaks ||= /\S/.test(text);
+      if (this.#watched.schema && this.#fits(text.length)) state.text += text;
     });
   }
 
@@ -118,25 +116,29 @@ class Watch implements AnswerWatch {
     });
   }
 
-  #with(choice: number, deed: (heard: Heard) => void): void {
-    let heard = this.#choices.get(choice);
-    if (!heard) {
+  #with(choice: number, change: (state: ChoiceState) => void): void {
+    let state = this.#choices.get(choice);
+    if (!state) {
       if (this.#choices.size >= CHOICES_MAX) return;
-      heard = { text: '', speaks: false, refuses: false, finish: null, calls: new Map() };
-      this.#choices.set(choice, heard);
+      state = { text: '', speaks: false, refuses: false, finish: null, calls: new Map() };
+      this.#choices.set(choice, state);
     }
-    deed(heard);
+    change(state);
   }
 
-  /** Once something does not fit, nothing does. */
+  /** After the first text that does not fit, none does. */
   #fits(length: number): boolean {
     if (this.#room >= 0) this.#room -= length;
     return this.#room >= 0;
   }
 }
 
-/** Whether any of several shows a sign: so that one bad choice makes a bad answer. Nothing of none, or where none of it can be told. */
-function told<T>(signal: keyof Watched, among: readonly T[], isBad: (one: T) => boolean | null): AnswerSignals {
+/** Decides a signal: one bad choice makes a bad answer. Undecided without any, or where one cannot be decided. */
+function signalOf<T>(
+  signal: keyof SignalSwitches,
+  among: readonly T[],
+  isBad: (one: T) => boolean | null,
+): AnswerSignals {
   const found = among.map(isBad);
   if (found.includes(true)) return { [signal]: true };
   return found.length === 0 || found.includes(null) ? {} : { [signal]: false };
@@ -152,27 +154,32 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Whether a text is not of the form that was asked for; null where that cannot be told. */
-function isUnformed(text: string, { response_format: format }: Asked, steps: Steps): boolean | null {
+/** Whether a text lacks the required form; null where that cannot be decided. */
+function isUnformed(
+  text: string,
+  { settings: { answerFormat: format } }: ModelRequest,
+  steps: StepBudget,
+): boolean | null {
   const value = parsed(text);
   if (value === NOTHING) return true;
-  if (format?.type !== 'json_schema') return !isObject(value);
-  return violates(format.json_schema.schema ?? true, value, steps);
+  if (format?.type !== 'json-schema') return !isObject(value);
+  return violates(format.schema ?? true, value, steps);
 }
 
-/** The schemas of the functions that may be called, by their names. */
-function toolsOf({ tools, tool_choice: choice }: Asked): ReadonlyMap<string, unknown> {
+/** The schemas of the callable functions by name. */
+function toolsOf({ conversation }: ModelRequest): ReadonlyMap<string, unknown> {
+  const { tools, toolChoice: choice } = conversation;
   const schemas = new Map<string, unknown>();
-  for (const { function: tool } of (choice !== 'none' && tools) || []) {
-    if (choice != null && typeof choice === 'object' && choice.function.name !== tool.name) continue;
-    // Of two by one name either may be meant.
+  for (const tool of choice === 'none' ? [] : tools) {
+    if (typeof choice === 'object' && choice.name !== tool.name) continue;
+    // Of two functions with one name, either may be meant.
     schemas.set(tool.name, schemas.has(tool.name) ? true : (tool.parameters ?? true));
   }
   return schemas;
 }
 
-/** Whether a call names no function that there is, or has arguments that it does not take. None at all are an empty object. */
-function isMisused(call: Call, tools: ReadonlyMap<string, unknown>, steps: Steps): boolean | null {
+/** Whether a call names an unknown function, or has arguments that it does not take. No text counts as an empty object. */
+function isMisused(call: Call, tools: ReadonlyMap<string, unknown>, steps: StepBudget): boolean | null {
   const schema = tools.get(call.name);
   if (schema === undefined) return true;
   const value = call.arguments.trim() === '' ? {} : parsed(call.arguments);

@@ -9,7 +9,6 @@ import type { SignedPayment } from '../../payments/payment.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
 import type { FundedHold, Funding, FundingRequest, FundingSource, FundingTerms, PaymentEstimate } from '../funding.ts';
 import { KeyFunding } from '../key-funding.ts';
-import { lacksBalance } from '../shortage.ts';
 import type { X402Gateway } from './gateway.ts';
 import { checkMayName, keyPayer, namedWallet, unprovedPayer } from './payer.ts';
 import { PaymentFunding } from './payment-funding.ts';
@@ -72,7 +71,7 @@ async function signedPayment(
   header: string,
   wallet: string | null,
 ): Promise<SignedPayment> {
-  const requestHash = requestHashOf(request, idempotencyKey);
+  const requestHash = requestHashOf(request.original.body, idempotencyKey);
   const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet });
   if (key) checkMayName(key, payment.payer);
   if (payments.isBlocked(payment.payer)) throw blockedError();
@@ -96,7 +95,7 @@ class PayableKeyFunding extends KeyFunding {
     if (!(cause instanceof SignalboxError && lacksBalance(cause)) || !this.#gateway.payments.policy) return cause;
     const payer = keyPayer(this.caller, this.#request.request);
     const { message, info } = cause;
-    // One who cannot be quoted for is told what is missing all the same.
+    // Without a quote the caller is told of the shortage alone.
     return quotedError(this.#gateway, this.#request, payer, {
       code: 'insufficient_quota',
       message,
@@ -104,6 +103,10 @@ class PayableKeyFunding extends KeyFunding {
     }).catch(() => cause);
   }
 }
+
+/** Whether an error says that a balance is used up, so that a payment would help. */
+const lacksBalance = ({ code, info }: SignalboxError): boolean =>
+  code === 'insufficient_quota' && info.details?.balance !== undefined;
 
 /** Nobody pays yet: the request is not carried out, and its caller is told the price. */
 class UnpaidFunding implements Funding {

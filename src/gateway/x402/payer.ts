@@ -1,6 +1,6 @@
 import { type Caller, walletCaller } from '../../core/caller.ts';
-import type { ChatRequest } from '../../core/chat-request.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import { isWallet, WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import type { SignedPayment } from '../../payments/payment.ts';
 
@@ -24,9 +24,10 @@ export const unprovedPayer = (wallet: string | null, key: Caller | null): PayerC
   payment: null,
 });
 
-/** A key that may pay for what its funds lack. */
-export function keyPayer(key: Caller, { agent_wallet: named }: Pick<ChatRequest, 'agent_wallet'>): PayerContext {
-  if (!isWallet(key.keyId)) return unprovedPayer(named == null ? null : walletOf(named), key);
+/** A key that may pay where its funds do not suffice. */
+export function keyPayer(key: Caller, { routing }: ModelRequest): PayerContext {
+  const { agentWallet: named } = routing;
+  if (!isWallet(key.keyId)) return unprovedPayer(named === undefined ? null : walletOf(named), key);
   return { wallet: key.keyId, isProved: true, key, payment: null };
 }
 
@@ -43,13 +44,11 @@ export const callerOf = ({ key, wallet }: PayerContext): Caller => key ?? wallet
 
 /**
  * Returns `agent_wallet` in lower case; null for none. Checked whether or not payments are taken.
- * @throws SignalboxError `invalid_value` for what is no address, `agent_wallet_mismatch` for one that the key may not name.
+ * @throws SignalboxError `invalid_value` for a text that is no address, `agent_wallet_mismatch` for one that the key may not name.
  */
-export function namedWallet(
-  { agent_wallet: named }: Pick<ChatRequest, 'agent_wallet'>,
-  key: Caller | null,
-): string | null {
-  if (named == null) return null;
+export function namedWallet({ routing }: ModelRequest, key: Caller | null): string | null {
+  const { agentWallet: named } = routing;
+  if (named === undefined) return null;
   const wallet = walletOf(named);
   if (!wallet) {
     const message = `\`agent_wallet\` must be the address of a wallet: ${WALLET_FORM}.`;

@@ -4,8 +4,9 @@ import { idText } from '../../core/id.ts';
 import type { Earmark } from '../../ledger/earmark.ts';
 import type { Order } from '../../ledger/ledger.ts';
 import { isShortage, type Shortage } from '../../ledger/standing.ts';
-import type { Payment, SignedPayment } from '../../payments/payment.ts';
+import type { SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
+import type { Payment } from '../../store/payments.ts';
 import type { FundedHold, Funding, FundingRequest, FundingTerms, RepeatIdentity } from '../funding.ts';
 import { holdOf, orUnwritten, recordedWallet } from '../key-funding.ts';
 import { shortageError } from '../shortage.ts';
@@ -42,7 +43,7 @@ export class PaymentFunding implements Funding {
     if (!runtime) throw new PaymentRefused('quote_outdated', 'The quote is of a policy that is no longer in force.');
     return {
       runtime,
-      // Only what was quoted for may answer.
+      // Only the quoted models may answer.
       caller: { ...caller, models: new Set(terms.models.filter((model) => caller.models?.has(model) ?? true)) },
       cap: terms.bound,
       windowsOnly: true,

@@ -1,5 +1,5 @@
 import { idText } from '../../core/id.ts';
-import type { Payment } from '../../payments/payment.ts';
+import type { Payment } from '../../store/payments.ts';
 
 /** The header by which a request brings its payment. */
 export const SIGNATURE_HEADER = 'payment-signature';

@@ -2,14 +2,14 @@ import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Hold } from '../../ledger/hold.ts';
-import type { Payment } from '../../payments/payment.ts';
+import type { Payment } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';
 import type { FundedHold } from '../funding.ts';
 import type { PlatformPayment } from '../receipt.ts';
 import type { X402Gateway } from './gateway.ts';
 import { paymentHeaders } from './payment-headers.ts';
 
-/** A hold on what a payment has just brought. */
+/** A hold on the money of a payment that has just arrived. */
 export class PaymentHold implements FundedHold {
   readonly hold: Hold;
   readonly isSettledPayment = true;
@@ -29,10 +29,8 @@ export class PaymentHold implements FundedHold {
   settlementWrites(charged: Microcredits): readonly Write[] {
     const { payments, ledger } = this.#gateway;
     const { id, payer, fee } = this.#payment;
-    return [
-      ...(charged > 0 ? [] : ledger.waiveFee(payer, fee, idText('pay_', id))),
-      ...payments.settleWrites(this.#payment, charged, this.#feeFor(charged)),
-    ];
+    if (charged === 0) ledger.waiveFee(payer, fee, idText('pay_', id));
+    return payments.settleWrites(this.#payment, charged, this.#feeFor(charged));
   }
 
   shown(charged: Microcredits): PlatformPayment {

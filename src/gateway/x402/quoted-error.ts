@@ -20,7 +20,7 @@ const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
   'no_eligible_model',
 ]);
 
-/** The error to tell of a request whose payment was refused, or cannot have what was quoted: with a new quote. */
+/** The error of a request whose payment was refused, or whose quote cannot be met: with a new quote where one helps. */
 export async function paymentErrorOf(
   gateway: X402Gateway,
   request: FundingRequest,
@@ -43,8 +43,8 @@ export async function paymentErrorOf(
 }
 
 /**
- * The error that tells what a request costs, and how it is paid.
- * @throws SignalboxError where the request could not be carried out whoever paid, or must not be paid for anew.
+ * The error that tells the price of a request, and how it is paid.
+ * @throws SignalboxError where no payment would have the request carried out, or it must not be paid for anew.
  */
 export async function quotedError(
   gateway: X402Gateway,
@@ -56,11 +56,11 @@ export async function quotedError(
   const { policy } = payments;
   if (!policy) throw new Error('a payment was asked for where none is taken');
   const { wallet, isProved } = payer;
-  const requestHash = requestHashOf(given.request, given.idempotencyKey);
+  const requestHash = requestHashOf(given.request.original.body, given.idempotencyKey);
   const open = wallet && payments.unsettled(wallet, requestHash);
   if (open) throw unsettledError(open.id);
   const isShown = wallet !== null && (isProved || policy.quotesBalance);
-  // Below 0 where the operator took back what was spent: then that is paid, too.
+  // Below 0 where the operator took back more than was left: then the debt is paid, too.
   const free = isShown ? (ledger.balanceOf(wallet)?.free ?? 0) : 0;
   const { runtime, decision } = await affordable(gateway, given, payer, free);
   const { models, revision } = runtime.snapshot;
@@ -107,7 +107,8 @@ async function affordable(
       const message = `The budget \`${budget}\` cannot pay for this request.`;
       throw new SignalboxError('insufficient_quota', message, { details: { budget, renews_at } });
     }
-    const isByCap = request.budget_limit == null || limitFromCredits(request.budget_limit) > cap;
+    const { budgetCredits } = request.routing;
+    const isByCap = budgetCredits === undefined || limitFromCredits(budgetCredits) > cap;
     if (code !== 'budget_limit_too_low' || !isByCap) throw cause;
     const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top the wallet up, or ask for less.`;
     throw new SignalboxError('budget_limit_too_low', message, { ...info, param: 'max_tokens' });

@@ -2,8 +2,8 @@ import { MICROCREDITS, type Microcredits, toCredits } from '../../core/credits.t
 import { SignalboxError } from '../../core/errors.ts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
 
-/** What a top-up asks to pay in: one of the two, above 0. */
-export interface AskedAmount {
+/** The amount of a top-up: one of the two, above 0. */
+export interface TopUpAmount {
   readonly usd?: number;
   readonly credits?: number;
 }
@@ -11,10 +11,11 @@ export interface AskedAmount {
 type Bounds = { readonly min: Microcredits; readonly max: Microcredits };
 
 /**
- * The Credits of a top-up. Dollars that are not worth whole microcredits count as the whole ones: what is paid is credited
- * in any case. Throws SignalboxError for both or neither, for more than 6 decimals, and for what is out of bounds.
+ * Returns the microcredits of a top-up. Dollars that are worth a fraction of one more count without it: the payment is
+ * credited in full all the same.
+ * @throws SignalboxError for both or neither, for more than 6 decimals, and for an amount out of bounds.
  */
-export function topUpAmount({ usd, credits }: AskedAmount, bounds: Bounds, network: PaymentNetwork): Microcredits {
+export function topUpAmount({ usd, credits }: TopUpAmount, bounds: Bounds, network: PaymentNetwork): Microcredits {
   if (usd !== undefined && credits !== undefined) {
     throw new SignalboxError('invalid_value', 'Send either `usd` or `credits`, not both.', { param: 'credits' });
   }
@@ -25,15 +26,15 @@ export function topUpAmount({ usd, credits }: AskedAmount, bounds: Bounds, netwo
   }
   const millionths = exactMillionths(asked, param);
   const [low, high] = usd === undefined ? [millionths, millionths] : worthOfDollars(millionths, network);
-  // The bounds are of the policy's dollars, rounded: what is exactly at one is within.
+  // The bounds are the policy's dollars, rounded: an amount exactly at one is within.
   if (high >= bounds.min && low <= bounds.max) return low;
-  // In the money that it was asked in.
+  // In the currency of the request.
   const shown = (amount: Microcredits) => (usd === undefined ? toCredits(amount) : dollarsOf(amount, network));
   const message = `\`${param}\` must be from ${shown(bounds.min)} to ${shown(bounds.max)} in one top-up, not ${asked}.`;
   throw new SignalboxError('out_of_range', message, { param });
 }
 
-/** Credits, or dollars, in millionths. Throws SignalboxError for more than 6 decimals. */
+/** Returns Credits or dollars in millionths. Throws SignalboxError for more than 6 decimals. */
 export function exactMillionths(amount: number, param: string): number {
   const millionths = Math.round(amount * MICROCREDITS);
   if (millionths / MICROCREDITS === amount) return millionths;
@@ -47,6 +48,6 @@ function worthOfDollars(millionths: number, { asset, rate }: PaymentNetwork): [M
   return [Number(above / below), Number((above + below - 1n) / below)];
 }
 
-/** What Credits cost, to be read: as many figures as are exact. */
+/** The price of Credits for a text, in as many figures as are exact. */
 const dollarsOf = (amount: Microcredits, { asset, rate }: PaymentNetwork): number =>
   Number(((amount * Number(rate.atomic)) / Number(rate.microcredits) / 10 ** asset.decimals).toPrecision(9));

@@ -2,6 +2,7 @@ import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
 import { ACCESS_DETAIL } from '../routes.ts';
+import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/operations.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
@@ -38,7 +39,7 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
           { name: 'models', description: 'What can be asked for' },
           { name: 'decisions', description: 'Why, and what came of it' },
           { name: 'usage', description: 'What was spent, and what is left' },
-          { name: 'payments', description: 'Wallets of agents, and what they pay by x402' },
+          PAYMENTS_TAG,
           { name: 'admin', description: 'For operators: keys with the scope `admin`' },
           { name: 'health', description: 'For load balancers; no key' },
         ],
@@ -108,8 +109,7 @@ const idParameter = (path: string): JsonObject => ({
 const ID_MEANINGS = [
   ['/decisions/', 'A `decision_id`.'],
   ['/keys/', 'The ID of a key: what stands in it between `sb_live_` and the next `_`.'],
-  ['/payments/', 'The ID of a payment: `pay_…`.'],
-  ['/wallets/', 'The address of a wallet: `0x` and 40 hexadecimal digits.'],
+  ...PAYMENT_IDS,
 ] as const;
 
 /** Names that a schema may have: those of components. */

@@ -11,13 +11,13 @@ export interface Operation extends RouteAccess {
   /** Markdown. */
   readonly description: string;
   readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
-  /** The answer with status 200, unless said otherwise. */
+  /** The answer, with status 200 unless stated. */
   readonly answer: {
     readonly status?: 201;
     readonly schema: TSchema;
     readonly description: string;
     readonly example: object | string;
-    /** JSON, unless said otherwise. */
+    /** JSON unless stated. */
     readonly mediaType?: string;
   };
   /** Its other form, as a stream. */
@@ -25,7 +25,7 @@ export interface Operation extends RouteAccess {
   /** Bodies to send, by name. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly errors?: readonly ErrorCode[];
-  /** The field that examples of errors about one field name; needed where there are any. */
+  /** The field that examples of errors about one field name; required where there are any. */
   readonly errorField?: string;
 }
 
@@ -55,7 +55,7 @@ export function operation(spec: Operation) {
     ...(events && { [events.mediaType]: { schema: events.schema, example: events.example } }),
   };
   const security: Record<string, string[]>[] = isOpen ? [] : [{ apiKey: [] }, ...(pays ? [{}] : [])];
-  const told = events ? `${answer.description} ${events.description}` : answer.description;
+  const described = events ? `${answer.description} ${events.description}` : answer.description;
   return {
     detail: {
       summary,
@@ -63,7 +63,7 @@ export function operation(spec: Operation) {
       tags: [tag],
       security,
       responses: {
-        [answer.status ?? 200]: { description: told, content },
+        [answer.status ?? 200]: { description: described, content },
         ...errorResponses(isOpen ? errors : [...KEYED, ...errors], errorField),
       },
       ...(requests && { 'x-requests': requests }),
@@ -72,7 +72,7 @@ export function operation(spec: Operation) {
   };
 }
 
-/** Codes that are about one field name it. */
+/** Codes of errors about one field, which name it. */
 const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'invalid_type',
   'invalid_value',
@@ -86,7 +86,7 @@ function paramOf(code: ErrorCode, param: string | undefined) {
   return { param };
 }
 
-/** One response per status, with an example for each code that it can carry. */
+/** Makes one response per status, with an example of each of its codes. */
 function errorResponses(codes: readonly ErrorCode[], field: string | undefined) {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
   return Object.fromEntries(

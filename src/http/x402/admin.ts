@@ -1,14 +1,13 @@
 import { Elysia, type Static, t } from 'elysia';
 import { checkText } from '../../access/terms.ts';
-import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
 import { compileCheck } from '../../core/validation.ts';
 import { WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import { exactMillionths } from '../../gateway/x402/top-up-amount.ts';
-import { PAYMENT_STATES, type PaymentState } from '../../payments/payment.ts';
-import type { PaymentQuery } from '../../payments/payments.ts';
-import { grantWrite } from '../../store/sqlite/books/adjust.ts';
+import { grantDetails } from '../../operate/keys.ts';
+import { creditWallet } from '../../operate/wallets.ts';
+import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../store/payments.ts';
 import type { KeyEvent, TrailAction } from '../../store/trail.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import { actorOf, inTerms, limitOf } from '../terms.ts';
@@ -98,9 +97,9 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Context) => {
         const amount = exactMillionths(credits, 'credits');
         if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
         await checkNote(note);
-        const details = { credits: toCredits(amount), note };
-        const { line } = doing('grant', wallet, details, request, set.headers['x-request-id']);
-        await written(store.commit([line, grantWrite(wallet, amount, note, now())]));
+        const grant = { amount, note };
+        const { line } = doing('grant', wallet, grantDetails(grant), request, set.headers['x-request-id']);
+        await written(creditWallet(store, wallet, grant, line, now()));
         // It is done, so that a look which fails now must not make it look undone.
         await ledger.refresh(true).catch(() => {});
         return status(gateway, wallet);

@@ -1,4 +1,4 @@
-/** Examples of what the routes for wallets and payments take and answer, as the documentation shows them. */
+/** Examples of requests and answers of the routes for wallets and payments, for the documentation. */
 const WALLET_ADDRESS = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b';
 const TOKEN = '0x036CbD53842c5426634e7929541eC2318f3dCF7e';
 const PAY_TO = '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c';

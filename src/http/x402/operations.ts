@@ -3,8 +3,24 @@ import { BODY_ERRORS, operation } from '../docs/operation.ts';
 import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
 
-/** What the documentation says of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
+/** The documentation of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
 const tag = 'payments';
+export const PAYMENTS_TAG = { name: tag, description: 'Wallets of agents, and what they pay by x402' };
+/** The meanings of IDs in paths, by a part of the path. */
+export const PAYMENT_IDS = [
+  ['/payments/', 'The ID of a payment: `pay_…`.'],
+  ['/wallets/', 'The address of a wallet: `0x` and 40 hexadecimal digits.'],
+] as const;
+
+/** The errors of a request that may be paid for by x402. */
+export const FUNDING_ERRORS = [
+  'payment_required',
+  'payment_invalid',
+  'agent_wallet_mismatch',
+  'unsupported_x402_version',
+  'payment_unavailable',
+  'payment_unsettled',
+] as const;
 /** Errors of whatever is paid for, or proved, by a signature. */
 const SIGNED = [
   ...BODY_ERRORS,

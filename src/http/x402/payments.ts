@@ -4,18 +4,18 @@ import { iso } from '../../core/clock.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
-import type { Payment } from '../../payments/payment.ts';
+import type { Payment } from '../../store/payments.ts';
 import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
 
-/** `GET /v1/payments/{id}`: what became of a payment. */
+/** `GET /v1/payments/{id}`: the state of a payment. */
 export const paymentRoutes = ({ gateway, callerOf }: X402Context) =>
   new Elysia({ name: 'payments' }).get(
     '/v1/payments/:id',
     async ({ params: { id }, request }) => {
       const number = parseId('pay_', id);
       const payment = number === null ? null : await gateway.payments.get(number);
-      // Of another's payment nobody learns that there is one.
+      // The existence of another caller's payment is not told.
       if (!payment || !maySee(callerOf(request), payment)) throw noPayment();
       return paymentBody(payment);
     },
@@ -24,7 +24,7 @@ export const paymentRoutes = ({ gateway, callerOf }: X402Context) =>
 
 export const noPayment = () => new SignalboxError('not_found', 'There is no payment with this ID.');
 
-/** Who paid, the key that came with the payment, and operators. */
+/** A payment is shown to its payer, to the key that came with it, and to operators. */
 const maySee = ({ keyId, scopes }: Caller, payment: Payment): boolean =>
   keyId === payment.payer || keyId === payment.keyId || scopes.has('admin');
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX } from '../../access/terms.ts';
-import { PAYMENT_STATES } from '../../payments/payment.ts';
+import { PAYMENT_STATES } from '../../store/payments.ts';
 import { credits, named, orNull, word } from '../../surface/schemas/parts.ts';
 import { PlatformPayment } from '../../surface/schemas/platform.ts';
 

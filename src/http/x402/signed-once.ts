@@ -9,6 +9,7 @@ import { PAYMENT_HEADERS, SIGNATURE_HEADER } from '../../gateway/x402/payment-he
 import { orQuoted, readSigned, type WalletRequest, walletQuoteError } from '../../gateway/x402/wallets.ts';
 import type { SignedPayment } from '../../payments/payment.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
+import { writtenResponse } from '../written-answer.ts';
 import type { X402Context } from './context.ts';
 
 /** When to ask again for an answer that is being made, ms. */
@@ -42,8 +43,8 @@ export async function onceSigned(
   context.addLimitHeaders(headers);
   const claim = await stored(() => idempotency.claim(identityOf(signed)));
   if (claim.kind === 'replay') {
-    const { status, headers: kept, body } = claim.answer;
-    return new Response(body, { status, headers: { ...kept, 'x-signalbox-replayed': 'true' } });
+    if ('parts' in claim.answer) throw new Error('a stored answer to a wallet is no response');
+    return writtenResponse(claim.answer);
   }
   if (claim.kind !== 'run') throw refusalError(claim);
   const { run } = claim;

@@ -19,7 +19,7 @@ import { walletBody } from './wallet-body.ts';
 const checkTopUp = compileCheck(TopUpRequest);
 const checkKey = compileCheck(WalletKeyRequest);
 
-/** `/v1/wallets`: paying in advance, keys of a wallet, and what it has. */
+/** `/v1/wallets`: payment in advance, keys of a wallet, and its figures. */
 export const walletRoutes = (context: X402Context) =>
   new Elysia({ name: 'wallets' })
     .post(

@@ -1,8 +1,8 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
 import type { OpenReservation } from '../../store/sqlite/books/recover.ts';
-import { quarterOf } from '../../store/sqlite/books/sums.ts';
 import type { BalanceRow, FundRow, SpendRow } from '../../store/sqlite/books/tables.ts';
+import { quarterOf } from '../rules/quarter.ts';
 import { AuditFunds, balanceText, type Draw, type FundFault } from './funds.ts';
 import { SeenReservations } from './memory.ts';
 import { AuditPayments, type PaymentFault, type PaymentRow } from './payments.ts';

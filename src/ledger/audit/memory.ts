@@ -1,5 +1,5 @@
 import type { Microcredits } from '../../core/credits.ts';
-import { QUARTER_MS } from '../../store/sqlite/books/sums.ts';
+import { QUARTER_MS } from '../rules/quarter.ts';
 
 /** Room for so many reservations at first. */
 const FIRST_ROOM = 1_024;

@@ -4,7 +4,6 @@ import { type Decimal, parseDecimal } from '../../core/decimal.ts';
 import { idAt, idText, timeOfId } from '../../core/id.ts';
 import type { Price } from '../../core/price.ts';
 import type { Statement, Store } from '../../store/store.ts';
-import { labelsOf } from '../accounts.ts';
 import { readPrice, type UsdLine, usdLine } from './price.ts';
 
 /** Which entries are wanted. Times are milliseconds since 1970, of the reservation: so budgets count, too. */
@@ -106,7 +105,7 @@ export const isBalanceOnly = ({ kind }: MoneyEntry): boolean => BALANCE_KINDS.ha
 
 const entryOf = ({ seq: _, labels, estimated, ...row }: Row): MoneyEntry => ({
   ...row,
-  labels: labelsOf({ labels }),
+  labels: JSON.parse(labels) as Record<string, string>,
   estimated: estimated === 1,
 });
 

@@ -1,105 +1,91 @@
 import type { Microcredits } from '../../core/credits.ts';
 
-/** What a fund is called and when it counts. */
+/** The name of a fund, and when it counts. */
 export interface FundTitle {
   readonly kind: 'budget' | 'balance';
   /** Of the budget; for a balance the ID of its key, or the address of its wallet. */
   readonly name: string;
-  /** Whose share of the budget it is: what `each` gave. Empty for everyone's and for a balance. */
+  /** The value of the budget's `each`. Empty for a fund of everyone's and for a balance. */
   readonly subject: string;
-  /** What the budget counts, as text; see Budget. Empty for a balance. */
+  /** The budget's conditions and window as text; see Budget. Empty for a balance. */
   readonly definition: string;
   /** Milliseconds since 1970. */
   readonly starts: number;
-  /** Infinity for one that never ends. */
+  /** Milliseconds since 1970; Infinity for one that never ends. */
   readonly ends: number;
 }
 
-/** How a fund treats those who draw on it. */
-export interface FundTerms {
+/** A fund as operations on the books name it. Made once and reused: books may remember it by identity. */
+export interface FundRef {
+  /** Unique among all funds. A budget that is counted anew gets new ones. */
+  readonly key: string;
+  readonly title: FundTitle;
+  /** Of a budget, microcredits. A balance has no limit of its own: books know what was granted. */
+  readonly limit: Microcredits;
+  /** Microcredits that were spent of it before an operation named it first. */
+  readonly opening: Microcredits;
+}
+
+/** The figures of a fund at a moment, in microcredits. */
+export interface FundStanding {
+  readonly title: FundTitle;
   /** Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees. */
   readonly limit: Microcredits;
-  readonly onExhausted: 'reject' | 'downgrade';
-  /** Fractions of the limit, ascending. */
-  readonly alertAt: readonly number[];
+  readonly spent: Microcredits;
+  readonly held: Microcredits;
+  /** What a new reservation may take now. Below 0 after the limit was lowered. */
+  readonly free: Microcredits;
+  /** What will be free once every open reservation is released. */
+  readonly unspent: Microcredits;
 }
 
 /**
  * Money that reservations draw on: a budget's window or a balance. Whatever is held or spent was free
  * before, so that `spent + held ≤ limit` holds at every moment, but for a limit that was lowered meanwhile.
  */
-export class Fund {
+export class Fund implements FundStanding {
   readonly title: FundTitle;
-  /** Of the row that names it in the store; 0 while it has none. */
-  rowId = 0;
+  limit: Microcredits;
   spent: Microcredits;
   held: Microcredits = 0;
-  #terms: FundTerms;
-  /** The greatest fraction that was told; 0 for none. */
-  #told = 0;
 
-  constructor(title: FundTitle, terms: FundTerms, spent: Microcredits) {
+  constructor(title: FundTitle, limit: Microcredits, spent: Microcredits) {
     this.title = title;
+    this.limit = limit;
     this.spent = spent;
-    this.#terms = terms;
-    // What was spent before is no news.
-    this.alert();
   }
 
-  get limit(): Microcredits {
-    return this.#terms.limit;
-  }
-  get downgrades(): boolean {
-    return this.#terms.onExhausted === 'downgrade';
-  }
-  /** What a new reservation may take now. Below 0 after the limit was lowered. */
   get free(): Microcredits {
-    return this.#terms.limit - this.spent - this.held;
+    return this.limit - this.spent - this.held;
   }
-  /** What will be free once every open reservation is released. */
   get unspent(): Microcredits {
-    return this.#terms.limit - this.spent;
-  }
-
-  /** New terms; what was spent and is held stays. Returns whether the limit is another, which needs a row of its own. */
-  change(terms: FundTerms): boolean {
-    const changed = terms.limit !== this.#terms.limit;
-    // What was told is not told again; what a lower limit has made true is, with the next charge.
-    this.#terms = terms;
-    return changed;
-  }
-
-  /** The greatest fraction of the limit that has been reached since the last call; null when none was. */
-  alert(): number | null {
-    const { alertAt, limit } = this.#terms;
-    const reached = alertAt.findLast((fraction) => this.spent >= fraction * limit) ?? 0;
-    if (reached <= this.#told) return null;
-    this.#told = reached;
-    return reached;
+    return this.limit - this.spent;
   }
 }
 
-/** Why a reservation cannot be had. */
-export interface Blocked {
-  readonly fund: Fund;
+/** Why a reservation is refused. */
+export interface Blocked<Of extends FundStanding = FundStanding> {
+  readonly fund: Of;
   /** `exhausted`: it could never be had; `contended`: open reservations are in the way. */
   readonly why: 'exhausted' | 'contended';
 }
 
-export const isBlocked = (fit: Microcredits | Blocked): fit is Blocked => typeof fit !== 'number';
+export const isBlocked = <Of extends FundStanding>(fit: Microcredits | Blocked<Of>): fit is Blocked<Of> =>
+  typeof fit !== 'number';
 
 /**
- * How much to reserve: at least the first amount, which is the choice's. The others are fallbacks', which can be
- * raised for when they are tried: so the greatest of them is reserved, but only of what all funds have free twice,
- * for near the end of a fund money that is held for what hardly ever happens would keep others out. `expected` is
- * what a payment under way will add to the balance: that much of an amount the balance need not have; what is expected
- * beyond the amount may make good a balance below 0.
+ * Returns how much to reserve: at least the first amount, which is the choice's. The others are those of its fallbacks,
+ * for which a reservation can be raised when they are tried: so the greatest of them is reserved, but only of what all
+ * funds have free twice. Near the end of a fund, money held for a rare failover would keep others out.
+ *
+ * @param expected microcredits that a payment under way will add to the balance: that much of an amount the balance need
+ * not have. What is expected beyond the amount may make good a balance below 0.
  */
-export function fit(
-  funds: readonly Fund[],
+export function fit<Of extends FundStanding>(
+  funds: readonly Of[],
   amounts: readonly Microcredits[],
   expected: Microcredits = 0,
-): Microcredits | Blocked {
+): Microcredits | Blocked<Of> {
   let free = Number.POSITIVE_INFINITY;
   let balance = Number.POSITIVE_INFINITY;
   for (let i = 0; i < funds.length; i++) {
@@ -119,12 +105,16 @@ export function fit(
   return most;
 }
 
-/** What of an amount a fund must have itself; below 0 for what it may lack. */
-const needOf = ({ title }: Fund, amount: Microcredits, expected: Microcredits): Microcredits =>
+/** The part of an amount that a fund must have itself; below 0 for what it may lack. */
+const needOf = ({ title }: FundStanding, amount: Microcredits, expected: Microcredits): Microcredits =>
   expected > 0 && title.kind === 'balance' ? amount - expected : amount;
 
 /** The fund that is in the way: one that can never pay before one that may, and of several the first. */
-function blockedBy(funds: readonly Fund[], amount: Microcredits, expected: Microcredits): Blocked {
+function blockedBy<Of extends FundStanding>(
+  funds: readonly Of[],
+  amount: Microcredits,
+  expected: Microcredits,
+): Blocked<Of> {
   const exhausted = funds.find((fund) => needOf(fund, amount, expected) > fund.unspent);
   if (exhausted) return { fund: exhausted, why: 'exhausted' };
   return { fund: funds.find((fund) => needOf(fund, amount, expected) > fund.free)!, why: 'contended' };

@@ -10,7 +10,7 @@ import type { RequestReader } from './request-reader.ts';
 
 /** Returns the facts as a server would: with the prompt's exact count where its upper bound alone leaves no model. */
 export async function exactFacts(
-  { read, messages }: RequestReader,
+  { read, turns }: RequestReader,
   request: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure,
@@ -20,6 +20,6 @@ export async function exactFacts(
   const outcome = runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
   const names = decisiveTokenizers(outcome, false, runtime.snapshot);
   if (names.length === 0) return facts;
-  const inputTokensCounted = await countInput(counter, names, facts, textsOf(messages));
+  const inputTokensCounted = await countInput(counter, names, facts, textsOf(turns));
   return hypotheticalFacts((caller) => ({ ...read(caller), inputTokensCounted }), request, runtime, onFailure);
 }

@@ -9,6 +9,7 @@ import { isRefusal } from '../../routing/decide.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import { violatedConstraints } from '../../routing/rejections.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import { hypotheticalFacts } from './hypothetical.ts';
 
 /** The ID and seed of a decision without a record: the same inputs always give the same decision. */
@@ -26,9 +27,9 @@ const dropped = dropNulls(RouteRequest);
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
   const { key, metadata, time } = given;
   // Checked with the query's schema when the policy was read.
-  const route = dropped({ ...given.query, model: given.model });
+  const query = readRouteRequest(dropped({ ...given.query, model: given.model }));
   const request = { key, metadata, user: '', stream: false, timeMs: Date.parse(time ?? USUAL_TIME) };
-  return hypotheticalFacts((caller) => routeFacts(route, caller, runtime.snapshot), request, runtime);
+  return hypotheticalFacts((caller) => routeFacts(query, caller, runtime.snapshot), request, runtime);
 }
 
 /** Decides by the policy alone: without readings, an estimate or a draw. */

@@ -1,14 +1,14 @@
 import type { Caller } from '../../core/caller.ts';
-import type { ChatMessage } from '../../core/chat-request.ts';
+import type { Turn } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
 import { isObject } from '../../core/object.ts';
-import { chatOf } from '../../core/route-query.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { screen } from '../../gateway/screen.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import type { ProfileInput } from '../../routing/profile/input.ts';
 import { questionOf } from '../../routing/texts.ts';
+import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import type { RequestForms } from './tools.ts';
 
 /** The body of a request, not checked yet. */
@@ -27,7 +27,7 @@ export interface RequestReader {
   /** The task type that a route query states. */
   readonly task: string | undefined;
   /** The conversation; empty where its size is stated instead. */
-  readonly messages: readonly ChatMessage[];
+  readonly turns: readonly Turn[];
   /** The content that its task is read from; null where the caller names the task, or without messages. */
   readonly profiled: ProfileInput | null;
   /** The user's last question; null without one. */
@@ -43,19 +43,19 @@ export function readerOf(
   snapshot: PolicySnapshot,
   { readRoute }: Pick<RequestForms, 'readRoute'>,
 ): RequestReader {
-  const route = readRoute(body);
-  const chat = chatOf(route);
-  if (chat) screen(chat, snapshot.gateway);
-  const messages = chat?.messages ?? [];
+  const request = readRouteRequest(readRoute(body));
+  screen(request, snapshot.gateway);
+  const { routing, settings, stream } = request;
+  const { turns } = request.conversation;
   return {
-    task: route.task_type,
-    read: (caller) => routeFacts(route, caller, snapshot),
-    messages: route.estimated_input_tokens === undefined ? messages : [],
-    profiled: chat && route.task_type === undefined ? chat : null,
-    question: questionOf(messages),
-    stream: chat?.stream ?? false,
-    user: route.user ?? '',
-    metadata: route.metadata ?? {},
+    task: routing.task,
+    read: (caller) => routeFacts(request, caller, snapshot),
+    turns: routing.inputTokens === undefined ? turns : [],
+    profiled: turns.length > 0 && routing.task === undefined ? request : null,
+    question: questionOf(turns),
+    stream,
+    user: settings.user ?? '',
+    metadata: routing.metadata ?? {},
   };
 }
 

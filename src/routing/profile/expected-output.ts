@@ -1,6 +1,7 @@
-import type { ChatMessage } from '../../core/chat-request.ts';
+import type { Turn } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
 import { estimateTokens } from '../../core/tokens.ts';
+import { textOf } from '../texts.ts';
 import type { ProfileInput } from './input.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { readQuestion, withoutHarness } from './question.ts';
@@ -34,7 +35,7 @@ type TaskDifficulty = Pick<Facts, 'task' | 'difficulty'>;
 export function outputHint(request: ProfileInput, guess: TaskDifficulty, last: QuestionReading | null): OutputHint {
   const { task } = guess;
   const shaped = schemaLength(request);
-  const worded = last?.length.tokens(task) ?? systemPromptLength(request.messages) ?? null;
+  const worded = last?.length.tokens(task) ?? systemPromptLength(request.conversation.turns) ?? null;
   if (shaped !== null)
     return { stated: Math.max(shaped, worded ?? 0, textLength(request, task, last) ?? 0), atMost: null };
   if (worded !== null) return { stated: worded, atMost: null };
@@ -42,23 +43,24 @@ export function outputHint(request: ProfileInput, guess: TaskDifficulty, last: Q
 }
 
 /** Tokens by the schema of the answer, or of the only possible call. */
-function schemaLength({ response_format: format, tools, tool_choice: choice }: ProfileInput): number | null {
-  if (tools?.length && choice !== undefined && choice !== null && typeof choice !== 'string') {
-    const called = tools.find((tool) => tool.function.name === choice.function.name);
-    return called ? CALL + schemaTokens(called.function.parameters ?? {}) : null;
+function schemaLength({ conversation, settings: { answerFormat: format } }: ProfileInput): number | null {
+  const { tools, toolChoice: choice } = conversation;
+  if (tools.length > 0 && typeof choice === 'object') {
+    const called = tools.find(({ name }) => name === choice.name);
+    return called ? CALL + schemaTokens(called.parameters ?? {}) : null;
   }
-  if (tools?.length === 1 && choice === 'required') return CALL + schemaTokens(tools[0]!.function.parameters ?? {});
+  if (tools.length === 1 && choice === 'required') return CALL + schemaTokens(tools[0]!.parameters ?? {});
   // A tool may be called instead.
-  if (tools?.length && choice !== 'none') return null;
-  return format?.type === 'json_schema' && format.json_schema.schema ? schemaTokens(format.json_schema.schema) : null;
+  if (tools.length > 0 && choice !== 'none') return null;
+  return format?.type === 'json-schema' && format.schema ? schemaTokens(format.schema) : null;
 }
 
 /** The length that the system prompt requests of every answer; the last message with one counts. */
-function systemPromptLength(messages: readonly ChatMessage[]): number | null {
-  for (let at = messages.length - 1; at >= 0; at--) {
-    const { role, content } = messages[at]!;
-    if (role !== 'system' && role !== 'developer') continue;
-    const text = textOf(content);
+function systemPromptLength(turns: readonly Turn[]): number | null {
+  for (let at = turns.length - 1; at >= 0; at--) {
+    const turn = turns[at]!;
+    if (turn.role !== 'system' && turn.role !== 'developer') continue;
+    const text = textOf(turn);
     if (text.length > SYSTEM_PROMPT_CHARS_MAX) continue;
     const tokens = new QuestionReading(readQuestion(text)).length.tokensOfSystemPrompt();
     if (tokens !== null) return tokens;
@@ -71,19 +73,19 @@ function textLength(request: ProfileInput, task: string, last: QuestionReading |
   if (last === null) return null;
   const isTranslated = task === 'translation';
   if (!isTranslated && !(PROSE_TASKS.has(task) && last.lead === SIGN.edit)) return null;
-  const tokens = objectTokens(request.messages);
+  const tokens = objectTokens(request.conversation.turns);
   if (isTranslated) return Math.max(RENDERED_MIN, tokens);
   return tokens < TEXT_MIN ? null : tokens;
 }
 
-function shortAnswer({ messages }: ProfileInput, { task, difficulty }: TaskDifficulty): number | null {
+function shortAnswer({ conversation: { turns } }: ProfileInput, { task, difficulty }: TaskDifficulty): number | null {
   if (task === 'summarization') {
-    const tokens = objectTokens(messages);
+    const tokens = objectTokens(turns);
     return tokens < TEXT_MIN ? null : Math.max(SUMMARY_MIN, Math.ceil(SUMMARY_SHARE * tokens));
   }
   // "ok" and "1" alone ask for nothing; behind an answer they mean "go on".
-  const [only] = messages;
-  if (messages.length === 1 && only && SAYS_NOTHING.test(textOf(only.content).trim())) return EASY.chat!;
+  const [only] = turns;
+  if (turns.length === 1 && only && SAYS_NOTHING.test(textOf(only).trim())) return EASY.chat!;
   return difficulty === 'easy' ? (EASY[task] ?? null) : null;
 }
 
@@ -94,20 +96,15 @@ const SAYS_NOTHING =
   /^(?:\d{1,3}|o?k(?:ay)?|yes|yep|no|nope|sure|test(?:ing)?|h+m+|[yn]|ja|nein|sí|si|oui|non|sim|да|нет|ок|はい|いいえ|好|好的|嗯|네)[.!]*$/iu;
 
 /** Tokens of the text that the last question is about: its own, else that of the latest long message before it. */
-function objectTokens(messages: readonly ChatMessage[]): number {
+function objectTokens(turns: readonly Turn[]): number {
   let own = 0;
-  for (let at = messages.length - 1, turns = 0; at >= 0 && turns < 3; at--) {
-    const { role, content } = messages[at]!;
-    if (role !== 'user' && role !== 'assistant') continue;
-    turns++;
-    const tokens = estimateTokens(withoutHarness(textOf(content)));
-    if (turns === 1) own = tokens;
+  for (let at = turns.length - 1, read = 0; at >= 0 && read < 3; at--) {
+    const turn = turns[at]!;
+    if (turn.role !== 'user' && turn.role !== 'assistant') continue;
+    read++;
+    const tokens = estimateTokens(withoutHarness(textOf(turn)));
+    if (read === 1) own = tokens;
     if (tokens >= TEXT_MIN) return tokens;
   }
   return own;
-}
-
-function textOf(content: ChatMessage['content']): string {
-  if (typeof content === 'string') return content;
-  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }

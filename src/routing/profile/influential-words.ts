@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../core/chat-request.ts';
+import type { Turn } from '../../core/conversation.ts';
 import type { QuestionView } from './features.ts';
 import type { ProfileInput } from './input.ts';
 import { lastView, systemPromptView } from './intent.ts';
@@ -35,7 +35,7 @@ export function influentialWords(request: ProfileInput, task: string): Influenti
   const at = TASKS.indexOf(task);
   const whole = at < 0 ? null : oddsOf(lastView(request), at);
   if (whole === null) return [];
-  const words = readTexts(request.messages).flatMap((place) => {
+  const words = readTexts(request.conversation.turns).flatMap((place) => {
     const rest = oddsOf(lastView(without(request, place, 0, place.text.length)), at);
     if (rest !== null && whole - rest < LEAST) return [];
     // An earlier text is read by itself: it affects the question as a whole, and many words affect it.
@@ -60,8 +60,7 @@ const READERS: Readonly<
 > = {
   question: (request) => lastView(request),
   'system prompt': (request) => systemPromptView(request),
-  'question before': (request, { message }) =>
-    lastView({ ...request, messages: request.messages.slice(0, message + 1) }),
+  'question before': (request, { turn }) => lastView(withTurns(request, request.conversation.turns.slice(0, turn + 1))),
 };
 
 /** The log odds of a task; null without a question. */
@@ -73,47 +72,42 @@ function oddsOf(view: QuestionView | null, task: number): number | null {
   return logits[task]! - most - Math.log(others.reduce((sum, one) => sum + Math.exp(one - most), 0));
 }
 
-/** The text of a message, or of a part of one. */
+/** The text of a part of a turn, by their indexes. */
 interface RequestText {
-  readonly message: number;
-  readonly part: number | null;
+  readonly turn: number;
+  readonly part: number;
   readonly text: string;
   readonly of: InfluentialWord['of'];
 }
 
 /** System prompts and the last questions. */
-function readTexts(messages: readonly ChatMessage[]): RequestText[] {
-  const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
-  const users = messages.flatMap(({ role }, at) => (role === 'user' ? [at] : [])).slice(-TURNS);
+function readTexts(turns: readonly Turn[]): RequestText[] {
+  const first = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  const users = turns.flatMap(({ role }, at) => (role === 'user' ? [at] : [])).slice(-TURNS);
   const of = (at: number): InfluentialWord['of'] | null => {
     if (at < first || first < 0) return 'system prompt';
     return users.includes(at) ? (at === users.at(-1) ? 'question' : 'question before') : null;
   };
-  return messages.flatMap(({ content }, message): RequestText[] => {
-    const which = of(message);
+  return turns.flatMap(({ parts }, turn): RequestText[] => {
+    const which = of(turn);
     if (which === null) return [];
-    if (typeof content === 'string') return [{ message, part: null, text: content, of: which }];
-    return (content ?? []).flatMap((one, part) =>
-      one.type === 'text' ? [{ message, part, text: one.text, of: which }] : [],
-    );
+    return parts.flatMap((one, part) => (one.type === 'text' ? [{ turn, part, text: one.text, of: which }] : []));
   });
 }
 
 /** The request without a range of one of its texts. */
-function without(request: ProfileInput, { message, part, text }: RequestText, from: number, to: number): ProfileInput {
+function without(request: ProfileInput, { turn, part, text }: RequestText, from: number, to: number): ProfileInput {
   const rest = text.slice(0, from) + text.slice(to);
-  const messages = request.messages.map((one, at) => {
-    if (at !== message) return one;
-    if (part === null || typeof one.content === 'string') return { ...one, content: rest };
-    return {
-      ...one,
-      content: (one.content ?? []).map((each, i) =>
-        i === part && each.type === 'text' ? { ...each, text: rest } : each,
-      ),
-    };
-  });
-  return { ...request, messages };
+  const { turns } = request.conversation;
+  const one = turns[turn]!;
+  const parts = one.parts.map((each, at) => (at === part && each.type === 'text' ? { ...each, text: rest } : each));
+  return withTurns(request, turns.with(turn, { ...one, parts }));
 }
+
+const withTurns = ({ conversation, settings }: ProfileInput, turns: readonly Turn[]): ProfileInput => ({
+  settings,
+  conversation: { ...conversation, turns },
+});
 
 interface Word {
   readonly from: number;

@@ -1,4 +1,4 @@
-import type { ChatMessage, Tool } from '../../core/chat-request.ts';
+import type { Conversation, Turn } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
 import { FOLLOW_UP_CHARS_MAX, textOf } from '../texts.ts';
 import { difficultyOf } from './difficulty.ts';
@@ -33,7 +33,7 @@ interface UserTurn {
 
 /** Reads the last user message, with earlier ones that it may follow up and the system prompt as context. */
 export function readIntent(request: ProfileInput): Intent {
-  const turns = userTurns(request.messages);
+  const turns = userTurns(request.conversation.turns);
   const [last] = turns;
   const system = last === undefined ? null : systemPromptView(request);
   const language = turns.map(({ reading }) => likeliest(reading.votes)).find((one) => one !== null);
@@ -49,11 +49,11 @@ export function readIntent(request: ProfileInput): Intent {
 
 /** The last question in its context; null where there is none. `weights`: see `taskLogits`. */
 export const lastView = (request: ProfileInput, weights?: TaskWeights): QuestionView | null =>
-  viewOf(request, userTurns(request.messages), systemPromptView(request), weights);
+  viewOf(request, userTurns(request.conversation.turns), systemPromptView(request), weights);
 
 /** The system prompt, read like a question; null where there is none. */
-export function systemPromptView({ messages }: Pick<ProfileInput, 'messages'>): QuestionView | null {
-  const text = systemPromptText(messages);
+export function systemPromptView({ conversation }: Pick<ProfileInput, 'conversation'>): QuestionView | null {
+  const text = systemPromptText(conversation.turns);
   if (!text) return null;
   const question = readQuestion(text);
   const reading = new QuestionReading(question);
@@ -61,28 +61,27 @@ export function systemPromptView({ messages }: Pick<ProfileInput, 'messages'>): 
 }
 
 /** The last question, the one before it if it may be a follow-up, and so on, latest first. */
-function userTurns(messages: readonly ChatMessage[]): UserTurn[] {
+function userTurns(all: readonly Turn[]): UserTurn[] {
   const turns: UserTurn[] = [];
-  let blocks: ChatMessage | null = null;
-  for (let at = messages.length - 1, left = 2 * TURNS; at >= 0 && left > 0 && turns.length < TURNS; at--) {
-    const message = messages[at]!;
-    if (message.role !== 'user') continue;
+  let blocks: Turn | null = null;
+  for (let at = all.length - 1, left = 2 * TURNS; at >= 0 && left > 0 && turns.length < TURNS; at--) {
+    const one = all[at]!;
+    if (one.role !== 'user') continue;
     left--;
-    const turn = turnOf(message, false);
+    const turn = turnOf(one, false);
     if (turn.question.lines.length + turn.question.codeFences > 0 || turn.hasImage) {
       turns.push(turn);
       if (!mayFollowUp(turn)) break;
-    } else blocks ??= message;
+    } else blocks ??= one;
   }
   // Without text outside of blocks, the blocks hold the question.
   if (turns.length === 0 && blocks) turns.push(turnOf(blocks, true));
   return turns;
 }
 
-function turnOf(message: ChatMessage, isUnwrapped: boolean): UserTurn {
-  const { content } = message;
-  const hasImage = Array.isArray(content) && content.some(({ type }) => type === 'image_url');
-  const question = readQuestion(textOf(message), isUnwrapped);
+function turnOf(turn: Turn, isUnwrapped: boolean): UserTurn {
+  const hasImage = turn.parts.some(({ type }) => type === 'image');
+  const question = readQuestion(textOf(turn), isUnwrapped);
   return { question, reading: new QuestionReading(question), hasImage };
 }
 
@@ -114,7 +113,7 @@ function systemPromptLogits(system: QuestionView, weights?: TaskWeights): TaskLo
 
 /** The last turn in the context of the others and the system prompt. */
 function viewOf(
-  { messages, tools, tool_choice: choice }: ProfileInput,
+  { conversation }: ProfileInput,
   turns: readonly UserTurn[],
   prompt: QuestionView | null,
   weights?: TaskWeights,
@@ -128,8 +127,8 @@ function viewOf(
   let before: QuestionView['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
     const { question, reading } = turns[at]!;
-    const isOffered = at === 0 && tools?.length && choice !== 'none';
-    const context = isOffered ? toolContext(tools, messages, turns[at]!) : null;
+    const isOffered = at === 0 && conversation.tools.length > 0 && conversation.toolChoice !== 'none';
+    const context = isOffered ? toolContext(conversation, turns[at]!) : null;
     const shape = shapeOf(question);
     const view: QuestionView = { question, reading, shape, tools: context, before, system, isSystemPrompt: false };
     if (at === 0) return view;
@@ -138,20 +137,16 @@ function viewOf(
   return null;
 }
 
-function toolContext(
-  tools: readonly Tool[],
-  messages: readonly ChatMessage[],
-  { question, reading }: UserTurn,
-): ToolContext {
-  const amid = isAmidTools(messages);
-  return { named: namesTool(tools, question, reading), amid, ...(amid ? resultsOf(messages) : NO_RESULTS) };
+function toolContext({ tools, turns }: Conversation, { question, reading }: UserTurn): ToolContext {
+  const amid = isAmidTools(turns);
+  return { named: namesTool(tools, question, reading), amid, ...(amid ? resultsOf(turns) : NO_RESULTS) };
 }
 const NO_RESULTS = { calls: 0, result: '' } as const;
 
 function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: QuestionView | null): TaskGuess {
   const [last, earlier] = turns;
   if (last?.hasImage) return certainly('vision');
-  if (forcesTool(request)) return certainly('tool_use');
+  if (forcesTool(request.conversation)) return certainly('tool_use');
   const view = viewOf(request, turns, system);
   if (view === null) return certainly('general');
   const { task, mix } = sharesOf(taskLogits(view));

@@ -1,5 +1,5 @@
 import type { Facts } from '../../core/facts.ts';
-import type { ProfileInput } from './input.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import { type Intent, readIntent } from './intent.ts';
 import { measure } from './size.ts';
 
@@ -9,7 +9,7 @@ export interface Profile
     Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'> {}
 
 /** Reads the size and the intent of a request. Pure. */
-export function profile(request: ProfileInput): Profile {
+export function profile(request: ModelRequest): Profile {
   const size = measure(request);
   const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = readIntent(request);
   const isText = size.images + size.audioBytes + size.unboundedMedia === 0;

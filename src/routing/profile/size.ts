@@ -1,11 +1,14 @@
 import { CAPABILITIES } from '../../core/capability.ts';
-import { ChatMessage, type ContentPart } from '../../core/chat-request.ts';
+import type { ContentPart, Conversation, Turn } from '../../core/conversation.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import { isObject } from '../../core/object.ts';
+import type { Members, OriginalPath } from '../../core/original.ts';
 import { estimateTokens, utf8Bytes } from '../../core/tokens.ts';
 import type { ProfileInput } from './input.ts';
 
-/** Most and expected tokens that a chat template adds to a message: role, separators. */
-const MESSAGE_MAX = 16;
-const MESSAGE_EXPECTED = 4;
+/** Most and expected tokens that a chat template adds to a turn: role, separators. */
+const TURN_MAX = 16;
+const TURN_EXPECTED = 4;
 /** Most tokens that a template adds once: the opening of the reply; with tools, their system prompt. */
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
@@ -24,106 +27,94 @@ interface RequestSize {
 }
 
 /** Measures a request. Long texts are sampled for `tokens`. */
-export function measure(request: ProfileInput): RequestSize {
+export function measure(request: ModelRequest): RequestSize {
   const size: RequestSize = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
-  for (const message of request.messages) addMessage(size, message);
-  if (request.tools?.length) {
+  const { conversation, settings } = request;
+  const { turns, tools } = conversation;
+  for (const turn of turns) addTurn(size, turn);
+  if (tools.length > 0) {
     size.needs |= CAPABILITIES.tools.bit;
     size.bytes += TOOLS_MAX;
-    addText(size, JSON.stringify(request.tools));
+    // Tools go upstream as they came.
+    addText(size, JSON.stringify(tools.map(({ at }) => request.originalAt(at))));
   }
   addFormat(size, request);
-  if ((request.n ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
-  if (request.logprobs) size.needs |= CAPABILITIES.logprobs.bit;
+  if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
+  if (settings.logprobs) size.needs |= CAPABILITIES.logprobs.bit;
   size.needs |= dialectNeeds(request);
   return size;
 }
 
 /** Capabilities for fields that some dialects lack. A field with its default value needs none. */
-function dialectNeeds(request: ProfileInput): number {
-  const { seed, stop, temperature, tools, tool_choice: choice, response_format: format } = request;
+function dialectNeeds({ conversation, settings }: ProfileInput): number {
+  const { seed, stop, temperature, answerFormat: format } = settings;
   let needs = 0;
-  if (seed != null) needs |= CAPABILITIES.seed.bit;
-  if (request.frequency_penalty || request.presence_penalty) needs |= CAPABILITIES.penalties.bit;
-  if (stop != null && stop.length > 0) needs |= CAPABILITIES.stop.bit;
-  if (temperature != null && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
-  if (request.messages.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
-  for (const _ in request.logit_bias) needs |= CAPABILITIES.logit_bias.bit;
-  if (!tools?.length) return needs;
-  if (choice != null && choice !== 'auto' && choice !== 'none') needs |= CAPABILITIES.forced_tools.bit;
-  if (request.parallel_tool_calls === false) needs |= CAPABILITIES.single_tool_calls.bit;
-  if (format != null && format.type !== 'text') needs |= CAPABILITIES.json_with_tools.bit;
+  if (seed !== undefined) needs |= CAPABILITIES.seed.bit;
+  if (settings.frequencyPenalty || settings.presencePenalty) needs |= CAPABILITIES.penalties.bit;
+  if (stop !== undefined && stop.length > 0) needs |= CAPABILITIES.stop.bit;
+  if (temperature !== undefined && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
+  if (conversation.turns.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
+  for (const _ in settings.logitBias) needs |= CAPABILITIES.logit_bias.bit;
+  if (conversation.tools.length === 0) return needs;
+  if (isForced(conversation)) needs |= CAPABILITIES.forced_tools.bit;
+  if (settings.parallelToolCalls === false) needs |= CAPABILITIES.single_tool_calls.bit;
+  if (format !== undefined && format.type !== 'text') needs |= CAPABILITIES.json_with_tools.bit;
   return needs;
 }
+
+const isForced = ({ toolChoice: choice }: Conversation): boolean =>
+  choice !== undefined && choice !== 'auto' && choice !== 'none';
 
 function addText(size: RequestSize, text: string): void {
   size.tokens += estimateTokens(text);
   size.bytes += utf8Bytes(text);
 }
 
-function addMessage(size: RequestSize, message: ChatMessage): void {
-  size.tokens += MESSAGE_EXPECTED;
-  size.bytes += MESSAGE_MAX;
-  if (typeof message.content === 'string') addText(size, message.content);
-  else for (const part of message.content ?? []) addPart(size, part);
-  if (message.name) addText(size, message.name);
-  if (message.refusal) addText(size, message.refusal);
-  if (message.tool_call_id) addText(size, message.tool_call_id);
-  for (const call of message.tool_calls ?? []) {
-    addText(size, call.id);
-    addText(size, call.function.name);
-    addText(size, call.function.arguments);
-    addUnknown(size, call, KNOWN_CALL);
-    addUnknown(size, call.function, KNOWN_FUNCTION);
-    size.bytes += MESSAGE_MAX;
+function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn): void {
+  size.tokens += TURN_EXPECTED;
+  size.bytes += TURN_MAX;
+  for (const part of parts) addPart(size, part);
+  if (name) addText(size, name);
+  if (toolCallId) addText(size, toolCallId);
+  addExtras(size, extras);
+}
+
+/** Extras, such as earlier reasoning, go upstream too and may be billed. */
+function addExtras(size: RequestSize, extras: Members): void {
+  for (const name in extras) {
+    const value = extras[name];
+    if (value != null) addText(size, typeof value === 'string' ? value : JSON.stringify(value));
   }
-  addUnknown(size, message, KNOWN_MESSAGE);
-}
-
-const KNOWN_MESSAGE: ReadonlySet<string> = new Set(Object.keys(ChatMessage.properties));
-const KNOWN_CALL: ReadonlySet<string> = new Set(['id', 'type', 'function']);
-const KNOWN_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments']);
-const KNOWN_IMAGE: ReadonlySet<string> = new Set(['url', 'detail']);
-const KNOWN_AUDIO: ReadonlySet<string> = new Set(['data', 'format']);
-const KNOWN_FORMAT: ReadonlySet<string> = new Set(['type', 'json_schema']);
-
-/** Fields beyond the schema, such as earlier reasoning, go upstream too and may be billed. */
-function addUnknown(size: RequestSize, owner: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): void {
-  for (const field in owner) if (!known.has(field)) addField(size, owner, field);
-}
-
-function addField(size: RequestSize, owner: Readonly<Record<string, unknown>>, field: string): void {
-  const value = owner[field];
-  if (value != null) addText(size, typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 function addPart(size: RequestSize, part: ContentPart): void {
-  // Fields of other kinds of parts count as unknown: some servers read them.
-  for (const field in part) if (field !== 'type' && field !== part.type) addField(size, part, field);
+  addExtras(size, part.extras);
   switch (part.type) {
     case 'text':
+    case 'refusal':
       addText(size, part.text);
       return;
-    case 'refusal':
-      addText(size, part.refusal);
-      return;
-    case 'image_url':
-      addUnknown(size, part.image_url, KNOWN_IMAGE);
+    case 'image':
       size.images++;
       size.needs |= CAPABILITIES.vision.bit;
-      if (!isData(part.image_url.url)) size.needs |= CAPABILITIES.image_urls.bit;
+      if (!isData(part.url)) size.needs |= CAPABILITIES.image_urls.bit;
       return;
-    case 'input_audio':
-      addUnknown(size, part.input_audio, KNOWN_AUDIO);
+    case 'audio':
       // Base64: 3 bytes in 4 characters.
-      size.audioBytes += Math.ceil((part.input_audio.data.length * 3) / 4);
-      if (!isBoundedAudio(part.input_audio)) size.unboundedMedia++;
+      size.audioBytes += Math.ceil((part.data.length * 3) / 4);
+      if (!isBoundedAudio(part)) size.unboundedMedia++;
       size.needs |= CAPABILITIES.audio_input.bit;
       return;
     case 'file':
       size.unboundedMedia++;
       size.needs |= CAPABILITIES.file_input.bit;
-      if (part.file.file_id != null) size.needs |= CAPABILITIES.file_ids.bit;
+      if (part.id !== undefined) size.needs |= CAPABILITIES.file_ids.bit;
+      return;
+    case 'tool-call':
+      addText(size, part.id);
+      addText(size, part.name);
+      addText(size, part.arguments);
+      size.bytes += TURN_MAX;
   }
 }
 
@@ -140,10 +131,25 @@ const PACKED_AUDIO = /^(?:ZkxhQ|T2dnUw|GkXfo|\/\/[A-Hg-n]|.{5}[GWm2]Z0eX)/;
 
 const isData = (url: string): boolean => /^data:/i.test(url);
 
-function addFormat(size: RequestSize, { response_format: format }: ProfileInput): void {
-  if (format) addUnknown(size, format, KNOWN_FORMAT);
-  if (format?.type === 'json_object') size.needs |= CAPABILITIES.json_mode.bit;
-  if (format?.type !== 'json_schema') return;
+function addFormat(size: RequestSize, request: ModelRequest): void {
+  const { answerFormat: format } = request.settings;
+  if (!format) return;
+  addBeside(size, request, format.at, format.valueAt.at(-1));
+  if (format.type === 'json') size.needs |= CAPABILITIES.json_mode.bit;
+  if (format.type !== 'json-schema') return;
   size.needs |= CAPABILITIES.json_schema.bit;
-  addText(size, JSON.stringify(format.json_schema));
+  addText(size, JSON.stringify(request.originalAt(format.valueAt)));
+}
+
+/** Adds the members of an object but its `type` and another one. */
+function addBeside(
+  size: RequestSize,
+  request: ModelRequest,
+  at: OriginalPath,
+  other: string | number | undefined,
+): void {
+  const owner = request.originalAt(at);
+  if (!isObject(owner)) return;
+  const { type: _, [String(other)]: __, ...rest } = owner;
+  addExtras(size, rest);
 }

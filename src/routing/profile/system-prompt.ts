@@ -1,19 +1,18 @@
-import type { ChatMessage } from '../../core/chat-request.ts';
+import type { Turn } from '../../core/conversation.ts';
 
-/** Messages read, from the start of the conversation: later system messages are about a single turn. */
-const MESSAGES = 3;
+/** Turns read, from the start of the conversation: later system messages are about a single turn. */
+const TURNS = 3;
 /** Characters read of each: the role stands at the head, instructions for the answer at the tail. */
 const HEAD = 900;
 const TAIL = 500;
 
 /** The text of the `system` and `developer` messages that begin the conversation; '' for none. */
-export function systemPromptText(messages: readonly ChatMessage[]): string {
+export function systemPromptText(turns: readonly Turn[]): string {
   let text = '';
-  for (let at = 0; at < messages.length && at < MESSAGES; at++) {
-    const { role, content } = messages[at]!;
+  for (let at = 0; at < turns.length && at < TURNS; at++) {
+    const { role, parts } = turns[at]!;
     if (role !== 'system' && role !== 'developer') break;
-    if (typeof content === 'string') text = joined(text, content);
-    else for (const part of content ?? []) if (part.type === 'text') text = joined(text, part.text);
+    for (const part of parts) if (part.type === 'text') text = joined(text, part.text);
     if (text.length > 2 * (HEAD + TAIL)) break;
   }
   return text;

@@ -1,5 +1,4 @@
-import type { ChatMessage, Tool } from '../../core/chat-request.ts';
-import type { ProfileInput } from './input.ts';
+import type { Conversation, ToolDefinition, Turn } from '../../core/conversation.ts';
 import { fold } from './letters.ts';
 import { TOPICS } from './lexicon/tool-topics.ts';
 import type { QuestionText } from './question.ts';
@@ -23,10 +22,14 @@ const TEXT_MAX = 400;
 const STEM = 5;
 
 /** Whether the question has a word of an offered function's name: `weather` for `get_weather`. */
-export function namesTool(tools: readonly Tool[], { text }: QuestionText, { topics }: QuestionReading): boolean {
+export function namesTool(
+  tools: readonly ToolDefinition[],
+  { text }: QuestionText,
+  { topics }: QuestionReading,
+): boolean {
   const stems = new Set(Array.from(fold(text.slice(0, TEXT_MAX)).split(' '), stemOf));
   const isSaid = (word: string): boolean => stems.has(stemOf(word)) || topics.includes(topicOf(word));
-  return tools.slice(0, TOOLS_MAX).some(({ function: { name } }) => {
+  return tools.slice(0, TOOLS_MAX).some(({ name }) => {
     const words = name
       .replace(/([a-z])([A-Z])/g, '$1 $2')
       .toLowerCase()
@@ -45,9 +48,9 @@ const topicOf = (word: string): string => TOPIC_OF.get(word) ?? TOPIC_OF.get(wor
 const stemOf = (word: string): string => word.slice(0, STEM);
 
 /** Whether the conversation ends in calls or results of tools. */
-export function isAmidTools(messages: readonly ChatMessage[]): boolean {
-  const last = messages.at(-1);
-  return last?.role === 'tool' || Boolean(last?.tool_calls?.length);
+export function isAmidTools(turns: readonly Turn[]): boolean {
+  const last = turns.at(-1);
+  return last?.role === 'tool' || last?.parts.at(-1)?.type === 'tool-call';
 }
 
 /** UTF-16 code units read at the end of a result, where failures are reported. */
@@ -56,24 +59,23 @@ const RESULT_TAIL = 600;
 const CALLS_MAX = 64;
 
 /** Results of tools since the last user message, and the end of the last one. */
-export function resultsOf(messages: readonly ChatMessage[]): { readonly calls: number; readonly result: string } {
+export function resultsOf(turns: readonly Turn[]): { readonly calls: number; readonly result: string } {
   let calls = 0;
-  for (let at = messages.length - 1; at >= 0 && calls < CALLS_MAX; at--) {
-    const { role } = messages[at]!;
+  for (let at = turns.length - 1; at >= 0 && calls < CALLS_MAX; at--) {
+    const { role } = turns[at]!;
     if (role === 'user') break;
     if (role === 'tool') calls++;
   }
-  const last = messages.at(-1);
+  const last = turns.at(-1);
   return { calls, result: last?.role === 'tool' ? textOf(last).slice(-RESULT_TAIL) : '' };
 }
 
-function textOf({ content }: ChatMessage): string {
-  if (typeof content === 'string') return content;
-  const last = content?.at(-1);
+function textOf({ parts }: Turn): string {
+  const last = parts.at(-1);
   return last?.type === 'text' ? last.text : '';
 }
 
 /** Whether the model must call a tool. */
-export function forcesTool({ tools, tool_choice: choice }: ProfileInput): boolean {
-  return Boolean(tools?.length) && (choice === 'required' || (typeof choice === 'object' && choice !== null));
+export function forcesTool({ tools, toolChoice: choice }: Conversation): boolean {
+  return tools.length > 0 && (choice === 'required' || typeof choice === 'object');
 }

@@ -1,4 +1,5 @@
-import type { Migrations } from '../store.ts';
+import type { Payment, PaymentTable } from '../payments.ts';
+import type { Migrations, SqlValue, Statement, Store, Write } from '../store.ts';
 
 /**
  * Each payment has one permanent row. The trigger is the last guard of the ledger: a deposit is committed with the
@@ -53,3 +54,83 @@ export const paymentMigrations: Migrations = {
     ) STRICT;`,
   ],
 };
+
+const INSERT: Statement = {
+  sql: `INSERT INTO payments (id, state, purpose, network, asset, pay_to, payer, nonce, amount, paid, fee, bound, charged,
+      decision, key_id, quote, request_mark, valid_before, tx, error, created, updated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+const CAPTURE: Statement = {
+  sql: `UPDATE payments SET state = 'captured', fee = ?, decision = ?, key_id = ?, tx = ?, error = NULL, updated = ?
+    WHERE id = ?`,
+};
+export const SETTLE: Statement = {
+  sql: `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?
+    WHERE id = ? AND state = 'captured'`,
+  spooledAs: 'payment',
+};
+const UNKNOWN: Statement = {
+  sql: `UPDATE payments SET state = 'unknown', tx = ?, error = ?, updated = ?
+    WHERE id = ? AND state IN ('settling', 'unknown')`,
+};
+const FAIL: Statement = {
+  sql: `UPDATE payments SET state = 'failed', error = ?, updated = ?
+    WHERE id = ? AND state IN ('settling', 'unknown')`,
+};
+const REMOVE: Statement = { sql: `DELETE FROM payments WHERE id = ? AND state = 'settling'` };
+
+const COLUMNS = `id, state, purpose, network, asset, pay_to AS payTo, payer, nonce, amount, paid, fee, bound, charged, decision,
+  key_id AS keyId, quote, request_mark AS requestMark, valid_before AS validBefore, tx AS "transaction", error, created, updated`;
+
+const SELECT_ONE: Statement = { sql: `SELECT ${COLUMNS} FROM payments WHERE id = ?` };
+const SELECT_AUTHORIZATION: Statement = {
+  sql: `SELECT ${COLUMNS} FROM payments WHERE network = ? AND asset = ? AND payer = ? AND nonce = ?`,
+};
+const SELECT_UNRESOLVED: Statement = {
+  sql: `SELECT ${COLUMNS} FROM payments WHERE state IN ('settling', 'captured', 'unknown') ORDER BY id`,
+};
+/** Parameters: state or null, upper bound of the ID, limit. */
+const SELECT_LATEST: Statement = {
+  sql: `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
+};
+/** The same, and the payer. */
+const SELECT_LATEST_OF: Statement = {
+  sql: `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 AND payer = ?4
+    ORDER BY id DESC LIMIT ?3`,
+};
+
+type PaymentRow = Omit<Payment, 'amount'> & { readonly amount: string };
+
+const paymentOf = ({ amount, ...rest }: PaymentRow): Payment => ({ ...rest, amount: BigInt(amount) });
+
+export function sqlitePayments(db: Pick<Store, 'query'>): PaymentTable {
+  const rows = async (statement: Statement, params?: readonly SqlValue[]) =>
+    (await db.query<PaymentRow>(statement, params)).map(paymentOf);
+  return {
+    insert: insertPayment,
+    capture: ({ id, fee, decision, keyId, transaction, updated }) => ({
+      statement: CAPTURE,
+      params: [fee, decision, keyId, transaction, updated, id],
+    }),
+    settle: (id, charged, fee, time) => ({ statement: SETTLE, params: [charged, fee, time, id] }),
+    doubt: ({ id, transaction, error, updated }) => ({ statement: UNKNOWN, params: [transaction, error, updated, id] }),
+    fail: ({ id, error, updated }) => ({ statement: FAIL, params: [error, updated, id] }),
+    remove: (id) => ({ statement: REMOVE, params: [id] }),
+    get: async (id) => (await rows(SELECT_ONE, [id]))[0] ?? null,
+    find: async ({ network, asset, payer, nonce }) =>
+      (await rows(SELECT_AUTHORIZATION, [network, asset, payer, nonce]))[0] ?? null,
+    unresolved: () => rows(SELECT_UNRESOLVED),
+    list({ state, payer, limit, before }) {
+      const params = [state, before ?? Number.MAX_SAFE_INTEGER, limit];
+      return payer === null ? rows(SELECT_LATEST, params) : rows(SELECT_LATEST_OF, [...params, payer]);
+    },
+  };
+}
+
+function insertPayment(payment: Payment): Write {
+  const { id, state, purpose, network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged } = payment;
+  const { decision, keyId, quote, requestMark, validBefore, transaction, error, created, updated } = payment;
+  const transfer: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
+  const request: SqlValue[] = [charged, decision, keyId, quote, requestMark, validBefore, transaction, error];
+  return { statement: INSERT, params: [...transfer, ...request, created, updated] };
+}

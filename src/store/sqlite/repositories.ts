@@ -2,6 +2,8 @@ import type { Repositories } from '../repositories.ts';
 import type { Store } from '../store.ts';
 import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
+import { sqliteBlocklist, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
+import { sqlitePayments } from './payments.ts';
 import { sqliteRecords } from './records/tables.ts';
 import { sqliteTrail } from './trail.ts';
 
@@ -10,5 +12,9 @@ export const sqliteRepositories = (db: Pick<Store, 'query' | 'commit'>): Reposit
   keys: sqliteKeys(db),
   trail: sqliteTrail(db),
   idempotency: sqliteIdempotency(db),
+  payments: sqlitePayments(db),
+  blocklist: sqliteBlocklist(db),
+  pendingSettlements: sqlitePendingSettlements(db),
+  quoteSecret: sqliteQuoteSecret(db),
   records: sqliteRecords(db),
 });

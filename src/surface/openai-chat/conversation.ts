@@ -129,10 +129,15 @@ function partOf(part: OpenAiPart, at: OriginalPath): ContentPart {
   }
 }
 
-function toolOf({ function: fn }: Tool, index: number): ToolDefinition {
+const OF_TOOL: ReadonlySet<string> = new Set(['type', 'function']);
+const OF_DEFINITION: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict']);
+
+function toolOf(tool: Tool, index: number): ToolDefinition {
+  const { function: fn } = tool;
   const { name, description, parameters, strict } = fn;
+  const extras = extrasOf(fn, OF_DEFINITION, extrasOf(tool, OF_TOOL));
   const at = ['tools', index];
-  return { name, description, parameters, strict, at, valueAt: [...at, 'function'] };
+  return { name, description, parameters, strict, extras, at, valueAt: [...at, 'function'] };
 }
 
 function choiceOf(choice: ChatRequest['tool_choice']): ToolChoice | undefined {

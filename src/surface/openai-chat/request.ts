@@ -1,6 +1,6 @@
 import { ChatRequest } from '../../core/chat-request.ts';
 import { compileRead } from '../../core/validation.ts';
-import { screenKinds } from '../../gateway/screen.ts';
+import { checkChat, checkToolKinds } from './check.ts';
 
 const checked = compileRead(ChatRequest);
 
@@ -9,6 +9,8 @@ const checked = compileRead(ChatRequest);
  * @throws SignalboxError for the field at fault.
  */
 export function readChat(body: unknown): ChatRequest {
-  screenKinds(body);
-  return checked(body);
+  checkToolKinds(body);
+  const chat = checked(body);
+  checkChat(chat);
+  return chat;
 }

@@ -5,6 +5,7 @@ import { CompletionWriter } from './completion.ts';
 import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
 import { errorBody } from './error.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './examples.ts';
+import { readChatRequest } from './reader.ts';
 import { readChat } from './request.ts';
 
 const docs: SurfaceDocs = {
@@ -38,9 +39,10 @@ export const openaiChat: Surface = {
   pays: true,
   docs,
   read(body) {
-    const request = readChat(body);
-    if (!request.stream) return { request, events: null };
-    return { request, events: request.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
+    const chat = readChat(body);
+    const request = readChatRequest(chat);
+    if (!chat.stream) return { request, events: null };
+    return { request, events: chat.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
   },
   json: (identity) => new CompletionWriter(identity),
   errorBody,

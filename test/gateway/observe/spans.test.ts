@@ -6,6 +6,7 @@ import type { Provider } from '../../../src/core/snapshot.ts';
 import { type CallFacts, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
 import type { RequestContext } from '../../../src/gateway/request-context.ts';
 import type { SpanAttributes } from '../../../src/telemetry/trace.ts';
+import { chatRequest } from '../../support/model-request.ts';
 import { type ContextFacts, contextWith } from '../../support/request-context.ts';
 
 const PRICE = { lines: [] } as unknown as CallFacts['endpoint']['price'];
@@ -39,7 +40,7 @@ const USAGE = { inputTokens: 100, cachedInputTokens: 60, cacheWriteTokens: 10, o
 const seen = (more: Partial<CallFacts> = {}): CallFacts => ({
   provider: provider(),
   endpoint: { provider: 'mine', upstream: 'best-2', regions: [], price: PRICE, capabilities: 0 },
-  request: { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] },
+  request: chatRequest(),
   outputCap: 512,
   attempt: ATTEMPT,
   usage: USAGE,
@@ -96,7 +97,7 @@ describe('The span of a call', () => {
   });
 
   test('has the figures that the caller set, and none of his words', () => {
-    const { attributes } = callSpan(seen({ request: FULL }));
+    const { attributes } = callSpan(seen({ request: chatRequest(FULL) }));
     expect(stated(attributes)).toMatchObject({
       'gen_ai.request.stream': true,
       'gen_ai.request.max_tokens': 512,
@@ -114,7 +115,9 @@ describe('The span of a call', () => {
 
   test('of a failure says its kind, and of no usage nothing', () => {
     const attempt = { ...ATTEMPT, failure: 'timeout', firstPartMs: null, finishReasons: [], requestId: null };
-    const { attributes, error } = callSpan(seen({ attempt, usage: null, request: { ...FULL, seed: 1e300 } }));
+    const { attributes, error } = callSpan(
+      seen({ attempt, usage: null, request: chatRequest({ ...FULL, seed: 1e300 }) }),
+    );
     expect(error).toBe('timeout');
     expect(attributes['error.type']).toBe('timeout');
     const names = Object.keys(stated(attributes));
@@ -241,7 +244,7 @@ describe('Names of attributes', () => {
   test('are OpenTelemetry’s own, or begin with ours', () => {
     const known = new Set<unknown>(Object.values(conventions).filter((value) => typeof value === 'string'));
     const used = [
-      ...Object.keys(callSpan(seen({ request: FULL })).attributes),
+      ...Object.keys(callSpan(seen({ request: chatRequest(FULL) })).attributes),
       ...Object.keys(requestSpan(requestWith({ routing, result: resultOf('completed', null) })).attributes),
     ];
     expect(used.length).toBeGreaterThan(40);

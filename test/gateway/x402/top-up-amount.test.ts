@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { atomicOf, type PaymentNetwork, worthOf } from '../../../src/core/payment-policy.ts';
-import { type AskedAmount, topUpAmount } from '../../../src/gateway/x402/top-up-amount.ts';
+import { type TopUpAmount, topUpAmount } from '../../../src/gateway/x402/top-up-amount.ts';
 
 /** A token of so many decimals, where a Credit is worth so many millionths of a dollar. */
 function networkOf(decimals: number, microdollars: bigint): PaymentNetwork {
@@ -51,7 +51,7 @@ describe('what a top-up asks to pay in', () => {
     const bounds = { min: 1_000_000_000, max: 5_000_000_000 };
     expect(codeOf(() => topUpAmount({ usd: 0.999_999 }, bounds, usdc))).toBe('out_of_range usd');
     expect(codeOf(() => topUpAmount({ credits: 5_000.000_001 }, bounds, usdc))).toBe('out_of_range credits');
-    const tell = (asked: AskedAmount) => () => topUpAmount(asked, bounds, usdc);
+    const tell = (asked: TopUpAmount) => () => topUpAmount(asked, bounds, usdc);
     expect(tell({ usd: 0.5 })).toThrow('`usd` must be from 1 to 5 in one top-up, not 0.5.');
     expect(tell({ credits: 10 })).toThrow('`credits` must be from 1000 to 5000 in one top-up, not 10.');
     expect(topUpAmount({ usd: 1 }, bounds, usdc)).toBe(bounds.min);

@@ -1,5 +1,6 @@
 import { StoreError } from '../../../src/store/store.ts';
 import { line } from '../support.ts';
+import { waiving } from '../wallet-support.ts';
 import { spanOf } from './calendar.ts';
 import { KEYS } from './chance.ts';
 import { expectEqual } from './compare.ts';
@@ -154,7 +155,7 @@ function settle(play: Play, used: boolean): void {
   // Where nothing was charged the fee of a payment is given back.
   const waived = chance.yes(0.3) ? (chance.any(reference.kept) ?? null) : null;
   const told = hold.settle(cost === null ? null : line(cost), () =>
-    waived ? subject.ledger.waiveFee(waived.wallet, waived.fee, waived.note) : [],
+    waived ? waiving(subject.ledger, waived.wallet, waived.fee, waived.note)() : [],
   );
   expectEqual(`the settlement of ${hold.id}`, told, reference.settle(hold.id, cost, waived));
   play.ended.push(hold);

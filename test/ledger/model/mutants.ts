@@ -1,12 +1,12 @@
-import { Bookings } from '../../../src/ledger/bookings.ts';
-import { Checkpoints } from '../../../src/ledger/checkpoint.ts';
 import { Contention } from '../../../src/ledger/contention.ts';
-import { Deposits } from '../../../src/ledger/deposits.ts';
-import { Desk } from '../../../src/ledger/desk.ts';
-import { ReservationHold } from '../../../src/ledger/hold.ts';
 import { OpenHolds } from '../../../src/ledger/open-holds.ts';
-import type { Fund } from '../../../src/ledger/rules/fund.ts';
 import { StoredLedger } from '../../../src/ledger/stored-ledger.ts';
+import { Bookings } from '../../../src/store/sqlite/books/bookings.ts';
+import { Checkpoints } from '../../../src/store/sqlite/books/checkpoint.ts';
+import { Deposits } from '../../../src/store/sqlite/books/deposits.ts';
+import { type BookedFund, FundStates } from '../../../src/store/sqlite/books/fund-states.ts';
+import { Journal } from '../../../src/store/sqlite/books/journal.ts';
+import { Reservations } from '../../../src/store/sqlite/books/reservations.ts';
 import { Sums } from '../../../src/store/sqlite/books/sums.ts';
 import type { Store, Write } from '../../../src/store/store.ts';
 import { isWallet } from './entries.ts';
@@ -59,7 +59,7 @@ function misreading(store: Store, reread: <Row>(row: Row) => Row): Store {
 }
 
 /** A fund that always has room. */
-const bottomless = (fund: Fund): Fund =>
+const bottomless = (fund: BookedFund): BookedFund =>
   new Proxy(fund, {
     get: (target, name) => (name === 'free' ? Number.POSITIVE_INFINITY : Reflect.get(target, name, target)),
     set: (target, name, value) => Reflect.set(target, name, value, target),
@@ -68,11 +68,11 @@ const bottomless = (fund: Fund): Fund =>
 export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'a settlement counts twice in a fund': {
     infect: () =>
-      patch(ReservationHold.prototype, 'settle', (settle) => {
-        return function (this: ReservationHold, ...asked) {
-          const [fund] = this.left > 0 ? this.funds : [];
+      patch(Bookings.prototype, 'settle', (settle) => {
+        return function (this: Bookings, made, ...asked) {
+          const [fund] = made.funds;
           const before = fund?.spent ?? 0;
-          const settlement = settle.apply(this, asked);
+          const settlement = settle.call(this, made, ...asked);
           if (fund) fund.spent += fund.spent - before;
           return settlement;
         };
@@ -80,14 +80,10 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'what a failed commit held is not given back': {
     infect: () =>
-      patch(Desk.prototype, 'reserve', (reserve) => {
-        return async function (this: Desk, hold, note) {
-          try {
-            await reserve.call(this, hold, note);
-          } catch (cause) {
-            for (const fund of hold.funds) fund.held += hold.reserved;
-            throw cause;
-          }
+      patch(Reservations.prototype, 'remove', (remove) => {
+        return function (this: Reservations, made) {
+          remove.call(this, made);
+          for (const fund of made.funds) fund.held += made.held;
         };
       }),
   },
@@ -103,12 +99,12 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'a raise does not ask the funds': {
     infect: () =>
-      patch(ReservationHold.prototype, 'raise', (raise) => {
-        return function (this: ReservationHold, by) {
-          const { funds } = this;
-          this.funds = funds.map(bottomless);
-          const raised = raise.call(this, by);
-          this.funds = funds;
+      patch(Bookings.prototype, 'extend', (extend) => {
+        return function (this: Bookings, made, ...asked) {
+          const { funds } = made;
+          made.funds = funds.map(bottomless);
+          const raised = extend.call(this, made, ...asked);
+          made.funds = funds;
           return raised;
         };
       }),
@@ -148,24 +144,24 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     wrap: without('UPDATE adjustments SET adopted'),
   },
   'who comes later overtakes those who wait': {
-    infect: () => patch(Contention.prototype, 'lineBefore', () => () => null),
+    infect: () => patch(Contention.prototype, 'lineBefore', () => () => -1),
   },
   'nobody is woken when money comes free': {
     infect: () => patch(Contention.prototype, 'wake', () => () => {}),
   },
   'a settlement counts in the window in which it comes': {
     infect: () => {
-      let now = () => 0;
+      let now = 0;
       const cures = [
-        patch(Desk.prototype, 'charge', (charge) => {
-          return function (this: Desk, ...asked) {
-            now = () => this.now;
+        patch(Journal.prototype, 'charge', (charge) => {
+          return function (this: Journal, ...asked) {
+            now = asked[5];
             return charge.apply(this, asked);
           };
         }),
         patch(Sums.prototype, 'add', (add) => {
           return function (this: Sums, spender, charge) {
-            const late = Math.max(charge.reservation, (now() - Date.UTC(2026, 0, 1)) * 8_192);
+            const late = Math.max(charge.reservation, (now - Date.UTC(2026, 0, 1)) * 8_192);
             add.call(this, spender, { ...charge, reservation: late });
           };
         }),
@@ -179,34 +175,53 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     wrap: (store) => rewriting(store, (writes) => writes.filter(({ params }) => params[1] !== 'expire')),
   },
   'what a payment is expected to bring is free to others': {
-    infect: () =>
-      patch(Bookings.prototype, 'earmark', (earmark) => {
-        return function (this: Bookings, taken, expected) {
-          const made = earmark.call(this, taken, expected);
-          const purse = taken.funds.find(({ title }) => title.kind === 'balance')!;
-          const lent = Math.min(taken.amount, expected);
-          purse.held -= lent;
-          let isLent = true;
-          const takeBack = () => {
-            purse.held += isLent ? lent : 0;
-            isLent = false;
+    infect: () => {
+      let purse: BookedFund | undefined;
+      const lent = new Map<number, { purse: BookedFund; amount: number }>();
+      const takeBack = (id: number) => {
+        const loan = lent.get(id);
+        if (loan) loan.purse.held += loan.amount;
+        lent.delete(id);
+      };
+      const cures = [
+        patch(FundStates.prototype, 'drawnBy', (drawnBy) => {
+          return function (this: FundStates, refs) {
+            const drawn = drawnBy.call(this, refs);
+            purse = drawn.funds.find((fund) => fund.isBalance);
+            return drawn;
           };
-          return {
-            amount: made.amount,
-            capture: (...asked) => {
-              takeBack();
-              return made.capture(...asked);
-            },
-            release: () => {
-              takeBack();
-              made.release();
-            },
+        }),
+        patch(Bookings.prototype, 'earmark', (earmark) => {
+          return function (this: Bookings, op) {
+            const result = earmark.call(this, op);
+            if (result.kind === 'granted' && purse) {
+              const amount = Math.min(result.amount, op.expected);
+              purse.held -= amount;
+              lent.set(op.id, { purse, amount });
+            }
+            return result;
           };
-        };
-      }),
+        }),
+        patch(Bookings.prototype, 'capture', (capture) => {
+          return function (this: Bookings, op, batch) {
+            takeBack(op.id);
+            return capture.call(this, op, batch);
+          };
+        }),
+        patch(Bookings.prototype, 'release', (release) => {
+          return function (this: Bookings, id, batch) {
+            takeBack(id);
+            return release.call(this, id, batch);
+          };
+        }),
+      ];
+      return () => {
+        for (const cure of cures) cure();
+      };
+    },
   },
   'what was earmarked for nothing is not given back': {
-    infect: () => patch(Bookings.prototype, 'release', () => () => {}),
+    infect: () => patch(Bookings.prototype, 'release', () => () => ({ kind: 'granted', amount: 0 })),
   },
   'an earmark asks the balance for all of it': {
     infect: () =>
@@ -218,9 +233,10 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'a fee is given back twice': {
     infect: () =>
-      patch(Deposits.prototype, 'waive', (waive) => {
-        return function (this: Deposits, ...asked) {
-          return [...waive.apply(this, asked), ...waive.apply(this, asked)];
+      patch(Bookings.prototype, 'waive', (waive) => {
+        return function (this: Bookings, ...asked) {
+          waive.apply(this, asked);
+          return waive.apply(this, asked);
         };
       }),
   },
@@ -242,27 +258,16 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       }),
   },
   'a deposit counts before it is on the disk': {
-    infect: () => {
-      const grants = new Map<object, number>();
-      const cures = [
-        patch(Deposits.prototype, 'begin', (begin) => {
-          return function (this: Deposits, ...asked) {
-            const coming = begin.apply(this, asked);
-            this.arrived(coming);
-            grants.set(coming, coming.adds);
-            return coming;
-          };
-        }),
-        patch(Deposits.prototype, 'arrived', (arrived) => {
-          return function (this: Deposits, coming) {
-            if (!grants.delete(coming)) arrived.call(this, coming);
-          };
-        }),
-      ];
-      return () => {
-        for (const cure of cures) cure();
-      };
-    },
+    infect: () =>
+      patch(Bookings.prototype, 'deposit', (deposit) => {
+        return function (this: Bookings, op, batch) {
+          const result = deposit.call(this, op, batch);
+          const { at, step } = batch.pending.pop()!;
+          step.written();
+          batch.pending.push({ at, step: { written: () => null, lost: () => {} } });
+          return result;
+        };
+      }),
   },
   'a checkpoint forgets what is on its way into a balance': {
     infect: () => patchGetter(Deposits.prototype, 'coming', () => new Map()),

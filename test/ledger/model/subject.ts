@@ -4,9 +4,11 @@ import type { Budget } from '../../../src/core/budget.ts';
 import type { Caller } from '../../../src/core/caller.ts';
 import type { Earmark } from '../../../src/ledger/earmark.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
-import type { Ledger, LedgerTerms, Order } from '../../../src/ledger/ledger.ts';
+import type { Ledger, LedgerTerms } from '../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../src/ledger/open.ts';
+import type { Order } from '../../../src/ledger/order.ts';
 import type { Shortage } from '../../../src/ledger/standing.ts';
+import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -51,7 +53,8 @@ export class Subject {
     };
     globalThis.setInterval = caught as typeof setInterval;
     try {
-      const ledger = await openLedger({ store: wrap(gate), terms: termsOf(terms), now, onAlarm: () => {} });
+      const books = await openSqliteBooks({ store: wrap(gate), now });
+      const ledger = await openLedger({ books, terms: termsOf(terms), now, onAlarm: () => {} });
       return new Subject(file, gate, ledger, () => tick());
     } finally {
       globalThis.setInterval = setInterval;

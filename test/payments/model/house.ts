@@ -7,9 +7,11 @@ import { openLedger } from '../../../src/ledger/open.ts';
 import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
 import type { Payments } from '../../../src/payments/payments.ts';
 import { openPayments } from '../../../src/payments/service.ts';
+import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../../src/store/sqlite/payments.ts';
+import { sqliteRepositories } from '../../../src/store/sqlite/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { NO_TERMS } from '../../ledger/support.ts';
 import { waitFor } from '../../support/answers.ts';
@@ -100,16 +102,16 @@ export class ServerRun {
     const whole = (store: Store) => store;
     const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
     if (infection.sql) await inner.commit([{ statement: { sql: infection.sql }, params: [] }]);
-    const store = (infection.store ?? whole)(mortal(inner, life));
+    const handle = (infection.store ?? whole)(mortal(inner, life));
+    const store = Object.assign(handle, sqliteRepositories(handle));
     const terms = { ...NO_TERMS, budgets, ledger: { contentionWaitMs: 0, onCrash } };
-    const ledger = await openLedger({ store, terms, now, onAlarm: () => {} });
+    const ledger = await openLedger({ books: await openSqliteBooks({ store, now }), terms, now, onAlarm: () => {} });
     const payments = await openPayments({
       store,
       now,
       nextId,
       env: () => undefined,
       deposit: (...asked) => ledger.deposit(...asked),
-      waiveFee: (...asked) => ledger.waiveFee(...asked),
       log: SILENT,
       openNetwork: async () =>
         (infection.network ?? ((one: NetworkClients) => one))(network((step) => life.pass(step))),

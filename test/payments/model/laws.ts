@@ -1,5 +1,5 @@
 import { idText } from '../../../src/core/id.ts';
-import type { Payment } from '../../../src/payments/payment.ts';
+import type { Payment } from '../../../src/store/payments.ts';
 import { audit } from '../../ledger/audit-support.ts';
 import type { Play } from './play.ts';
 

@@ -13,6 +13,7 @@ import { PaymentRefused } from '../../../src/payments/payments.ts';
 import type { Quote } from '../../../src/payments/quote.ts';
 import { randomFrom } from '../../deep/effort.ts';
 import { line } from '../../ledger/support.ts';
+import { chatRequest } from '../../support/model-request.ts';
 import { scratchFolder } from './files.ts';
 import { type Fault, ProcessKilled, ServerRun } from './house.ts';
 import { finalProblems, standingProblems } from './laws.ts';
@@ -57,7 +58,7 @@ export type Counts = Record<Action | SignedRequest['lastAnswer'] | 'restarted', 
 
 /** A request that names nothing: its text plays no part here. */
 const REQUEST: FundingRequest = {
-  request: { model: 'auto', messages: [] },
+  request: chatRequest({ messages: [] }),
   key: null,
   idempotencyKey: null,
   url: 'http://127.0.0.1/v1/chat/completions',

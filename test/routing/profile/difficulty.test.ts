@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { ProfileInput } from '../../../src/routing/profile/input.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
+import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
+import { profile } from '../../support/chat-body.ts';
 import { promptsOf, system, user } from './prompts.ts';
 
 const difficultyOf = (question: string, standing?: string, more: Partial<ProfileInput> = {}) =>

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import type { Difficulty } from '../../../src/core/facts.ts';
-import type { ProfileInput } from '../../../src/routing/profile/input.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
+import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
+import { profile } from '../../support/chat-body.ts';
 import { bytesOf, promptsOf, user } from './prompts.ts';
 
 interface GradedPrompt {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import { type InfluentialWord, influentialWords } from '../../../src/routing/profile/influential-words.ts';
+import type { InfluentialWord } from '../../../src/routing/profile/influential-words.ts';
+import { influentialWords } from '../../support/chat-body.ts';
 import { user } from './prompts.ts';
 
 const textsOf = (words: readonly InfluentialWord[], of: InfluentialWord['of'] = 'question') =>

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
-import type { ProfileInput } from '../../../src/routing/profile/input.ts';
-import { type Profile, profile } from '../../../src/routing/profile/profile.ts';
+import type { Profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
+import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
+import { profile } from '../../support/chat-body.ts';
 import { image, promptsOf, user } from './prompts.ts';
 
 const intentOf = ({ task, mix, naturalLanguage, languagesSeen, output }: Profile) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { profile } from '../../../src/routing/profile/profile.ts';
+import { profile } from '../../support/chat-body.ts';
 
 const read = (content: string) => profile({ messages: [{ role: 'user', content }] });
 const mistaken = (task: string, questions: readonly string[]) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { profile } from '../../../src/routing/profile/profile.ts';
+import { profile } from '../../support/chat-body.ts';
 
 const read = (system: string, content: string) =>
   profile({

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
-import type { ProfileInput } from '../../../src/routing/profile/input.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
 import { schemaTokens } from '../../../src/routing/profile/schema-length.ts';
+import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
+import { profile } from '../../support/chat-body.ts';
 import { system, user } from './prompts.ts';
 
 const output = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { capabilityNames, OF_EVERY_DIALECT } from '../../../src/core/capability.ts';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import type { ProfileInput } from '../../../src/routing/profile/input.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
+import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
+import { profile } from '../../support/chat-body.ts';
 
 /** A request as users send it, with the labels of a careful reader. */
 export interface LabelledPrompt {

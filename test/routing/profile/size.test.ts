@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { capabilityNames } from '../../../src/core/capability.ts';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import type { ProfileInput } from '../../../src/routing/profile/input.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
+import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
+import { profile } from '../../support/chat-body.ts';
 import { image, user } from './prompts.ts';
 
 const of = (content: ChatMessage['content'], more: Partial<ProfileInput> = {}) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
+import { profile } from '../../support/chat-body.ts';
 import { assistant, promptsOf, user } from './prompts.ts';
 
 const under = (content: string, ...messages: ChatMessage[]) =>

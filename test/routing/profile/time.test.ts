@@ -1,7 +1,7 @@
 import { describe, test } from 'bun:test';
-import { profile } from '../../../src/routing/profile/profile.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
 import { QuestionReading } from '../../../src/routing/profile/reading.ts';
+import { profile } from '../../support/chat-body.ts';
 import { inTime } from '../../support/in-time.ts';
 import { user } from './prompts.ts';
 

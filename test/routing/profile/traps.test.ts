@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
-import type { ProfileInput } from '../../../src/routing/profile/input.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
+import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
+import { profile } from '../../support/chat-body.ts';
 import { assistant, image, user } from './prompts.ts';
 
 const tool = (name: string): Tool => ({ type: 'function', function: { name, description: 'Runs Python code.' } });

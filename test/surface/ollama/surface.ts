@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { readChatRequest } from '../../../src/surface/openai-chat/reader.ts';
 import type { Surface } from '../../../src/surface/surface.ts';
 import { LINES, OllamaWriter } from './answer.ts';
 import { OllamaRequest, readOllama, toChat } from './request.ts';
@@ -41,7 +42,7 @@ export const ollamaChat: Surface = {
   },
   read(body) {
     const request = readOllama(body);
-    return { request: toChat(request), events: request.stream === false ? null : LINES };
+    return { request: readChatRequest(toChat(request)), events: request.stream === false ? null : LINES };
   },
   json: (identity) => new OllamaWriter(identity),
   errorBody: ({ message }) => ({ error: message }),

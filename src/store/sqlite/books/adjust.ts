@@ -14,6 +14,8 @@ export interface Booked {
   /** Whether a balance paid for it. */
   readonly onBalance: boolean;
   readonly charged: Microcredits;
+  /** Billed beyond that by upstreams, of what stands before its end. */
+  readonly overrun: Microcredits;
   /** What was given back already, or is asked to be. */
   readonly givenBack: Microcredits;
   /** The last adjustment that asked for it; 0 for none. */
@@ -72,6 +74,7 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
     // A balance is drawn on from the start or not at all.
     onBalance: await hasBalance(reader, funds),
     charged: steps.filter(isCharge).reduce((sum, { amount }) => sum + amount, 0),
+    overrun: steps.filter(({ kind }) => kind === 'overrun').reduce((sum, { amount }) => sum + amount, 0),
     givenBack: 0 - (asked?.amount ?? 0),
     lastAdjustment: asked?.last ?? 0,
   };
@@ -130,17 +133,27 @@ async function stepsOf(
 }
 
 const INSERT_REFUND: Statement = {
-  sql: `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time)
+  sql: `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, id)
     VALUES (CASE WHEN ? = (SELECT coalesce(max(id), 0) FROM adjustments WHERE reservation = ?) THEN 'correct' END,
-      ?, ?, ?, ?, ?, ?)`,
+      ?, ?, ?, ?, ?, ?, ?)`,
 };
 
-/** Asks for a refund; a constraint refuses it when another one was asked for since the reservation was looked up. */
-export function refundWrite(booked: Booked, amount: Microcredits, note: string, time: number): Write {
+/**
+ * Asks for a refund; a constraint refuses it when another one was asked for since the reservation was looked up.
+ *
+ * @param id the number of the adjustment; null for the next one
+ */
+export function refundWrite(
+  booked: Booked,
+  amount: Microcredits,
+  note: string,
+  time: number,
+  id: number | null = null,
+): Write {
   const { reservation, account, keyId, lastAdjustment } = booked;
   return {
     statement: INSERT_REFUND,
-    params: [lastAdjustment, reservation, keyId, reservation, account, -amount, note, time],
+    params: [lastAdjustment, reservation, keyId, reservation, account, -amount, note, time, id],
   };
 }
 

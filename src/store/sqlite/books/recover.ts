@@ -56,7 +56,7 @@ export async function recover(
 }
 
 /** Budgets are counted from the sums only after these were written, so nothing looks at this. */
-const NO_SCOPE = { request: { model: '' }, key: { id: '', labels: new Map<string, string>() } };
+const NO_DIMENSIONS = {};
 
 class Fold implements Recovered {
   readonly open: Map<number, OpenReservation>;
@@ -109,7 +109,7 @@ class Fold implements Recovered {
   #charge({ account, tariff, amount, input, output }: JournalRow, reservation: number): void {
     let spender = this.#spenders.get(account);
     if (!spender) {
-      spender = { id: account, scope: NO_SCOPE, sum: null };
+      spender = { id: account, dimensions: NO_DIMENSIONS, sum: null };
       this.#spenders.set(account, spender);
     }
     this.#sums.add(spender, {

@@ -1,18 +1,13 @@
-import type { BudgetScope } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import type { Dimensions } from '../../../ledger/rules/entry.ts';
+import { quarterOf } from '../../../ledger/rules/quarter.ts';
 
-/** Sums are kept by the quarter of an hour: the windows of every time zone begin with one. */
-export const QUARTER_MS = 900_000;
-
-export const quarterOf = (timeMs: number): number => Math.floor(timeMs / QUARTER_MS);
-
-/** What one account was charged at one tariff in one quarter of an hour, since the last checkpoint. */
+/** The charges of one account at one tariff in one quarter of an hour, since the last checkpoint. */
 export interface Sum {
   readonly quarter: number;
   readonly account: number;
-  /** What budgets see of the account. */
-  readonly scope: BudgetScope;
+  readonly dimensions: Dimensions;
   readonly tariff: number;
   charges: number;
   microcredits: Microcredits;
@@ -22,7 +17,7 @@ export interface Sum {
   taken: boolean;
 }
 
-/** A charge, or (negative) what is given back. */
+/** A charge, or (negative) an amount given back. */
 export interface Charge {
   /** Charges count where their reservation was made, however late they come. */
   readonly reservation: number;
@@ -36,15 +31,15 @@ export interface Charge {
 /** An account, as far as sums go. */
 export interface Spender {
   readonly id: number;
-  readonly scope: BudgetScope;
-  /** What was added to last. */
+  readonly dimensions: Dimensions;
+  /** The sum that was added to last. */
   sum: Sum | null;
 }
 
 /** Adds up charges in memory until they are written to the table `spend`. */
 export class Sums {
   #fresh = new Map<string, Sum>();
-  /** What is being written. */
+  /** The sums that are being written. */
   #taken: readonly Sum[] = [];
   /** How often sums were handed over. */
   takes = 0;
@@ -61,7 +56,7 @@ export class Sums {
     let sum = account.sum;
     // Most charges of an account are like the one before.
     if (sum === null || sum.taken || sum.quarter !== quarter || sum.tariff !== tariff) {
-      sum = this.#sumOf(quarter, account.id, account.scope, tariff);
+      sum = this.#sumOf(quarter, account.id, account.dimensions, tariff);
       account.sum = sum;
     }
     sum.charges++;
@@ -79,17 +74,17 @@ export class Sums {
     return this.#taken;
   }
 
-  /** What was taken is in the table. */
+  /** The sums that were taken are in the table. */
   written(): void {
     this.#taken = [];
   }
 
-  /** What was taken could not be written. */
+  /** The sums that were taken could not be written. */
   putBack(): void {
     const sums = this.#taken;
     this.#taken = [];
-    for (const { quarter, account, scope, tariff, charges, microcredits, input, output } of sums) {
-      const sum = this.#sumOf(quarter, account, scope, tariff);
+    for (const { quarter, account, dimensions, tariff, charges, microcredits, input, output } of sums) {
+      const sum = this.#sumOf(quarter, account, dimensions, tariff);
       sum.charges += charges;
       sum.microcredits += microcredits;
       sum.input += input;
@@ -97,11 +92,11 @@ export class Sums {
     }
   }
 
-  #sumOf(quarter: number, account: number, scope: BudgetScope, tariff: number): Sum {
+  #sumOf(quarter: number, account: number, dimensions: Dimensions, tariff: number): Sum {
     const key = `${quarter}/${account}/${tariff}`;
     let sum = this.#fresh.get(key);
     if (!sum) {
-      sum = { quarter, account, scope, tariff, charges: 0, microcredits: 0, input: 0, output: 0, taken: false };
+      sum = { quarter, account, dimensions, tariff, charges: 0, microcredits: 0, input: 0, output: 0, taken: false };
       this.#fresh.set(key, sum);
     }
     return sum;

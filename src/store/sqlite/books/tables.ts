@@ -220,9 +220,11 @@ export interface StateRow {
   readonly fund: number;
 }
 
-/** The greatest ID of a reservation: they grow with time, but for those that waited for money. */
+/** The greatest ID of a reservation or an adjustment. Those of reservations grow with time, but for those that waited for money. */
 export const SELECT_LAST: Statement = {
-  sql: 'SELECT max(reservation) AS id FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)',
+  sql: `SELECT max(
+      (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)),
+      (SELECT coalesce(max(id), 0) FROM adjustments)) AS id`,
 };
 
 /** Rows after a number, in order, so many at once. */
@@ -297,10 +299,20 @@ export const SELECT_ACCOUNT: Statement = {
 const INSERT_ADJUSTMENT: Statement = {
   sql: 'INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time) VALUES (?, ?, ?, ?, ?, ?, ?)',
 };
+const INSERT_NUMBERED_ADJUSTMENT: Statement = {
+  sql: `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+/** An adjustment by its number, taken over or not. */
+export const SELECT_ADJUSTMENT: Statement = { sql: 'SELECT amount FROM adjustments WHERE id = ?' };
 const ADOPT_ADJUSTMENT: Statement = { sql: 'UPDATE adjustments SET adopted = 1 WHERE id = ?' };
 
 export function insertAdjustment({ kind, keyId, reservation, account, amount, note, time }: Adjustment): Write {
   return { statement: INSERT_ADJUSTMENT, params: [kind, keyId, reservation, account, amount, note, time] };
+}
+
+/** The same under a number that its maker chose; a constraint refuses the second. */
+export function insertNumberedAdjustment(id: number, adjustment: Adjustment): Write {
+  return { statement: INSERT_NUMBERED_ADJUSTMENT, params: [...insertAdjustment(adjustment).params, id] };
 }
 
 export function adoptAdjustment(id: number): Write {

@@ -1,4 +1,5 @@
 import { expect } from 'bun:test';
+import { bodyOf } from '../../../../src/access/idempotency/answer.ts';
 import {
   type Claim,
   type Idempotency,
@@ -13,6 +14,7 @@ import type { Ledger } from '../../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../../src/ledger/open.ts';
 import { isShortage } from '../../../../src/ledger/standing.ts';
 import type { Repositories } from '../../../../src/store/repositories.ts';
+import { openSqliteBooks } from '../../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../../src/store/sqlite/database.ts';
 import { idempotencyMigrations, sqliteIdempotency } from '../../../../src/store/sqlite/idempotency.ts';
@@ -107,7 +109,12 @@ export class World {
       usdPerCredit: '0.001',
     };
     const now = () => this.#now;
-    const ledger = await openLedger({ store: this.#store, terms, now, onAlarm: () => {} });
+    const ledger = await openLedger({
+      books: await openSqliteBooks({ store: this.#store, now }),
+      terms,
+      now,
+      onAlarm: () => {},
+    });
     this.#ledger = ledger;
     this.#idempotency = openIdempotency(
       options({
@@ -305,5 +312,5 @@ export class World {
 }
 
 function toldBy(claim: Claim): reference.CallerAnswer {
-  return claim.kind === 'replay' ? { kind: 'replay', answer: claim.answer.body } : { kind: claim.kind };
+  return claim.kind === 'replay' ? { kind: 'replay', answer: bodyOf(claim.answer) } : { kind: claim.kind };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { textRequest } from 'signalbox/plugin';
 import { exampleProvider } from './index.ts';
 
 const adapter = exampleProvider.prepare({});
@@ -6,7 +7,7 @@ if (adapter.kind !== 'wire') throw new Error('it speaks over the network');
 
 test('a question goes out with its cap', () => {
   const model = { capabilities: [], lacks: [], acceptsTemperature: true, ttftMs: 1, outputTokensPerSecond: 100 };
-  const request = { model: 'any', messages: [{ role: 'user' as const, content: 'How is the weather?' }] };
+  const request = textRequest('How is the weather?');
   const made = adapter.request({ upstream: 'm-1', request, extras: {}, stream: false, outputCap: 64, model });
   if ('kind' in made) throw new Error(made.message);
   expect(made.path).toBe('/generate');

@@ -1,12 +1,13 @@
 import {
   CAPABILITY_NAMES,
-  type ChatMessage,
   defineProvider,
   type HttpCall,
   type ProviderCall,
   type ProviderFailure,
+  pathText,
   plainUsage,
   type StreamPart,
+  type Turn,
   Type,
 } from 'signalbox/plugin';
 
@@ -42,28 +43,29 @@ export const exampleProvider = defineProvider({
 /** What goes out. `outputCap` must, for what is set aside for a request relies on it. */
 function request({ upstream, request: asked, stream, outputCap }: ProviderCall): HttpCall | ProviderFailure {
   const messages: { role: string; text: string }[] = [];
-  for (const [at, message] of asked.messages.entries()) {
-    const text = textOf(message);
+  for (const turn of asked.conversation.turns) {
+    const text = textOf(turn);
     // What cannot be said is never sent: another model is tried, or the caller is told.
-    if (text === null) return { kind: 'rejected', message: `messages[${at}].content has more than text` };
-    messages.push({ role: message.role === 'assistant' ? 'model' : 'user', text });
+    if (text === null) return { kind: 'rejected', message: `${pathText(turn.at)} has more than text` };
+    messages.push({ role: turn.role === 'assistant' ? 'model' : 'user', text });
   }
   const body = {
     model: upstream,
     messages,
     stream,
     max_tokens: outputCap,
-    temperature: asked.temperature ?? undefined,
+    temperature: asked.settings.temperature,
   };
-  // Hints that were left out: callers see them in `platform.dropped`.
-  const dropped = (['top_p', 'user'] as const).filter((name) => asked[name] != null);
+  // Hints that were left out, as the caller names them: callers see them in `platform.dropped`.
+  const dropped = (['topP', 'user'] as const).flatMap((name) =>
+    asked.settings[name] === undefined ? [] : [asked.names[name]],
+  );
   return { path: '/generate', headers: {}, body: JSON.stringify(body), dropped };
 }
 
-/** The text of a message; null where it has anything else. */
-function textOf({ content }: ChatMessage): string | null {
-  if (typeof content === 'string') return content;
-  const texts = (content ?? []).map((part) => (part.type === 'text' ? part.text : null));
+/** The text of a turn; null where it has anything else. */
+function textOf({ parts }: Turn): string | null {
+  const texts = parts.map((part) => (part.type === 'text' ? part.text : null));
   return texts.includes(null) ? null : texts.join('');
 }
 

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
-import { wordsForLog } from '../../src/gateway/words.ts';
+import type { ModelRequest } from '../../src/core/model-request.ts';
+import { loggableMessage } from '../../src/gateway/upstream-message.ts';
+import { chatRequest } from '../support/model-request.ts';
 
 /** What an upstream said of a failure goes to the log; what it repeats of the request does not. */
 const failed = (message: string, over: Partial<ProviderFailure> = {}, hasBegun = false) => ({
@@ -12,11 +14,8 @@ const failed = (message: string, over: Partial<ProviderFailure> = {}, hasBegun =
   requestId: null,
   hasBegun,
 });
-const asking = (content: string, more: Partial<ChatRequest> = {}): ChatRequest => ({
-  model: 'best',
-  messages: [{ role: 'user', content }],
-  ...more,
-});
+const asking = (content: string, more: Partial<ChatRequest> & Record<string, unknown> = {}): ModelRequest =>
+  chatRequest({ model: 'best', messages: [{ role: 'user', content }], ...more });
 const random = fc.string({
   unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'),
   minLength: 24,
@@ -25,19 +24,19 @@ const random = fc.string({
 
 describe('what an upstream said', () => {
   test('has no run of twelve characters in common with the request, wherever that has its words', () => {
-    const places: readonly ((text: string) => ChatRequest)[] = [
+    const places: readonly ((text: string) => ModelRequest)[] = [
       (text) => asking(text),
       (text) => asking('x', { messages: [{ role: 'user', content: [{ type: 'text', text }] }] }),
       (text) => asking('x', { user: text }),
       (text) => asking('x', { metadata: { note: text } }),
       (text) => asking('x', { tools: [{ type: 'function', function: { name: 'a', description: text } }] }),
       (text) => asking('x', { stop: [text] }),
-      (text) => ({ ...asking('x'), unknown: { deep: [text] } }),
+      (text) => asking('x', { unknown: { deep: [text] } }),
     ];
     fc.assert(
       fc.property(random, fc.nat(40), fc.nat(40), fc.constantFrom(...places), (prompt, from, length, place) => {
         const piece = prompt.slice(from % (prompt.length - 12)).slice(0, 12 + length);
-        const said = wordsForLog(failed(`cannot read ${piece} at line 3`), place(prompt));
+        const said = loggableMessage(failed(`cannot read ${piece} at line 3`), place(prompt));
         for (let at = 0; at + 12 <= prompt.length; at++) expect(said).not.toContain(prompt.slice(at, at + 12));
         expect(said).toStartWith('cannot read ');
         expect(said).toEndWith(' at line 3');
@@ -48,20 +47,22 @@ describe('what an upstream said', () => {
 
   test('is kept where it has nothing in common with it, and for words that both have by chance', () => {
     const said = 'The model is being loaded; content of messages[0] is fine. Try model best again.';
-    expect(wordsForLog(failed(said), asking('Write a poem about a suitcase and its content.'))).toBe(said);
+    expect(loggableMessage(failed(said), asking('Write a poem about a suitcase and its content.'))).toBe(said);
   });
 
   test('is left out amid an answer, which it may repeat, but for our own words', () => {
-    expect(wordsForLog(failed('after "Dear Ada, …"', {}, true), asking('x'))).toStartWith('[left out');
+    expect(loggableMessage(failed('after "Dear Ada, …"', {}, true), asking('x'))).toStartWith('[left out');
     const own = { kind: 'cut', status: undefined } as const;
-    expect(wordsForLog(failed('the answer broke off (ECONNRESET)', own, true), asking('x'))).toContain('ECONNRESET');
+    expect(loggableMessage(failed('the answer broke off (ECONNRESET)', own, true), asking('x'))).toContain(
+      'ECONNRESET',
+    );
   });
 
   test('is left out where the request is too large to be searched, whatever media it has', () => {
     const large = asking('word '.repeat(40_000));
-    expect(wordsForLog(failed('no room for word word word word'), large)).toStartWith('[left out');
+    expect(loggableMessage(failed('no room for word word word word'), large)).toStartWith('[left out');
     const url = `data:image/png;base64,${'A'.repeat(500_000)}`;
     const image = asking('x', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
-    expect(wordsForLog(failed('this image is broken'), image)).toBe('this image is broken');
+    expect(loggableMessage(failed('this image is broken'), image)).toBe('this image is broken');
   });
 });

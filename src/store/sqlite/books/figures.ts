@@ -1,13 +1,13 @@
-import type { BudgetUse, KeyBudget } from '../core/caller.ts';
-import type { Microcredits } from '../core/credits.ts';
-import { idAt } from '../core/id.ts';
-import { isWallet } from '../core/wallet.ts';
-import { grantedTo } from '../store/sqlite/books/adjust.ts';
-import { type Balance, type OpenReservation, recover } from '../store/sqlite/books/recover.ts';
-import { quarterOf, Sums } from '../store/sqlite/books/sums.ts';
-import { SELECT_STATE, type StateRow } from '../store/sqlite/books/tables.ts';
-import type { Statement, Store } from '../store/store.ts';
-import { type Window, windowAt } from './rules/window.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import { idAt } from '../../../core/id.ts';
+import { isWallet } from '../../../core/wallet.ts';
+import { quarterOf } from '../../../ledger/rules/quarter.ts';
+import type { Window } from '../../../ledger/rules/window.ts';
+import type { Statement, Store } from '../../store.ts';
+import { grantedTo } from './adjust.ts';
+import { type Balance, type OpenReservation, recover } from './recover.ts';
+import { Sums } from './sums.ts';
+import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** What a key may spend and has spent, read from the books: for whoever is not the ledger itself. */
 type Books = Pick<Store, 'query'>;
@@ -27,21 +27,6 @@ export async function spentIn(books: Books, keyId: string, { starts, ends }: Win
   const ids = [idAt(from), Number.isFinite(ends) ? idAt(to) : Number.MAX_SAFE_INTEGER];
   const [row] = await books.query<{ spent: number }>(SELECT_SPENT, [keyId, quarterOf(from), quarterOf(to), ...ids]);
   return row?.spent ?? 0;
-}
-
-/** How full each budget of a key is, in the windows of `now` (ms since 1970). */
-export function keyBudgetUses(
-  books: Books,
-  keyId: string,
-  budgets: readonly KeyBudget[],
-  now: number,
-): Promise<BudgetUse[]> {
-  return Promise.all(
-    budgets.map(async (budget) => {
-      const window = windowAt(budget.window, budget.timeZone, now);
-      return { budget, spent: await spentIn(books, keyId, window), renewsAt: window.ends };
-    }),
-  );
 }
 
 const SELECT_IS_PREPAID: Statement = {

@@ -1,19 +1,16 @@
 import type { ProviderFailure } from '../contract/parts.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import { piecesIn, piecesOf, RUN_MIN, replaceRuns } from '../core/runs.ts';
 import type { FailedAttempt } from './failure.ts';
 
-/** A longer request is not searched for the words of an upstream. */
+/** Characters of a request that are searched for the words of an upstream. */
 const SEARCHED_MAX = 131_072;
 
-/** Failures that this program puts into words by itself, where no status came with them. */
+/** Failures whose message is this program's own where they have no status. */
 const OWN_WORDS: ReadonlySet<ProviderFailure['kind']> = new Set(['cut', 'connect', 'timeout', 'malformed']);
 
-/**
- * What an upstream said of a failure, fit for the log: some repeat what they were asked, or what they were about to
- * answer, and neither may stand there.
- */
-export function wordsForLog({ failure, hasBegun }: FailedAttempt, request: ChatRequest): string {
+/** Makes an upstream's message fit for the log: without repeated words of the prompt, and without a part of the answer. */
+export function loggableMessage({ failure, hasBegun }: FailedAttempt, request: ModelRequest): string {
   const { kind, message, status } = failure;
   const isOwn = OWN_WORDS.has(kind) && status === undefined;
   if (message.length < RUN_MIN) return message;
@@ -29,8 +26,9 @@ export function wordsForLog({ failure, hasBegun }: FailedAttempt, request: ChatR
 /** Members that hold media rather than words. */
 const MEDIA = new Set(['data', 'file_data']);
 
-/** All texts of a request but the name of the model, which messages of upstreams are full of. */
-function textsOf({ model: _, ...rest }: ChatRequest): string[] {
+/** All texts of a request except the model's name, which many messages of upstreams contain. */
+function textsOf({ original: { body } }: ModelRequest): string[] {
+  const { model: _, ...rest } = body;
   const texts: string[] = [];
   const collect = (value: unknown): void => {
     if (typeof value === 'string') {

@@ -1,8 +1,8 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 import type { Example } from '../learning/learner.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
@@ -10,36 +10,37 @@ import type { Gateway } from './gateway.ts';
 import type { Platform } from './receipt.ts';
 import { watchAnswer } from './signals/watch.ts';
 
-/** What it takes to learn from an answer. */
-interface Lesson {
-  /** Absent where nothing is looked for in it. */
+/** Learns from one answer. */
+interface AnswerLearning {
+  /** Takes parts of the answer; absent where no check needs them. */
   readonly hear?: (parts: readonly StreamPart[]) => void;
-  /** What goes with the settlement. */
-  settled(outcome: DecisionOutcome, platform: Platform): Write[];
+  /** Makes the writes for the settlement. */
+  settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
 }
 
-interface Taught {
+/** A decided request with the parts by which it is learnt from. */
+interface LearnableRequest {
   readonly runtime: Runtime;
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   readonly caller: Caller;
   readonly decision: Decision;
   readonly features: Uint8Array | null;
 }
 
-/** Follows an answer to learn from it; null while learning is off. */
-export function lessonOf({ learner, retries }: Gateway, taught: Taught): Lesson | null {
-  const { runtime, request, caller } = taught;
+/** Begins to learn from an answer; null while learning is off. */
+export function learnFromAnswer({ learner, retries }: Gateway, of: LearnableRequest): AnswerLearning | null {
+  const { runtime, request, caller } = of;
   const { learning } = runtime.snapshot;
   if (learning.mode === 'off') return null;
   const watch = watchAnswer(learning, request);
   return {
     ...(watch && { hear: (parts) => watch.hear(parts) }),
-    settled({ status }, { routed_model: model }) {
-      // What failed or was cut off says nothing of what the model can do.
+    settlementWrites({ status }, { routed_model: model }) {
+      // A failed or cut answer says nothing about the model's ability.
       if (status !== 'completed') return [];
-      const example = exampleOf(taught, model);
+      const example = exampleOf(of, model);
       if (learning.signals.retry > 0) retries.ended(caller.keyId, request, example);
-      // Of an answer in which nothing is looked for, too: it was one of its key's, and nobody has asked for it again yet.
+      // An answer without checks counts, too: as one of its key's that was not asked for again.
       return [
         ...learner.exampleWrites(runtime, example),
         ...learner.observeAnswer(runtime, example, watch?.verdict() ?? {}),
@@ -48,25 +49,31 @@ export function lessonOf({ learner, retries }: Gateway, taught: Taught): Lesson 
   };
 }
 
-/** Counts a request among what is asked here, once it is paid for: what is refused costs nothing, and must move nobody's estimates. */
-export function noteAsked(
+/** Counts a request for the estimator, once it is paid for: a refused one costs nothing, and must not move estimates. */
+export function noteRequest(
   { learner }: Pick<Gateway, 'learner'>,
-  { runtime, decision, features }: Pick<Taught, 'runtime' | 'decision' | 'features'>,
+  { runtime, decision, features }: Pick<LearnableRequest, 'runtime' | 'decision' | 'features'>,
 ): void {
   learner.noteRequest(runtime, decision.facts, features);
 }
 
-/** Who asks the same again at once was not content with the answer. */
-export function blameForRetry({ learner, retries, records }: Gateway, { runtime, request, caller }: Taught): void {
+/** Notes a retry against the earlier answer: its caller was not content. */
+export function observeRetry(
+  { learner, retries, records }: Gateway,
+  { runtime, request, caller }: LearnableRequest,
+): void {
   const { mode, signals } = runtime.snapshot.learning;
   if (mode === 'off' || signals.retry === 0) return;
   const earlier = retries.begun(caller.keyId, request);
   if (earlier) records.add(learner.observeAnswer(runtime, earlier, { retry: true }));
 }
 
-/** What is kept of a decision, by the ID of the model that answered, or is recommended. */
+/**
+ * Makes the example that the learner keeps of a decision.
+ * @param model ID of the model that answered, or is recommended
+ */
 export function exampleOf(
-  { runtime, caller, decision, features }: Omit<Taught, 'request'>,
+  { runtime, caller, decision, features }: Omit<LearnableRequest, 'request'>,
   model = runtime.snapshot.models[decision.ranked[0].model]!.id,
 ): Example {
   const { id, facts, ranked, draw } = decision;

@@ -1,15 +1,15 @@
 import type { Provider } from '../../core/snapshot.ts';
 
-/** A provider as OpenTelemetry knows it, and where it is. */
-export interface Endpointed {
-  /** Of the values that the conventions list; else the policy's own name of it. */
+/** The name and address of a provider in OpenTelemetry's conventions. */
+export interface ProviderAddress {
+  /** One of the values that the conventions list, or else the policy's name of it. */
   readonly name: string;
-  /** Of the host; undefined for what answers in this process. */
+  /** The host; undefined for a provider in this process. */
   readonly address: string | undefined;
   readonly port: number | undefined;
 }
 
-/** The address says it best: many speak another's dialect, and names are the policy's to choose. */
+/** Names by host. The host decides first: many services speak another's dialect, and the policy's names are free. */
 const HOSTS: readonly (readonly [suffix: string, name: string])[] = [
   ['api.openai.com', 'openai'],
   ['openai.azure.com', 'azure.ai.openai'],
@@ -27,10 +27,10 @@ const HOSTS: readonly (readonly [suffix: string, name: string])[] = [
   ['cohere.ai', 'cohere'],
 ];
 
-/** Behind an address of one's own, such as a proxy's: the dialects that only their makers speak. */
+/** Names by dialect, for an own address such as a proxy's. Only the makers speak these dialects. */
 const ADAPTERS: Readonly<Record<string, string>> = { anthropic: 'anthropic', gemini: 'gcp.gemini' };
 
-/** The shipped policy's names. */
+/** Names by the shipped policy's names. */
 const NAMES: Readonly<Record<string, string>> = {
   openai: 'openai',
   'azure-openai': 'azure.ai.openai',
@@ -40,22 +40,23 @@ const NAMES: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 };
 
-/** A provider is frozen, and asked for with every call. */
-const places = new WeakMap<Provider, Endpointed>();
+/** Providers are frozen, and each call asks for one. */
+const addresses = new WeakMap<Provider, ProviderAddress>();
 
-export function placeOf(provider: Provider): Endpointed {
-  const known = places.get(provider);
+/** Returns the name and address of a provider. */
+export function providerAddressOf(provider: Provider): ProviderAddress {
+  const known = addresses.get(provider);
   if (known) return known;
   const url = provider.baseUrl === null ? null : URL.parse(provider.baseUrl);
-  // Without the brackets of an IPv6 address.
+  // An IPv6 address has brackets.
   const address = url?.hostname.replace(/^\[|\]$/g, '');
-  const place: Endpointed = {
+  const found: ProviderAddress = {
     name: nameOf(provider, address ?? ''),
     address,
     port: url ? Number(url.port) || (url.protocol === 'http:' ? 80 : 443) : undefined,
   };
-  places.set(provider, place);
-  return place;
+  addresses.set(provider, found);
+  return found;
 }
 
 function nameOf({ name, adapter }: Provider, host: string): string {

@@ -1,0 +1,88 @@
+import type {
+  AnswerFormat,
+  ContentPart,
+  Members,
+  ModelRequest,
+  ToolChoice,
+  ToolDefinition,
+  Turn,
+} from 'signalbox/plugin';
+
+/** The dialect of a request that goes out as it came. */
+const OPENAI_CHAT = 'openai-chat';
+
+/** A request in OpenAI's dialect: the original of one that came in it, else a translation of its neutral form. */
+export const chatBodyOf = (request: ModelRequest): Members =>
+  request.original.dialect === OPENAI_CHAT ? request.original.body : translated(request);
+
+function translated({ conversation, settings, stream }: ModelRequest): Members {
+  const { turns, tools, toolChoice } = conversation;
+  return {
+    messages: turns.map(messageOf),
+    ...(tools.length > 0 && { tools: tools.map(toolOf) }),
+    tool_choice: choiceOf(toolChoice),
+    temperature: settings.temperature,
+    top_p: settings.topP,
+    frequency_penalty: settings.frequencyPenalty,
+    presence_penalty: settings.presencePenalty,
+    n: settings.choices,
+    stop: settings.stop,
+    seed: settings.seed,
+    logprobs: settings.logprobs,
+    top_logprobs: settings.topLogprobs,
+    logit_bias: settings.logitBias,
+    response_format: settings.answerFormat && formatOf(settings.answerFormat),
+    reasoning_effort: settings.reasoningEffort,
+    parallel_tool_calls: settings.parallelToolCalls,
+    user: settings.user,
+    stream,
+  };
+}
+
+function messageOf({ role, parts, name, toolCallId }: Turn): Members {
+  const content = parts.flatMap(partOf);
+  const calls = parts.flatMap(callOf);
+  const [only] = parts;
+  return {
+    role,
+    content: parts.length === 1 && only?.type === 'text' ? only.text : content.length > 0 ? content : null,
+    ...(name !== undefined && { name }),
+    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+function partOf(part: ContentPart): Members[] {
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', text: part.text }];
+    case 'refusal':
+      return [{ type: 'refusal', refusal: part.text }];
+    case 'image':
+      return [{ type: 'image_url', image_url: { url: part.url, detail: part.detail } }];
+    case 'audio':
+      return [{ type: 'input_audio', input_audio: { data: part.data, format: part.format } }];
+    case 'file':
+      return [{ type: 'file', file: { file_data: part.data, file_id: part.id, filename: part.name } }];
+    case 'tool-call':
+      return [];
+  }
+}
+
+const callOf = (part: ContentPart): Members[] =>
+  part.type === 'tool-call'
+    ? [{ id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }]
+    : [];
+
+const toolOf = ({ name, description, parameters, strict }: ToolDefinition): Members => ({
+  type: 'function',
+  function: { name, description, parameters, strict },
+});
+
+const choiceOf = (choice: ToolChoice | undefined): unknown =>
+  typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice;
+
+function formatOf({ type, name, description, schema, strict }: AnswerFormat): Members {
+  if (type !== 'json-schema') return { type: type === 'json' ? 'json_object' : 'text' };
+  return { type: 'json_schema', json_schema: { name: name ?? 'answer', description, schema, strict } };
+}

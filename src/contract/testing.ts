@@ -1,0 +1,72 @@
+import type { ModelSettings } from '../core/conversation.ts';
+import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../core/model-request.ts';
+
+interface TextBody {
+  readonly text: string;
+  readonly settings: ModelSettings;
+  readonly [member: string]: unknown;
+}
+
+const NO_EXTRAS = {};
+const AT = ['text'] as const;
+
+/** The names of its fields are those of the neutral form. */
+const NAMES: FieldNames = {
+  turns: 'turns',
+  tools: 'tools',
+  toolChoice: 'toolChoice',
+  agentWallet: 'agentWallet',
+  budgetCredits: 'budgetCredits',
+  outputTokensMax: 'outputTokensMax',
+  temperature: 'temperature',
+  topP: 'topP',
+  frequencyPenalty: 'frequencyPenalty',
+  presencePenalty: 'presencePenalty',
+  choices: 'choices',
+  stop: 'stop',
+  seed: 'seed',
+  logprobs: 'logprobs',
+  topLogprobs: 'topLogprobs',
+  logitBias: 'logitBias',
+  answerFormat: 'answerFormat',
+  reasoningEffort: 'reasoningEffort',
+  parallelToolCalls: 'parallelToolCalls',
+  user: 'user',
+};
+
+const READER: RequestReader<TextBody> = {
+  dialect: 'text',
+  names: NAMES,
+  model: () => 'any',
+  isStream: () => false,
+  conversation: ({ text }) => ({
+    turns: [
+      {
+        role: 'user',
+        parts: [{ type: 'text', text, at: AT, valueAt: AT, extras: NO_EXTRAS }],
+        extras: NO_EXTRAS,
+        at: AT,
+      },
+    ],
+    tools: [],
+    toolChoice: undefined,
+  }),
+  settings: ({ settings }) => settings,
+  routing: () => ({}),
+  extras: () => NO_EXTRAS,
+};
+
+/**
+ * Makes a request of one turn of the user, for tests of plugins. Its dialect is `text`.
+ *
+ * @param text the text of the turn
+ * @param settings the settings of the request; none if left out
+ * @returns the request in neutral form
+ * @example
+ * ```ts
+ * const call = { upstream: 'm-1', request: textRequest('Hello'), extras: {}, stream: false, outputCap: 64, model };
+ * adapter.request(call);
+ * ```
+ */
+export const textRequest = (text: string, settings: ModelSettings = {}): ModelRequest =>
+  modelRequest({ text, settings }, READER);

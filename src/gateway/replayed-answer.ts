@@ -1,0 +1,115 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import type { StreamPart } from '../contract/parts.ts';
+import { ERROR_CODES, SignalboxError } from '../core/errors.ts';
+import { isObject } from '../core/object.ts';
+import type { AnswerSource } from './answer-source.ts';
+import type { Receipt } from './receipt.ts';
+
+/**
+ * The stored text of an answer: a line for each batch of parts, then a line with its end. The text depends on no
+ * dialect. In a batch, a text of the first choice stands for itself: most parts are such texts.
+ */
+const EndLine = Type.Object({
+  created: Type.Integer(),
+  model: Type.String(),
+  receipt: Type.Object({ usage: Type.Object({}), platform: Type.Object({}), saved: Type.Integer() }),
+  error: Type.Union([
+    Type.Null(),
+    Type.Object({ code: Type.String(), message: Type.String(), info: Type.Record(Type.String(), Type.Unknown()) }),
+  ]),
+});
+const isEndLine = TypeCompiler.Compile(EndLine);
+
+/** Stored texts are sealed with their decision, so whatever opens was written by `batchLine` and `endLine`. */
+const isReceipt = (value: Static<typeof EndLine>['receipt']): value is Receipt & typeof value =>
+  isObject(value.platform);
+const isPart = (value: unknown): value is StreamPart => isObject(value) && typeof value.type === 'string';
+
+/** Returns the line of a batch, with its line end. */
+export function batchLine(batch: readonly StreamPart[]): string {
+  const short = batch.map((part) => (part.type === 'text' && part.choice === 0 ? part.text : part));
+  return `${JSON.stringify(short)}\n`;
+}
+
+function batchOf(line: string): StreamPart[] {
+  const parts: unknown = JSON.parse(line);
+  if (!Array.isArray(parts)) throw new Error('a stored answer has a line that is no batch');
+  return parts.map((part: unknown): StreamPart => {
+    if (typeof part === 'string') return { type: 'text', choice: 0, text: part };
+    if (!isPart(part)) throw new Error('a stored answer has something that is no part');
+    return part;
+  });
+}
+
+/** Returns the last line. The cause of the error is for the log of its first answer, and is not stored. */
+export function endLine({ created, model, receipt }: AnswerSource, error: SignalboxError | null): string {
+  const { cause: _, ...info } = error?.info ?? {};
+  return JSON.stringify({
+    created,
+    model,
+    receipt,
+    error: error && { code: error.code, message: error.message, info },
+  });
+}
+
+/**
+ * Reads a stored answer.
+ * @param text lines of batches, and the last line.
+ * @returns null for a text of another version.
+ */
+export function replayedAnswer(decision: number, text: string): ReplayedAnswer | null {
+  const lastAt = text.lastIndexOf('\n') + 1;
+  const end: unknown = JSON.parse(text.slice(lastAt));
+  if (!isEndLine.Check(end) || !isReceipt(end.receipt)) return null;
+  const { created, model, receipt, error: stored } = end;
+  const code = stored && ERROR_CODES.find((one) => one === stored.code);
+  if (code === undefined) return null;
+  const error = stored && code && new SignalboxError(code, stored.message, stored.info);
+  return new ReplayedAnswer({ decision, created, model, receipt, error }, text.slice(0, lastAt));
+}
+
+interface ReplayedEnd {
+  readonly decision: number;
+  readonly created: number;
+  readonly model: string;
+  readonly receipt: Receipt;
+  readonly error: SignalboxError | null;
+}
+
+/** A stored answer, given again: it calls no model and costs nothing. */
+class ReplayedAnswer implements AnswerSource {
+  readonly decision: number;
+  readonly created: number;
+  readonly model: string;
+  /** Of the first answer. */
+  readonly receipt: Receipt;
+  readonly error: SignalboxError | null;
+  readonly #batches: string;
+  #at = 0;
+
+  constructor({ decision, created, model, receipt, error }: ReplayedEnd, batches: string) {
+    this.decision = decision;
+    this.created = created;
+    this.model = model;
+    this.receipt = receipt;
+    this.error = error;
+    this.#batches = batches;
+  }
+
+  async open(): Promise<void> {
+    if (this.error && this.#batches === '') throw this.error;
+  }
+
+  async read(): Promise<readonly StreamPart[] | null> {
+    const end = this.#batches.indexOf('\n', this.#at);
+    if (end < 0) return null;
+    const line = this.#batches.slice(this.#at, end);
+    this.#at = end + 1;
+    return batchOf(line);
+  }
+
+  abandon(): void {
+    this.#at = this.#batches.length;
+  }
+}

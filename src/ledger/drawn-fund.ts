@@ -1,0 +1,67 @@
+import type { Microcredits } from '../core/credits.ts';
+import type { FundRef, FundTitle } from './rules/fund.ts';
+
+/** A fund with what the policy says of it. */
+export interface DrawnFund extends FundRef {
+  /** Whether only models are chosen from whose worst case still fits. */
+  readonly downgrades: boolean;
+  /** The greatest fraction of the limit that `spent` has reached since the last call; null when none was. */
+  reached(spent: Microcredits): number | null;
+}
+
+/** How a budget treats those who draw on its window. */
+export interface FundTerms {
+  /** Microcredits. */
+  readonly limit: Microcredits;
+  readonly onExhausted: 'reject' | 'downgrade';
+  /** Fractions of the limit, ascending. */
+  readonly alertAt: readonly number[];
+}
+
+/** The window of a budget for one subject. */
+export class BudgetFund implements DrawnFund {
+  readonly key: string;
+  readonly title: FundTitle;
+  readonly opening: Microcredits;
+  readonly #terms: FundTerms;
+  /** The greatest fraction that was reported; 0 for none. */
+  #reported = 0;
+
+  constructor(key: string, title: FundTitle, terms: FundTerms, opening: Microcredits) {
+    this.key = key;
+    this.title = title;
+    this.opening = opening;
+    this.#terms = terms;
+    // What was spent before is no news.
+    this.reached(opening);
+  }
+
+  get limit(): Microcredits {
+    return this.#terms.limit;
+  }
+  get downgrades(): boolean {
+    return this.#terms.onExhausted === 'downgrade';
+  }
+
+  reached(spent: Microcredits): number | null {
+    const { alertAt, limit } = this.#terms;
+    if (alertAt.length === 0) return null;
+    const fraction = alertAt.findLast((one) => spent >= one * limit) ?? 0;
+    if (fraction <= this.#reported) return null;
+    this.#reported = fraction;
+    return fraction;
+  }
+
+  /** The same fund under other terms. A fraction that was reported is not reported again; one that a lower limit has reached is, with the next charge. */
+  under(terms: FundTerms): BudgetFund {
+    const fund = new BudgetFund(this.key, this.title, terms, this.opening);
+    fund.#reported = this.#reported;
+    return fund;
+  }
+}
+
+/** The balance of a key or a wallet, as operations name it. */
+export function balanceFund(holder: string): DrawnFund {
+  const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity } as const;
+  return { key: `balance/${holder}`, title, limit: 0, opening: 0, downgrades: false, reached: () => null };
+}

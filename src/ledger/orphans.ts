@@ -1,0 +1,36 @@
+import type { Microcredits } from '../core/credits.ts';
+import { isWallet } from '../core/wallet.ts';
+import type { LedgerBooks } from '../store/books.ts';
+
+/** The reservations that a crash left open and a start closed. Amounts are microcredits. */
+export interface Recovered {
+  readonly ids: readonly number[];
+  readonly charged: Microcredits;
+  /** What they could still have charged. */
+  readonly held: Microcredits;
+}
+
+/** Closes what an earlier run left open: charged in full, or released. Rejects with StoreError. */
+export async function closeOrphans(
+  books: Pick<LedgerBooks, 'orphans' | 'apply'>,
+  onCrash: 'charge' | 'release',
+  at: number,
+): Promise<Recovered> {
+  const { orphans } = books;
+  const ids = orphans.map(({ id }) => id);
+  let charged = 0;
+  let held = 0;
+  if (orphans.length === 0) return { ids, charged, held };
+  const results = await books.apply(
+    orphans.map(({ id, holder }) => {
+      // A wallet has paid before it knew what it would get, and must not pay for a crash.
+      return { kind: 'expire', id, at, rule: isWallet(holder ?? '') ? 'release' : onCrash } as const;
+    }),
+  );
+  for (const [i, orphan] of orphans.entries()) {
+    const result = results[i];
+    if (result?.kind === 'charged') charged += result.charged - orphan.charged;
+    held += orphan.reserved - orphan.charged;
+  }
+  return { ids, charged, held };
+}

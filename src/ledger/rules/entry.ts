@@ -1,0 +1,60 @@
+import type { Microcredits } from '../../core/credits.ts';
+import type { Usage } from '../../core/usage.ts';
+
+/** Which model was sold by whom at which price. Each is made once: the ledger knows it by identity. */
+export interface Tariff {
+  readonly model: string;
+  readonly provider: string;
+  /** The provider's own name of the model. */
+  readonly upstream: string;
+  /** JSON of the exact price, so that a cost can be computed again from the entry alone. */
+  readonly price: string;
+}
+
+/** One attempt at an upstream and its cost. */
+export interface EntryLine {
+  readonly tariff: Tariff;
+  readonly usage: Usage;
+  /** True when tokens were counted here, not reported by the upstream. */
+  readonly estimated: boolean;
+  readonly cost: Microcredits;
+}
+
+/** How a request was paid for, all its attempts together. */
+export interface Settlement {
+  /** What the caller pays. Never more than was reserved. */
+  readonly charged: Microcredits;
+  /** What upstreams billed beyond that; the operator's loss. */
+  readonly overrun: Microcredits;
+}
+
+/** Money that came into a wallet's balance from outside. */
+export interface Deposit {
+  /** Microcredits that arrived; 0 where only a fee is given back. */
+  readonly paid: Microcredits;
+  /** Microcredits of it that the operator keeps for having it settled; negative for what is given back. */
+  readonly fee: Microcredits;
+  /** ID of the payment, for the journal. */
+  readonly note: string;
+}
+
+/** Throws RangeError for what cannot be a deposit: a mistake of the program. A fee below 0 is given back. */
+export function checkDeposit({ paid, fee }: Pick<Deposit, 'paid' | 'fee'>): void {
+  const isPossible = Number.isSafeInteger(paid) && Number.isSafeInteger(fee) && paid >= 0 && fee <= paid;
+  if (!isPossible) throw new RangeError(`cannot book a deposit of ${paid} with a fee of ${fee}`);
+}
+
+/** Who an entry is about, by names such as `key`, `selector`, `payer` and `label:team`. Made once: books may remember it by identity. */
+export type Dimensions = Readonly<Record<string, string>>;
+
+/** The prefix of the dimensions that are labels of a key. */
+export const LABEL = 'label:';
+
+/** The labels among dimensions, by their names. */
+export function labelsOf(dimensions: Dimensions): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (const name of Object.keys(dimensions)) {
+    if (name.startsWith(LABEL)) labels[name.slice(LABEL.length)] = dimensions[name]!;
+  }
+  return labels;
+}

@@ -1,0 +1,67 @@
+import { type BalanceUse, visibleBalance } from '../access/key-body.ts';
+import { holderOf } from '../access/key-entry.ts';
+import type { Keys } from '../access/keys.ts';
+import type { BudgetUse } from '../core/caller.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import { keyBudgetUses } from '../ledger/key-budgets.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { KeyInfo } from '../store/keys.ts';
+import { grantWrite } from '../store/sqlite/books/adjust.ts';
+import { keyBalance, spentIn } from '../store/sqlite/books/figures.ts';
+import type { Actor } from '../store/trail.ts';
+import { readLedger } from './ledger/reading.ts';
+
+/** Credits to add to the balance of a key or a wallet. */
+export interface CreditGrant {
+  /** Negative to take back; never 0. */
+  readonly amount: Microcredits;
+  readonly note: string;
+}
+
+/** The details of a grant in the trail. */
+export const grantDetails = ({ amount, note }: CreditGrant) => ({ credits: toCredits(amount), note });
+
+/**
+ * Grants Credits to a valid key, or to its wallet if it has one.
+ * @returns false without such a key.
+ * @throws KeyTermsError for a note that cannot be kept.
+ */
+export function grantToKey(
+  keys: Pick<Keys, 'grant'>,
+  id: string,
+  grant: CreditGrant,
+  by: Actor,
+  now: number,
+): Promise<boolean> {
+  const write = (holder: string) => grantWrite(holder, grant.amount, grant.note, now);
+  return keys.grant(id, write, grantDetails(grant), by);
+}
+
+/** The money of a key. */
+export interface KeyFunds {
+  /** The use of each of its own budgets, in their order. */
+  readonly uses: readonly BudgetUse[];
+  /** Null for a key without grants, which only budgets limit. */
+  readonly balance: BalanceUse | null;
+}
+
+/** Returns the money of a key as a running server has it. */
+export async function servedKeyFunds(
+  ledger: Pick<Ledger, 'budgetUses' | 'balanceOf'>,
+  info: KeyInfo,
+): Promise<KeyFunds> {
+  const uses = await ledger.budgetUses(info.id, info.budgets);
+  const balance = ledger.balanceOf(holderOf(info));
+  return { uses, balance: visibleBalance(info, balance && { granted: balance.limit, spent: balance.spent }) };
+}
+
+/** Returns the money of a key as a database has it at one moment. Without a ledger nothing is spent. */
+export async function storedKeyFunds(database: string, info: KeyInfo, now: number): Promise<KeyFunds> {
+  const { id, budgets } = info;
+  const read = await readLedger(database, async (reader) => ({
+    uses: await keyBudgetUses((window) => spentIn(reader, id, window), budgets, now),
+    balance: visibleBalance(info, await keyBalance(reader, holderOf(info))),
+  }));
+  if (read) return read.value;
+  return { uses: await keyBudgetUses(async () => 0, budgets, now), balance: visibleBalance(info, null) };
+}

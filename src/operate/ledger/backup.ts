@@ -1,0 +1,55 @@
+import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
+import { UsageError } from '../../core/usage-error.ts';
+import type { Audit } from '../../ledger/audit/audit.ts';
+import { auditLedger } from '../../ledger/audit/run.ts';
+import { copyStore, readStore } from '../../store/open.ts';
+import { type BooksFiles, openSpool, readLedger, type SpoolState } from './reading.ts';
+
+/** A finished backup. */
+export interface Backup {
+  /** The size of the copy. */
+  readonly bytes: number;
+  /** The audit of the copy; null where its ledger is of an older version, or there is none yet. */
+  readonly audit: Audit | null;
+}
+
+/**
+ * Copies the database to a new file, and audits the copy.
+ * @param onSpool called with the state of the spool before the audit.
+ * @throws UsageError for a file that exists; rejects with StoreError.
+ */
+export async function backUp(
+  { file, spool }: BooksFiles,
+  target: string,
+  onSpool: (state: SpoolState) => void,
+): Promise<Backup> {
+  if (existsSync(target)) throw new UsageError(`${target} exists; a backup overwrites nothing.`);
+  const part = `${target}.part`;
+  if (existsSync(part)) {
+    throw new UsageError(`${part} exists: another backup is being written, or one was interrupted; then remove it.`);
+  }
+  // Refuses the books of a newer version before anything is written.
+  readStore(file, ['ledger']).close();
+  const stateOf = openSpool(spool);
+  copyStore(file, part);
+  try {
+    const audited = await readLedger(part, async (reader) => {
+      onSpool(await stateOf(reader));
+      return auditLedger(reader, { idle: false });
+    });
+    publish(part, target);
+    return { bytes: statSync(target).size, audit: audited?.value ?? null };
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
+
+/** Unlike a rename, a link never replaces another process's file; not every file system has links. */
+function publish(part: string, target: string): void {
+  try {
+    linkSync(part, target);
+  } catch {
+    if (existsSync(target)) throw new UsageError(`${target} exists; a backup overwrites nothing.`);
+    renameSync(part, target);
+  }
+}

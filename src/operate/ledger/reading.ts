@@ -1,0 +1,65 @@
+import type { Microcredits } from '../../core/credits.ts';
+import { readStore, type StoreReader } from '../../store/open.ts';
+import { unbooked } from '../../store/sqlite/books/spooled.ts';
+import { hasJournal } from '../../store/sqlite/books/state.ts';
+import { SETTLE } from '../../store/sqlite/payments.ts';
+import { readSpool } from '../../store/sqlite/spool.ts';
+
+/** The paths of a data folder's books. */
+export interface BooksFiles {
+  /** The database, which exists. */
+  readonly file: string;
+  /** The spool beside it, which may not exist. */
+  readonly spool: string;
+}
+
+/** The settlements of a spool that its database lacks. */
+export interface SpoolState {
+  readonly settlements: number;
+  readonly charged: Microcredits;
+  /** The reason why the spool cannot be read, or does not fit the database; null for none. */
+  readonly fault: string | null;
+}
+
+/**
+ * Reads the books as they are at one moment, beside a server, with the state of their spool.
+ * @returns null without a ledger, or with one of an older version. Rejects with StoreError.
+ */
+export function readBooks<T>(
+  { file, spool }: BooksFiles,
+  read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
+): Promise<{ readonly value: T } | null> {
+  const stateOf = openSpool(spool);
+  return readLedger(file, async (reader) => read(reader, await stateOf(reader)));
+}
+
+/** Reads a ledger; null without one, or with one of an older version. Rejects with StoreError. */
+export async function readLedger<T>(
+  file: string,
+  read: (reader: StoreReader) => Promise<T>,
+): Promise<{ readonly value: T } | null> {
+  const reader = readStore(file, ['ledger']);
+  try {
+    return (await hasJournal(reader)) ? { value: await read(reader) } : null;
+  } finally {
+    reader.close();
+  }
+}
+
+/**
+ * Reads a spool. The function that it returns compares it with a database. Call this before the database is opened:
+ * settlements that a server books in between are then in the database.
+ */
+export function openSpool(spool: string): (reader: StoreReader) => Promise<SpoolState> {
+  const reading = Promise.try(() => readSpool(spool).units);
+  // Awaited with the database.
+  reading.catch(() => {});
+  return async (reader) => {
+    try {
+      const { closed, charged } = await unbooked(reader, spool, await reading, [SETTLE]);
+      return { settlements: closed.length, charged, fault: null };
+    } catch (cause) {
+      return { settlements: 0, charged: 0, fault: cause instanceof Error ? cause.message : String(cause) };
+    }
+  };
+}

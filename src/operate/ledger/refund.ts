@@ -1,0 +1,41 @@
+import type { Microcredits } from '../../core/credits.ts';
+import { creditsText } from '../../core/text.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { openStore } from '../../store/open.ts';
+import { type Booked, refundWrite } from '../../store/sqlite/books/adjust.ts';
+import { StoreError } from '../../store/store.ts';
+
+/**
+ * Returns the amount to give back.
+ * @param decision the decision's ID, for messages.
+ * @param wanted null for all that is left.
+ * @throws UsageError for an amount that cannot be given back.
+ */
+export function refundable(decision: string, booked: Booked, wanted: Microcredits | null): Microcredits {
+  if (booked.isOpen) throw new UsageError(`${decision} is not closed yet; what it costs is not known.`);
+  const left = booked.charged - booked.givenBack;
+  const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were given back already` : '';
+  const charged = `${decision} was charged ${creditsText(booked.charged)}${given}`;
+  if (left <= 0) throw new UsageError(`${charged}: nothing is left.`);
+  const amount = wanted ?? left;
+  if (amount > left) throw new UsageError(`${charged}: ${creditsText(amount)} is too much.`);
+  return amount;
+}
+
+/** Asks a ledger for a refund; a running server follows within a second. Throws UsageError; rejects with StoreError. */
+export async function refund(
+  file: string,
+  booked: Booked,
+  { amount, note }: { readonly amount: Microcredits; readonly note: string },
+  now: number,
+): Promise<void> {
+  const store = await openStore(file, { mode: 'beside' });
+  try {
+    await store.commit([refundWrite(booked, amount, note, now)]);
+  } catch (cause) {
+    if (!(cause instanceof StoreError && cause.message.includes('NOT NULL'))) throw cause;
+    throw new UsageError('Another refund of this decision was asked for at the same moment; look and try again.');
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,83 @@
+import type { Keys } from '../access/keys.ts';
+import type { Microcredits } from '../core/credits.ts';
+import { isWallet } from '../core/wallet.ts';
+import type { KeyInfo } from '../store/keys.ts';
+import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
+import type { Payment } from '../store/payments.ts';
+import { grantWrite } from '../store/sqlite/books/adjust.ts';
+import { balancesOf, keyBalance } from '../store/sqlite/books/figures.ts';
+import type { Write } from '../store/store.ts';
+import type { CreditGrant } from './keys.ts';
+
+/** The balance of a wallet. */
+export interface WalletBalance {
+  /** The address, in lower case. */
+  readonly wallet: string;
+  /** Paid in or granted. */
+  readonly granted: Microcredits;
+  readonly spent: Microcredits;
+  readonly isBlocked: boolean;
+}
+
+/** A wallet with its keys and payments. */
+export interface StoredWallet extends WalletBalance {
+  /** The valid ones, oldest first. */
+  readonly keys: readonly KeyInfo[];
+  /** The last ones, newest first. */
+  readonly payments: readonly Payment[];
+}
+
+/** A database to read wallets from, opened beside a server. */
+export interface WalletSource {
+  readonly store: OpenStore;
+  readonly keys: Pick<Keys, 'ofWallet'>;
+  /** The path of the database. */
+  readonly file: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const PAYMENTS_SHOWN = 20;
+
+/** Returns every wallet with a balance, by its address. Rejects with StoreError. */
+export async function listWallets({ store, file }: WalletSource): Promise<WalletBalance[]> {
+  const blocked = new Set(await store.blocklist.all());
+  const balances = (await reading(file, balancesOf)) ?? new Map();
+  return [...balances]
+    .filter(([holder]) => isWallet(holder))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([wallet, { granted, spent }]) => ({ wallet, granted, spent, isBlocked: blocked.has(wallet) }));
+}
+
+/** Returns a wallet; null for one that never paid, was granted nothing, has no key and is not blocked. Rejects with StoreError. */
+export async function findWallet({ store, keys, file }: WalletSource, wallet: string): Promise<StoredWallet | null> {
+  const balance = await reading(file, (reader) => keyBalance(reader, wallet));
+  const { granted, spent } = balance ?? { granted: 0, spent: 0 };
+  const isBlocked = (await store.blocklist.all()).includes(wallet);
+  const valid = await keys.ofWallet(wallet);
+  const payments = await store.payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null });
+  const isUnknown = granted === 0 && spent === 0 && payments.length === 0 && valid.length === 0 && !isBlocked;
+  return isUnknown ? null : { wallet, granted, spent, isBlocked, keys: valid, payments };
+}
+
+/**
+ * Adds Credits to the balance of a wallet, in one commit with the line of the trail.
+ * @param line the change of the trail. Rejects with StoreError.
+ */
+export const creditWallet = (
+  store: Pick<OpenStore, 'commit'>,
+  wallet: string,
+  { amount, note }: CreditGrant,
+  line: Write,
+  now: number,
+): Promise<void> => store.commit([line, grantWrite(wallet, amount, note, now)]);
+
+/** Reads the ledger as it is at one moment. */
+async function reading<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<T> {
+  const reader = readStore(file, ['ledger']);
+  try {
+    return await read(reader);
+  } finally {
+    reader.close();
+  }
+}

@@ -1,0 +1,118 @@
+import type { Microcredits } from '../core/credits.ts';
+import type { Write } from './store.ts';
+
+/**
+ * The states of a stored payment. A payment that is still `required`, `verifying`, `rejected` or `held` has moved no
+ * money and is not stored.
+ * `settling`: stored before anything is sent. `captured`: the money has arrived and is in the ledger, and the request
+ * runs. `settled`: all of it was charged or became balance. `unknown`: it may have arrived, and the chain will tell.
+ * `failed`: it will never arrive.
+ */
+export const PAYMENT_STATES = ['settling', 'captured', 'settled', 'unknown', 'failed'] as const;
+export type PaymentState = (typeof PAYMENT_STATES)[number];
+
+/** The purpose of a payment. A quote for one purpose cannot pay for another. */
+export type PaymentPurpose = 'chat' | 'topup' | 'keys';
+
+/** A stored payment. Amounts are microcredits except `amount`; times are ms since 1970. */
+export interface Payment {
+  readonly id: number;
+  readonly state: PaymentState;
+  readonly purpose: PaymentPurpose;
+  readonly network: string;
+  readonly asset: string;
+  readonly payTo: string;
+  /** In lower case. */
+  readonly payer: string;
+  readonly nonce: string;
+  /** Atomic units of the asset. */
+  readonly amount: bigint;
+  /** The value of `amount`. */
+  readonly paid: Microcredits;
+  /** The operator's part of `paid`; 0 once waived. */
+  readonly fee: Microcredits;
+  /** The most that the request may cost. */
+  readonly bound: Microcredits;
+  /** The charge of its request, 0 without one. Null until known, and for a payment that the chain resolved later. */
+  readonly charged: Microcredits | null;
+  /** The decision that it paid for; null for none. */
+  readonly decision: number | null;
+  /** ID of the API key sent with it; null for none. */
+  readonly keyId: string | null;
+  /** ID of the quote it paid. The chain shows every signature, but not its quote. */
+  readonly quote: string;
+  /** A keyed hash of its request, so that nobody without the secret can confirm a guess. */
+  readonly requestMark: string;
+  /** Seconds since 1970. */
+  readonly validBefore: number;
+  readonly transaction: string | null;
+  /** The reason while it is failed or unknown; else null. */
+  readonly error: string | null;
+  readonly created: number;
+  readonly updated: number;
+}
+
+/** Identifies an authorization permanently. */
+export interface AuthorizationId {
+  readonly network: string;
+  readonly asset: string;
+  readonly payer: string;
+  readonly nonce: string;
+}
+
+export interface PaymentQuery {
+  readonly state: PaymentState | null;
+  readonly payer: string | null;
+  readonly limit: number;
+  /** Only payments made before this one; null for all. */
+  readonly before: number | null;
+}
+
+/**
+ * The payments, each with one permanent row. A payment arrives once: `capture` fails its commit when the payment was
+ * captured or settled before, so that the deposit in the same commit is not booked again.
+ */
+export interface PaymentTable {
+  /** For a new payment, before anything is sent. */
+  insert(payment: Payment): Write;
+  /** Only for the commit that has the deposit. */
+  capture(payment: Payment): Write;
+  /** Records charge and fee of a captured payment. Outlives a disk that refuses it, with the settlement that it rides with. */
+  settle(id: number, charged: Microcredits | null, fee: Microcredits, time: number): Write;
+  /** Marks an unresolved payment unknown, with its transaction and error. */
+  doubt(payment: Payment): Write;
+  /** Marks an unresolved payment failed, with its error. */
+  fail(payment: Payment): Write;
+  /** Removes a payment that was never sent. */
+  remove(id: number): Write;
+  get(id: number): Promise<Payment | null>;
+  find(authorization: AuthorizationId): Promise<Payment | null>;
+  /** Returns the settling, captured and unknown payments, oldest first. */
+  unresolved(): Promise<Payment[]>;
+  /** Returns the newest payments, newest first. */
+  list(query: PaymentQuery): Promise<Payment[]>;
+}
+
+/** The wallets that the operator has blocked. */
+export interface BlocklistTable {
+  all(): Promise<string[]>;
+  /** Adds a wallet, or replaces its note. */
+  put(wallet: string, note: string, time: number): Write;
+  delete(wallet: string): Write;
+}
+
+/** What facilitators must know after a restart, by a digest. */
+export interface PendingSettlementTable {
+  get(key: string): Promise<string | null>;
+  put(key: string, value: string, time: number): Write;
+  delete(key: string): Write;
+  /** Deletes entries that were put before a time, ms since 1970. */
+  deleteBefore(time: number): Write;
+}
+
+/** The secret that quotes are sealed with. It never changes. */
+export interface QuoteSecretTable {
+  get(): Promise<Uint8Array | null>;
+  /** @param secret 32 bytes; ignored when there is a secret already. */
+  putOnce(secret: Uint8Array): Write;
+}

@@ -1,0 +1,86 @@
+import { type Dimensions, LABEL } from '../../../ledger/rules/entry.ts';
+import type { Spender } from './sums.ts';
+import type { AccountRow } from './tables.ts';
+
+/** Texts remembered at most; a forgotten one gets another number, which harms nobody. */
+const KNOWN_MAX = 10_000;
+
+/** Gives numbers to texts that repeat. */
+export class Numbers {
+  readonly #known = new Map<string, number>();
+  #last: number;
+
+  /** @param last the greatest number given before */
+  constructor(last: number) {
+    this.#last = last;
+  }
+
+  /** The number of a text; `onNew` is called with one that is given now. */
+  of(text: string, onNew: (id: number) => void): number {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    const id = ++this.#last;
+    this.#known.set(text, id);
+    onNew(id);
+    return id;
+  }
+}
+
+/** The numbers by which rows name the dimensions of entries. */
+export class Accounts {
+  readonly #numbers: Numbers;
+  readonly #onNew: (row: AccountRow) => void;
+  readonly #known = new WeakMap<Dimensions, Spender>();
+
+  /** @param last the greatest number given before */
+  constructor(last: number, onNew: (row: AccountRow) => void) {
+    this.#numbers = new Numbers(last);
+    this.#onNew = onNew;
+  }
+
+  of(dimensions: Dimensions): Spender {
+    let account = this.#known.get(dimensions);
+    if (!account) {
+      account = { id: this.#numberOf(rowOf(dimensions)), dimensions, sum: null };
+      this.#known.set(dimensions, account);
+    }
+    return account;
+  }
+
+  /** The number that grants to a key, and deposits of a wallet, are booked under. */
+  numberOfHolder(keyId: string): number {
+    return this.#numberOf({ keyId, labels: '{}', selector: '', payer: null });
+  }
+
+  #numberOf(row: Omit<AccountRow, 'id'>): number {
+    const { keyId, labels, selector, payer } = row;
+    return this.#numbers.of(JSON.stringify([keyId, labels, selector, payer]), (id) => this.#onNew({ id, ...row }));
+  }
+}
+
+/** Throws RangeError for a dimension that the tables have no column for. */
+function rowOf(dimensions: Dimensions): Omit<AccountRow, 'id'> {
+  const { key = '', selector = '', payer = null, ...others } = dimensions;
+  const labels: Record<string, string> = {};
+  for (const [name, value] of Object.entries(others)) {
+    if (!name.startsWith(LABEL)) throw new RangeError(`entries have no dimension ${name}`);
+    labels[name.slice(LABEL.length)] = value;
+  }
+  return { keyId: key, labels: JSON.stringify(labels), selector, payer };
+}
+
+/** The dimensions of a row; its labels were written by `Accounts` alone. */
+export function dimensionsOf({
+  keyId,
+  labels,
+  selector,
+  payer = null,
+}: Omit<AccountRow, 'id' | 'payer'> & { payer?: string | null }): Dimensions {
+  const dimensions: Record<string, string> = { key: keyId, selector };
+  if (payer !== null) dimensions.payer = payer;
+  for (const [name, value] of Object.entries(JSON.parse(labels) as Record<string, string>)) {
+    dimensions[LABEL + name] = value;
+  }
+  return dimensions;
+}

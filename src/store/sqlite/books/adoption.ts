@@ -1,0 +1,89 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import { timeOfId } from '../../../core/id.ts';
+import type { FundRef } from '../../../ledger/rules/fund.ts';
+import type { BooksWatcher } from '../../books.ts';
+import type { Store } from '../../store.ts';
+import { dimensionsOf } from './accounts.ts';
+import { findReservation } from './adjust.ts';
+import type { FundStates } from './fund-states.ts';
+import type { Journal } from './journal.ts';
+import { type AccountRow, type AdjustmentRow, adoptAdjustment, SELECT_ACCOUNT, SELECT_ADJUSTMENTS } from './tables.ts';
+
+/** The reservation that a correction is about, and whose it is. */
+interface Corrected {
+  readonly row: AccountRow;
+  readonly reservation: number;
+  /** Whether a balance paid for it. */
+  readonly onBalance: boolean;
+}
+
+export interface AdoptionParts {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly funds: FundStates;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly watcher: () => BooksWatcher;
+}
+
+/** Takes over the grants and corrections that were asked for, each once: into the journal, the sums and the funds. */
+export class Adoption {
+  readonly #parts: AdoptionParts;
+  /** Adjustments that were taken over, and may not be marked so in the store yet. */
+  #adopted = new Set<number>();
+
+  constructor(parts: AdoptionParts) {
+    this.#parts = parts;
+  }
+
+  /** Rejects with StoreError. */
+  async run(): Promise<void> {
+    const rows = await this.#parts.store.query<AdjustmentRow>(SELECT_ADJUSTMENTS);
+    for (const row of rows) {
+      const corrected = row.kind === 'correct' ? await this.#corrected(row) : null;
+      if (!this.#adopted.has(row.id)) this.#adopt(row, corrected);
+    }
+    const unmarked = new Set(rows.map(({ id }) => id));
+    this.#adopted = this.#adopted.intersection(unmarked);
+  }
+
+  /** What a correction is about, read from the journal. Null when there is no such reservation. */
+  async #corrected({ reservation, account }: AdjustmentRow): Promise<Corrected | null> {
+    const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
+    const [row] = await this.#parts.store.query<AccountRow>(SELECT_ACCOUNT, [account]);
+    return booked && row ? { row, reservation: booked.reservation, onBalance: booked.onBalance } : null;
+  }
+
+  #adopt(row: AdjustmentRow, corrected: Corrected | null): void {
+    const { store, journal, funds, now, watcher } = this.#parts;
+    const { id, kind, keyId, amount } = row;
+    this.#adopted.add(id);
+    if (kind === 'grant') {
+      const write = journal.adjusting(row, journal.accounts.numberOfHolder(keyId), now(), null);
+      store.append([write, adoptAdjustment(id)]);
+      if (funds.grant(keyId, amount).isNew) watcher().opened(keyId);
+      watcher().adjusted();
+    } else if (corrected !== null) {
+      const fundIds = this.#giveBack(corrected, amount);
+      store.append([journal.adjusting(row, corrected.row.id, now(), fundIds), adoptAdjustment(id)]);
+      watcher().adjusted();
+    }
+  }
+
+  /**
+   * Gives back a charge to the windows that it counts in and to the balance that paid for it.
+   * Returns these as the journal names them.
+   */
+  #giveBack({ row, reservation, onBalance }: Corrected, amount: Microcredits): string | null {
+    const { journal, funds, watcher } = this.#parts;
+    const dimensions = dimensionsOf(row);
+    const refs: readonly FundRef[] = watcher().fundsOf(dimensions, timeOfId(reservation));
+    const drawn = funds.drawnBy(refs).funds.filter((fund) => !fund.isBalance || onBalance);
+    // Named before it changes: what a row opens with is what was spent before.
+    const fundIds = journal.idsOf(drawn);
+    for (const fund of drawn) fund.spent += amount;
+    const charge = { reservation, tariff: 0, microcredits: amount, input: 0, output: 0 };
+    journal.sums.add({ id: row.id, dimensions, sum: null }, charge);
+    return fundIds;
+  }
+}

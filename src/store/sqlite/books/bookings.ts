@@ -1,0 +1,320 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import type { Dimensions, EntryLine } from '../../../ledger/rules/entry.ts';
+import { type Blocked, fit, hold, isBlocked, release, spend } from '../../../ledger/rules/fund.ts';
+import { expire, leftOf, post, type Reservation, raise, type Step, settle } from '../../../ledger/rules/reservation.ts';
+import type {
+  AttachOp,
+  CaptureOp,
+  DepositOp,
+  EarmarkOp,
+  ExpireOp,
+  ExtendOp,
+  HoldOp,
+  OpResult,
+  PostOp,
+  SettleOp,
+  WaiveOp,
+} from '../../books.ts';
+import { type Store, StoreError, type Write } from '../../store.ts';
+import type { Batch } from './batch.ts';
+import type { Coming, Deposits } from './deposits.ts';
+import type { BookedFund, FundStates } from './fund-states.ts';
+import type { Journal } from './journal.ts';
+import { type BookedEarmark, BookedReservation, type Reservations } from './reservations.ts';
+
+export interface BookingParts {
+  readonly store: Pick<Store, 'append'>;
+  readonly journal: Journal;
+  readonly funds: FundStates;
+  readonly reservations: Reservations;
+  readonly deposits: Deposits;
+  /** Money has come free. */
+  readonly freed: (funds: readonly BookedFund[]) => void;
+  /** A holder has a balance from now on. */
+  readonly opened: (holder: string) => void;
+}
+
+const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
+const granted = (amount: Microcredits): OpResult => ({ kind: 'granted', amount });
+const refusedBy = ({ fund, why }: Blocked<BookedFund>): OpResult => ({ kind: 'refused', why, fund: figuresOf(fund) });
+/** As they are now: the fund goes on changing. */
+const figuresOf = ({ title, limit, spent, held, free, unspent }: BookedFund) => ({
+  title,
+  limit,
+  spent,
+  held,
+  free,
+  unspent,
+});
+
+/** Decides operations on reservations and deposits in memory, and adds their rows to a batch. */
+export class Bookings {
+  readonly #parts: BookingParts;
+
+  constructor(parts: BookingParts) {
+    this.#parts = parts;
+  }
+
+  hold(op: HoldOp, batch: Batch): OpResult {
+    const { funds, journal, reservations } = this.#parts;
+    const known = reservations.find(op.id);
+    if (known) return repeated(known, batch);
+    const drawn = funds.drawnBy(op.funds);
+    const amount = fit(drawn.funds, op.amounts);
+    if (isBlocked(amount)) return refusedBy(amount);
+    hold(drawn.funds, amount);
+    const made = this.#make(op.id, op.dimensions, drawn.funds, amount, journal.idsOfDrawn(drawn));
+    const { fundIds } = made;
+    batch.writes.push(journal.reserve(op.id, made.account.id, amount, op.at, fundIds, op.note));
+    batch.await({ written: () => this.#written(made, fundIds, op.at), lost: () => this.#drop(made, amount, 0) });
+    return granted(amount);
+  }
+
+  earmark(op: EarmarkOp): OpResult {
+    const { reservations } = this.#parts;
+    const known = reservations.earmarks.get(op.id);
+    if (known) return granted(known.amount);
+    const { id, dimensions, expected, note } = op;
+    const { funds } = this.#parts.funds.drawnBy(op.funds);
+    const amount = fit(funds, op.amounts, expected);
+    if (isBlocked(amount)) return refusedBy(amount);
+    hold(funds, amount, expected);
+    reservations.earmarks.set(id, { id, dimensions, amount, expected, note, funds });
+    return granted(amount);
+  }
+
+  release(id: number, batch: Batch): OpResult {
+    const earmark = this.#parts.reservations.earmarks.get(id);
+    if (earmark) this.#letGo(earmark, batch);
+    return granted(0);
+  }
+
+  /** Makes an earmark a reservation, in one commit with the deposit that pays for it. */
+  capture({ id, at, deposit }: CaptureOp, batch: Batch): OpResult {
+    const { journal, deposits, reservations } = this.#parts;
+    const known = reservations.find(id);
+    if (known) return repeated(known, batch);
+    const earmark = reservations.earmarks.get(id);
+    if (!earmark) throw new RangeError(`there is no earmark ${id}`);
+    const { amount, expected, funds, dimensions } = earmark;
+    const balance = funds.find((fund) => fund.isBalance);
+    if (!balance) throw new RangeError(`earmark ${id} draws on no balance`);
+    const adds = deposit.paid - deposit.fee;
+    const promised = Math.min(amount, expected);
+    if (balance.free + adds < promised) {
+      this.#letGo(earmark, batch);
+      this.deposit({ wallet: balance.title.name, deposit, at }, batch);
+      return refusedBy({ fund: balance, why: 'exhausted' });
+    }
+    reservations.earmarks.delete(id);
+    // Of what comes, so much is held already; where less comes than was promised, the balance holds the difference from now on.
+    const comes = Math.min(promised, adds);
+    balance.held += promised - comes;
+    const made = this.#make(id, dimensions, funds, amount, journal.idsOf(funds));
+    const { fundIds, account } = made;
+    // A limit that was lowered meanwhile does not undo what was promised: it is drawn on as by what is open already.
+    const roomy = funds.filter((fund) => fund.isBalance || fund.free >= 0);
+    const first = roomy.length === funds.length ? fundIds : journal.idsOf(roomy);
+    const coming = deposits.begin(balance.title.name, deposit, at);
+    batch.writes.push(...coming.writes, journal.reserve(id, account.id, amount, at, first, earmark.note));
+    if (first !== fundIds) batch.writes.push(journal.attach(id, account.id, at, fundIds));
+    batch.await({
+      written: () => {
+        // From here on the balance holds all of it, and has what came.
+        balance.held += comes;
+        this.#arrived(coming);
+        return this.#written(made, fundIds, at);
+      },
+      lost: () => {
+        deposits.ended(coming);
+        this.#drop(made, amount, comes);
+      },
+    });
+    return granted(amount);
+  }
+
+  extend(made: BookedReservation, { at, amounts }: ExtendOp, batch: Batch): OpResult {
+    if (made.closing) return CLOSED;
+    if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
+    const by = fit(made.funds, amounts);
+    if (isBlocked(by)) return refusedBy(by);
+    if (by === 0) return granted(0);
+    // Held from now on, so that no other takes it while it is written.
+    hold(made.funds, by);
+    made.extending = by;
+    batch.writes.push(this.#parts.journal.raise(made.id, made.account.id, by, at));
+    const giveBack = () => {
+      made.extending = 0;
+      release(made.funds, by);
+      this.#parts.freed(made.funds);
+    };
+    batch.await({
+      written: () => {
+        const raised = raise(made.state, by);
+        // It may be closed by now: closed it stays.
+        if (!raised) {
+          giveBack();
+          return CLOSED;
+        }
+        made.extending = 0;
+        made.state = raised;
+        return null;
+      },
+      lost: giveBack,
+    });
+    return granted(by);
+  }
+
+  post(made: BookedReservation, { at, entry, most }: PostOp, batch: Batch): OpResult {
+    if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
+    const step = capped(made.state, most, (state) => post(state, entry.cost));
+    batch.writes.push(...this.#take(made, 'post', step, entry, at));
+    return { kind: 'charged', charged: step.charged, overrun: step.excess };
+  }
+
+  settle(made: BookedReservation, { at, entry, most }: SettleOp, batch: Batch): OpResult {
+    const left = leftOf(made.state);
+    const step = capped(made.state, most, (state) => settle(state, entry ? entry.cost : null));
+    if (entry) batch.writes.push(...this.#take(made, 'settle', step, entry, at));
+    else batch.writes.push(this.#close(made, 'settle', step, at));
+    return this.#end(made, left - step.charged, batch);
+  }
+
+  expire(made: BookedReservation, { at, rule }: ExpireOp, batch: Batch): OpResult {
+    const left = leftOf(made.state);
+    const step = expire(made.state, rule);
+    batch.writes.push(this.#close(made, 'expire', step, at));
+    return this.#end(made, left - step.charged, batch);
+  }
+
+  /** An open reservation or earmark draws on other funds: the new ones hold its money from here on, and the others no longer. */
+  attach({ id, at, funds: refs }: AttachOp, batch: Batch): OpResult {
+    const { reservations, journal, funds } = this.#parts;
+    const earmark = reservations.earmarks.get(id);
+    const made = reservations.find(id);
+    const from = earmark ?? (made?.closing ? undefined : made);
+    if (!from) return CLOSED;
+    const drawn = funds.drawnBy(refs);
+    const amount = earmark ? earmark.amount : made!.held;
+    hold(without(drawn.funds, from.funds), amount);
+    release(without(from.funds, drawn.funds), amount);
+    from.funds = drawn.funds;
+    if (earmark || !made) return granted(0);
+    const fundIds = journal.idsOf(drawn.funds);
+    // A limit that was changed has a row of its own: what is raised from now on is within that.
+    if (fundIds === made.fundIds) return granted(0);
+    made.fundIds = fundIds;
+    // What may still come to nothing leaves no row; it gets one once it is written.
+    if (made.isWritten) batch.writes.push(journal.attach(id, made.account.id, at, fundIds));
+    return granted(0);
+  }
+
+  deposit({ wallet, deposit, at }: Pick<DepositOp, 'wallet' | 'deposit' | 'at'>, batch: Batch): OpResult {
+    const coming = this.#parts.deposits.begin(wallet, deposit, at);
+    batch.writes.push(...coming.writes);
+    batch.await({
+      written: () => {
+        this.#arrived(coming);
+        return null;
+      },
+      lost: () => this.#parts.deposits.ended(coming),
+    });
+    return granted(coming.adds);
+  }
+
+  waive({ wallet, fee, note, at }: WaiveOp, batch: Batch): OpResult {
+    const write = this.#parts.deposits.waive(wallet, fee, note, at);
+    if (write) {
+      batch.writes.push(write);
+      batch.freed.push([this.#grant(wallet, fee)]);
+    }
+    return granted(fee);
+  }
+
+  #make(
+    id: number,
+    dimensions: Dimensions,
+    funds: readonly BookedFund[],
+    amount: Microcredits,
+    fundIds: string | null,
+  ): BookedReservation {
+    const made = new BookedReservation(id, this.#parts.journal.accounts.of(dimensions), funds, fundIds, amount);
+    this.#parts.reservations.add(made);
+    return made;
+  }
+
+  #written(made: BookedReservation, fundIds: string | null, at: number): null {
+    made.isWritten = true;
+    const { store, journal } = this.#parts;
+    if (made.fundIds !== fundIds) store.append([journal.attach(made.id, made.account.id, at, made.fundIds)]);
+    return null;
+  }
+
+  #drop(made: BookedReservation, amount: Microcredits, expected: Microcredits): void {
+    this.#parts.reservations.remove(made);
+    release(made.funds, amount, expected);
+    this.#parts.freed(made.funds);
+  }
+
+  #letGo(earmark: BookedEarmark, batch: Batch): void {
+    this.#parts.reservations.earmarks.delete(earmark.id);
+    release(earmark.funds, earmark.amount, earmark.expected);
+    batch.freed.push(earmark.funds);
+  }
+
+  #arrived(coming: Coming): void {
+    this.#parts.deposits.ended(coming);
+    if (coming.rows.length > 0) this.#parts.freed([this.#grant(coming.wallet, coming.adds)]);
+  }
+
+  #grant(holder: string, amount: Microcredits): BookedFund {
+    const { fund, isNew } = this.#parts.funds.grant(holder, amount);
+    if (isNew) this.#parts.opened(holder);
+    return fund;
+  }
+
+  #take(made: BookedReservation, kind: 'post' | 'settle', step: Step, entry: EntryLine, at: number): Write[] {
+    made.state = step.next;
+    made.overrun += step.excess;
+    spend(made.funds, step.charged);
+    return this.#parts.journal.charge(made.id, made.account, kind, step, entry, at);
+  }
+
+  #close(made: BookedReservation, kind: 'settle' | 'expire', step: Step, at: number): Write {
+    made.state = step.next;
+    spend(made.funds, step.charged);
+    return this.#parts.journal.closing(made.id, made.account, kind, step.charged, at);
+  }
+
+  #end(made: BookedReservation, rest: Microcredits, batch: Batch): OpResult {
+    release(made.funds, rest);
+    made.closing = { kind: 'charged', charged: made.charged, overrun: made.overrun };
+    this.#parts.reservations.close(made);
+    batch.freed.push(made.funds);
+    return made.closing;
+  }
+}
+
+/** The first result of the operation that made a reservation, which may be being written. */
+function repeated(made: BookedReservation, batch: Batch): OpResult {
+  if (!made.isWritten) {
+    batch.await({
+      written: () => {
+        if (!made.isWritten) throw new StoreError('the reservation could not be written');
+        return null;
+      },
+      lost: () => {},
+    });
+  }
+  return granted(made.first);
+}
+
+/** Charges at most `most`: its maker may know of less than the reservation has. */
+function capped(state: Reservation, most: Microcredits, charge: (state: Reservation) => Step): Step {
+  if (!(most < leftOf(state))) return charge(state);
+  const step = charge({ ...state, amount: state.charged + most });
+  return { ...step, next: { ...step.next, amount: state.amount } };
+}
+
+const without = (funds: readonly BookedFund[], others: readonly BookedFund[]): BookedFund[] =>
+  funds.filter((fund) => !others.includes(fund));

@@ -1,0 +1,369 @@
+import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import type { FundRef, FundStanding } from '../../../ledger/rules/fund.ts';
+import { quarterOf } from '../../../ledger/rules/quarter.ts';
+import { openReservation } from '../../../ledger/rules/reservation.ts';
+import type { Window } from '../../../ledger/rules/window.ts';
+import type {
+  BooksWatcher,
+  CorrectOp,
+  Count,
+  ExpireOp,
+  ExtendOp,
+  GrantOp,
+  LedgerBooks,
+  LedgerOp,
+  OpResult,
+  Orphan,
+  PostOp,
+  ReservationRecord,
+  SettleOp,
+  Usage,
+  UsageFilter,
+} from '../../books.ts';
+import { type Store, StoreError, type Write } from '../../store.ts';
+import { dimensionsOf } from './accounts.ts';
+import { findReservation, refundWrite } from './adjust.ts';
+import { Adoption } from './adoption.ts';
+import { Batch } from './batch.ts';
+import { Bookings } from './bookings.ts';
+import { Checkpoints } from './checkpoint.ts';
+import { Deposits } from './deposits.ts';
+import { spentIn } from './figures.ts';
+import { type BookedFund, FundStates } from './fund-states.ts';
+import { Journal } from './journal.ts';
+import { Orphans } from './orphans.ts';
+import { type Recovered, recover } from './recover.ts';
+import { Reservations } from './reservations.ts';
+import {
+  type AccountSpend,
+  type Adjustment,
+  insertNumberedAdjustment,
+  putTerms,
+  SELECT_ADJUSTMENT,
+  SELECT_CHARGED,
+  SELECT_LAST,
+  SELECT_SPEND_BY_ACCOUNT,
+  SELECT_STATE,
+  type StateRow,
+} from './tables.ts';
+import { readUsage } from './usage.ts';
+
+export interface SqliteBooksOptions {
+  readonly store: Store;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Makes sure that the spool has room for what so many open reservations append. Throws StoreError when the disk has none. */
+  readonly makeRoom?: (reservations: number) => void;
+}
+
+/** Opens the books of this one process. Throws an Error of one clear sentence when they are damaged. */
+export async function openSqliteBooks(options: SqliteBooksOptions): Promise<LedgerBooks> {
+  const { store } = options;
+  const [state] = await store.query<StateRow>(SELECT_STATE);
+  if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
+  const [last] = await store.query<{ id: number }>(SELECT_LAST);
+  const journal = new Journal(store, state);
+  // Written by this room alone.
+  const from = { through: state.through, open: JSON.parse(state.open) };
+  return new SqliteBooks(options, journal, state, last?.id ?? 0, await recover(store, from, journal.sums));
+}
+
+const NOTHING: readonly Write[] = [];
+const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
+
+/**
+ * Books of which memory holds the funds and the open reservations, and SQLite the journal. Operations are decided in the
+ * order of the calls, without waiting; their rows are written in that order. It repeats the first result of an operation on a
+ * reservation that is open or closed, of an earmark while it lasts, and of the last deposits.
+ */
+class SqliteBooks implements LedgerBooks {
+  readonly lastId: number;
+  readonly #store: Store;
+  readonly #makeRoom: (reservations: number) => void;
+  readonly #journal: Journal;
+  readonly #funds = new FundStates();
+  readonly #reservations = new Reservations();
+  readonly #deposits: Deposits;
+  readonly #bookings: Bookings;
+  readonly #checkpoints: Checkpoints;
+  readonly #adoption: Adoption;
+  readonly #orphans: Orphans;
+  readonly #now: () => number;
+  /** Whether there was no entry at the start, and the number of the last row then. */
+  readonly #isEmpty: boolean;
+  readonly #firstSeq: number;
+  #state: LedgerState;
+  #watcher = NOBODY;
+  /** A count is under way, which no checkpoint may disturb. */
+  #counting = false;
+  #version: number | null = null;
+
+  constructor(options: SqliteBooksOptions, journal: Journal, state: StateRow, lastId: number, found: Recovered) {
+    const { store, now, makeRoom = () => {} } = options;
+    this.#store = store;
+    this.#now = now;
+    this.#makeRoom = makeRoom;
+    this.#journal = journal;
+    this.lastId = lastId;
+    this.#isEmpty = state.isEmpty === 1;
+    this.#firstSeq = state.seq;
+    this.#state = { usdPerCredit: state.usdPerCredit, budgets: NO_LEDGER.budgets };
+    this.#deposits = new Deposits(journal);
+    const parts = { store, journal, funds: this.#funds, reservations: this.#reservations, deposits: this.#deposits };
+    this.#bookings = new Bookings({
+      ...parts,
+      freed: (funds) => this.#freed(funds),
+      opened: (holder) => this.#watcher.opened(holder),
+    });
+    this.#checkpoints = new Checkpoints(parts, state);
+    this.#adoption = new Adoption({ store, journal, funds: this.#funds, now, watcher: () => this.#watcher });
+    this.#orphans = new Orphans(found, journal, this.#funds);
+  }
+
+  get orphans(): readonly Orphan[] {
+    return this.#orphans.all;
+  }
+
+  watch(watcher: BooksWatcher): void {
+    this.#watcher = watcher;
+  }
+
+  apply(ops: readonly LedgerOp[], also: readonly Write[] = NOTHING): Promise<readonly OpResult[]> {
+    try {
+      const [first] = ops;
+      if (first?.kind === 'grant' || first?.kind === 'correct') return this.#adjust(ops, first, also);
+      this.#check(ops);
+      const batch = new Batch();
+      for (let i = 0; i < ops.length; i++) batch.results.push(this.#decide(ops[i]!, batch));
+      const writes = also === NOTHING ? batch.writes : [...batch.writes, ...also];
+      return batch.pending.length > 0 ? this.#commit(batch, writes) : this.#append(batch, writes);
+    } catch (cause) {
+      return Promise.reject(cause);
+    }
+  }
+
+  standing(funds: readonly FundRef[]): readonly FundStanding[] {
+    return this.#funds.look(funds);
+  }
+
+  balanceOf(holder: string): FundStanding | null {
+    return this.#funds.balanceOf(holder);
+  }
+
+  balances(): readonly FundStanding[] {
+    return this.#funds.balances;
+  }
+
+  open(): { count: number; held: Microcredits } {
+    let held = 0;
+    for (const made of this.#reservations.open()) held += made.held;
+    return { count: this.#reservations.size, held };
+  }
+
+  written(): Promise<boolean> {
+    return this.#store.written();
+  }
+
+  state(): LedgerState {
+    return { usdPerCredit: this.#hasEntries ? this.#state.usdPerCredit : null, budgets: this.#state.budgets };
+  }
+
+  async putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void> {
+    await this.#store.commit([putTerms(state.usdPerCredit, JSON.stringify(state.budgets))]);
+    this.#state = state;
+  }
+
+  async count(): Promise<Count> {
+    if (this.#counting) throw new Error('one count at a time');
+    this.#counting = true;
+    try {
+      // From here on the table holds all up to now, and the sums in memory what comes after.
+      await this.#checkpoints.write();
+    } catch (cause) {
+      this.#counting = false;
+      throw cause;
+    }
+    return {
+      charges: async (fromMs) => {
+        const rows = await this.#store.query<AccountSpend>(SELECT_SPEND_BY_ACCOUNT, [quarterOf(fromMs)]);
+        return rows.map((row) => ({ dimensions: dimensionsOf(row), microcredits: row.microcredits }));
+      },
+      late: () => [...this.#journal.sums],
+      end: () => {
+        this.#counting = false;
+      },
+    };
+  }
+
+  async charged(): Promise<Microcredits> {
+    const [written] = await this.#store.query<{ charged: number }>(SELECT_CHARGED);
+    let charged = written?.charged ?? 0;
+    for (const { microcredits } of this.#journal.sums) charged += microcredits;
+    return charged;
+  }
+
+  usage(filter: UsageFilter): Promise<readonly Usage[]> {
+    return readUsage({ store: this.#store, journal: this.#journal, checkpoints: this.#checkpoints }, filter);
+  }
+
+  spentIn(keyId: string, window: Window): Promise<Microcredits> {
+    return spentIn(this.#store, keyId, window);
+  }
+
+  async reservation(id: number): Promise<ReservationRecord | null> {
+    // Its settlement may be among what is not written yet.
+    await this.#store.flush();
+    const booked = await findReservation(this.#store, id);
+    return booked && { id, isOpen: booked.isOpen, charged: booked.charged, givenBack: booked.givenBack };
+  }
+
+  async refresh(isOwn = false): Promise<void> {
+    // Where this look fails, the next one finds what other processes did not write.
+    if (isOwn) this.#version = null;
+    const version = await this.#store.version();
+    if (version === this.#version) return;
+    await this.#adoption.run();
+    this.#version = version;
+  }
+
+  async checkpoint(): Promise<void> {
+    const used = [...this.#reservations.earmarks.values()].flatMap(({ funds }) => funds);
+    this.#funds.forget(this.#now(), new Set(used));
+    if (!this.#counting) await this.#checkpoints.write();
+  }
+
+  get #hasEntries(): boolean {
+    return !this.#isEmpty || this.#journal.seq !== this.#firstSeq;
+  }
+
+  /** Throws before anything has happened: RangeError, or StoreError when the spool has no room. */
+  #check(ops: readonly LedgerOp[]): void {
+    let holds = 0;
+    for (let i = 0; i < ops.length; i++) {
+      const op = ops[i]!;
+      if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
+        for (const amount of op.amounts) openReservation(amount, null);
+      }
+      if (op.kind === 'hold' || op.kind === 'capture') holds++;
+      if (i > 0 && (op.kind === 'grant' || op.kind === 'correct')) throw new RangeError(`a ${op.kind} comes alone`);
+    }
+    // Whatever becomes of the disk, each settlement must find room.
+    if (holds > 0) this.#makeRoom(this.#reservations.size + holds);
+  }
+
+  #decide(op: LedgerOp, batch: Batch): OpResult | Promise<OpResult> {
+    switch (op.kind) {
+      case 'hold':
+        return this.#bookings.hold(op, batch);
+      case 'settle':
+      case 'post':
+      case 'extend':
+      case 'expire':
+        return this.#onReservation(op, batch);
+      case 'earmark':
+        return this.#bookings.earmark(op);
+      case 'capture':
+        return this.#bookings.capture(op, batch);
+      case 'release':
+        return this.#bookings.release(op.id, batch);
+      case 'attach':
+        return this.#bookings.attach(op, batch);
+      case 'limit':
+        this.#funds.limit(op.fund);
+        return { kind: 'granted', amount: op.fund.limit };
+      case 'deposit':
+        return this.#bookings.deposit(op, batch);
+      case 'waive':
+        return this.#bookings.waive(op, batch);
+      default:
+        throw new RangeError(`a ${op.kind} comes alone`);
+    }
+  }
+
+  #onReservation(op: ExtendOp | PostOp | SettleOp | ExpireOp, batch: Batch): OpResult | Promise<OpResult> {
+    const made = this.#reservations.find(op.id);
+    if (!made) {
+      if (op.kind === 'expire' && this.#orphans.has(op.id)) return this.#orphans.close(op, batch);
+      return this.#closedBefore(op.id);
+    }
+    if (op.kind === 'settle') return made.closing ?? this.#bookings.settle(made, op, batch);
+    if (op.kind === 'expire') return made.closing ?? this.#bookings.expire(made, op, batch);
+    const known = made.steps?.get(op.step);
+    if (known) return known;
+    const result = op.kind === 'post' ? this.#bookings.post(made, op, batch) : this.#bookings.extend(made, op, batch);
+    if (result.kind !== 'refused') made.remember(op.step, result);
+    return result;
+  }
+
+  /** The result of a closing that memory has forgotten. */
+  async #closedBefore(id: number): Promise<OpResult> {
+    await this.#store.flush();
+    const booked = await findReservation(this.#store, id);
+    if (!booked) throw new RangeError(`there is no reservation ${id}`);
+    return { kind: 'charged', charged: booked.charged, overrun: booked.overrun };
+  }
+
+  async #commit(batch: Batch, writes: readonly Write[]): Promise<readonly OpResult[]> {
+    const committed = this.#store.commit(writes);
+    for (const funds of batch.freed) this.#freed(funds);
+    try {
+      await committed;
+    } catch (cause) {
+      for (const { step } of batch.pending) step.lost();
+      throw cause;
+    }
+    for (const { at, step } of batch.pending) batch.results[at] = step.written() ?? batch.results[at]!;
+    return Promise.all(batch.results);
+  }
+
+  async #append(batch: Batch, writes: readonly Write[]): Promise<readonly OpResult[]> {
+    if (writes.length > 0) this.#store.append(writes);
+    for (const funds of batch.freed) this.#freed(funds);
+    if (writes.length > 0 && !(await this.#store.written())) {
+      throw new StoreError('neither the database nor the spool can be written');
+    }
+    return Promise.all(batch.results);
+  }
+
+  #freed(funds: readonly BookedFund[]): void {
+    if (funds.length > 0) this.#watcher.freed(funds);
+  }
+
+  /** Grants and corrections: written as asked for, as those of other processes are, then taken over. */
+  async #adjust(
+    ops: readonly LedgerOp[],
+    op: GrantOp | CorrectOp,
+    also: readonly Write[],
+  ): Promise<readonly OpResult[]> {
+    if (ops.length > 1) throw new RangeError(`a ${op.kind} comes alone`);
+    const [known] = await this.#store.query<Adjustment>(SELECT_ADJUSTMENT, [op.id]);
+    if (known) return [{ kind: 'granted', amount: Math.abs(known.amount) }];
+    if (op.kind === 'grant') {
+      const { id, at, holder, amount, note } = op;
+      await this.#store.commit([
+        insertNumberedAdjustment(id, {
+          kind: 'grant',
+          keyId: holder,
+          amount,
+          note,
+          time: at,
+          reservation: null,
+          account: null,
+        }),
+        ...also,
+      ]);
+      await this.#adoption.run();
+      return [{ kind: 'granted', amount }];
+    }
+    // Its settlement may be among what is not written yet.
+    await this.#store.flush();
+    const booked = await findReservation(this.#store, op.reservation);
+    if (booked?.isOpen) throw new RangeError(`reservation ${op.reservation} is open: what it costs is not known`);
+    const amount = booked ? Math.min(booked.charged - booked.givenBack, op.amount) : 0;
+    if (!booked || amount <= 0) return [{ kind: 'granted', amount: 0 }];
+    await this.#store.commit([refundWrite(booked, amount, op.note, op.at, op.id), ...also]);
+    await this.#adoption.run();
+    return [{ kind: 'granted', amount }];
+  }
+}

@@ -1,0 +1,76 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import { isWallet } from '../../../core/wallet.ts';
+import { checkDeposit, type Deposit } from '../../../ledger/rules/entry.ts';
+import type { Write } from '../../store.ts';
+import type { Journal } from './journal.ts';
+
+/** A deposit on its way to the disk. */
+export interface Coming {
+  readonly wallet: string;
+  /** Microcredits that it adds to the balance. */
+  readonly adds: Microcredits;
+  readonly writes: readonly Write[];
+  /** Numbers of its rows. */
+  readonly rows: readonly number[];
+}
+
+/**
+ * Deposits that are being written. Money counts once it is on the disk and not before: nobody may spend what the
+ * journal could still lose.
+ */
+export class Deposits {
+  readonly #journal: Journal;
+  readonly #coming = new Set<Coming>();
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  /** Numbers the rows of a deposit, which must be given to the disk at once; `ended` must follow. */
+  begin(wallet: string, deposit: Deposit, at: number): Coming {
+    checkDeposit(deposit);
+    const { paid, fee, note } = deposit;
+    const account = this.#journal.accounts.numberOfHolder(walletOf(wallet));
+    const rows: number[] = [];
+    const writes: Write[] = [];
+    const book = (kind: 'deposit' | 'fee', amount: Microcredits) => {
+      if (amount === 0) return;
+      writes.push(this.#journal.paid(kind, account, amount, at, note));
+      rows.push(this.#journal.seq);
+    };
+    book('deposit', paid);
+    book('fee', -fee);
+    const coming = { wallet, adds: paid - fee, writes, rows };
+    this.#coming.add(coming);
+    return coming;
+  }
+
+  /** It is on the disk, or could not be written. */
+  ended(coming: Coming): void {
+    this.#coming.delete(coming);
+  }
+
+  /** The row that gives back a fee; null for none. */
+  waive(wallet: string, fee: Microcredits, note: string, at: number): Write | null {
+    if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
+    if (fee === 0) return null;
+    return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(walletOf(wallet)), fee, at, note);
+  }
+
+  /** Rows that are being written, by wallet: whether they arrive is not known yet. */
+  get coming(): ReadonlyMap<string, readonly number[]> {
+    const byWallet = new Map<string, number[]>();
+    for (const { wallet, rows } of this.#coming) {
+      const known = byWallet.get(wallet);
+      if (known) known.push(...rows);
+      else byWallet.set(wallet, [...rows]);
+    }
+    return byWallet;
+  }
+}
+
+/** An address in capitals would be nobody's. Throws RangeError. */
+function walletOf(wallet: string): string {
+  if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
+  return wallet;
+}

@@ -1,0 +1,131 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import { isWallet } from '../../../core/wallet.ts';
+import { Fund, type FundRef, type FundStanding, type FundTitle } from '../../../ledger/rules/fund.ts';
+
+/** A fund in memory, and the row that names it. */
+export class BookedFund extends Fund {
+  /** 0 while the fund has no row. */
+  rowId = 0;
+
+  get isBalance(): boolean {
+    return this.title.kind === 'balance';
+  }
+}
+
+/** The funds that a reservation draws on. */
+export interface Drawn {
+  readonly funds: readonly BookedFund[];
+  /** Their rows' IDs as the journal has them; null for none, undefined while not all have one. */
+  ids: string | null | undefined;
+}
+
+/** How long a window that is over can still be named by a late operation, ms. */
+const LATE_MS = 3_600_000;
+
+/** The funds that operations have named, and all balances. */
+export class FundStates {
+  readonly #byKey = new Map<string, BookedFund>();
+  readonly #byRef = new WeakMap<FundRef, BookedFund>();
+  readonly #drawn = new WeakMap<readonly FundRef[], Drawn>();
+  readonly #balances = new Map<string, BookedFund>();
+  /** Those of wallets that nothing was ever paid into: there only because somebody asked, and not kept. */
+  readonly #blank = new Set<BookedFund>();
+
+  /** The funds that an operation names. */
+  drawnBy(refs: readonly FundRef[]): Drawn {
+    let drawn = this.#drawn.get(refs);
+    if (!drawn) {
+      const funds = refs.map((ref) => this.#named(ref));
+      drawn = { funds, ids: funds.length === 0 ? null : undefined };
+      // A balance that is not kept must not be remembered.
+      if (!funds.some((fund) => this.#blank.has(fund))) this.#drawn.set(refs, drawn);
+    }
+    return drawn;
+  }
+
+  /** Their figures. Leaves nothing behind of those that no operation has named: whoever asks may be anybody. */
+  look(refs: readonly FundRef[]): readonly FundStanding[] {
+    return this.#drawn.get(refs)?.funds ?? refs.map((ref) => this.#find(ref) ?? newFund(ref));
+  }
+
+  /** Gives a fund another limit, which has a row of its own. */
+  limit(ref: FundRef): void {
+    const fund = this.#find(ref);
+    if (!fund || fund.limit === ref.limit) return;
+    fund.limit = ref.limit;
+    fund.rowId = 0;
+  }
+
+  /** The balances that something was ever granted to or paid into. */
+  get balances(): BookedFund[] {
+    const all = [...this.#balances.values()];
+    return this.#blank.size === 0 ? all : all.filter((fund) => !this.#blank.has(fund));
+  }
+
+  balanceOf(holder: string): BookedFund | null {
+    const fund = this.#balances.get(holder);
+    return fund && !this.#blank.has(fund) ? fund : null;
+  }
+
+  /** Adds to the balance of a key or a wallet (or takes from it). A key has one from its first grant on. */
+  grant(
+    holder: string,
+    amount: Microcredits,
+    spent: Microcredits = 0,
+  ): { readonly fund: BookedFund; readonly isNew: boolean } {
+    const known = this.#balances.get(holder);
+    if (known) {
+      known.limit += amount;
+      return { fund: known, isNew: this.#blank.delete(known) };
+    }
+    const fund = new BookedFund(balanceTitle(holder), amount, spent);
+    this.#balances.set(holder, fund);
+    return { fund, isNew: true };
+  }
+
+  /** Forgets windows that are over at `latest`, ms since 1970, and balances of wallets that never paid, but for those in use. */
+  forget(latest: number, used: ReadonlySet<BookedFund>): void {
+    for (const [key, fund] of this.#byKey) {
+      if (fund.title.ends + LATE_MS < latest && fund.held === 0) this.#byKey.delete(key);
+    }
+    for (const fund of this.#blank) {
+      if (used.has(fund) || fund.rowId !== 0) continue;
+      this.#blank.delete(fund);
+      this.#balances.delete(fund.title.name);
+    }
+  }
+
+  #find(ref: FundRef): BookedFund | undefined {
+    if (ref.title.kind === 'balance') return this.#balances.get(ref.title.name);
+    return this.#byRef.get(ref) ?? this.#byKey.get(ref.key);
+  }
+
+  #named(ref: FundRef): BookedFund {
+    let fund = this.#find(ref);
+    if (ref.title.kind === 'balance') return fund ?? this.#blankOf(ref.title.name);
+    fund ??= newFund(ref);
+    this.#byRef.set(ref, fund);
+    this.#byKey.set(ref.key, fund);
+    return fund;
+  }
+
+  /** A wallet has a balance from the first: without one it would be post-paid. */
+  #blankOf(holder: string): BookedFund {
+    if (!isWallet(holder)) throw new RangeError(`${holder} has no balance to draw on`);
+    const blank = new BookedFund(balanceTitle(holder), 0, 0);
+    this.#balances.set(holder, blank);
+    this.#blank.add(blank);
+    return blank;
+  }
+}
+
+const newFund = ({ title, limit, opening }: FundRef): BookedFund => new BookedFund(title, limit, opening);
+
+const balanceTitle = (name: string): FundTitle => ({
+  kind: 'balance',
+  name,
+  subject: '',
+  definition: '',
+  starts: 0,
+  ends: Number.POSITIVE_INFINITY,
+});

@@ -1,0 +1,130 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import type { Dimensions } from '../../../ledger/rules/entry.ts';
+import { leftOf, openReservation, type Reservation } from '../../../ledger/rules/reservation.ts';
+import type { OpResult } from '../../books.ts';
+import type { BookedFund } from './fund-states.ts';
+import type { Spender } from './sums.ts';
+
+/** A reservation whose row is written, or about to be. */
+export class BookedReservation {
+  readonly id: number;
+  readonly account: Spender;
+  /** The funds that it draws on, and their IDs as the journal has them. */
+  funds: readonly BookedFund[];
+  fundIds: string | null;
+  state: Reservation;
+  /** Microcredits that were granted first. */
+  readonly first: Microcredits;
+  /** Whether its row is in the store: until then it may still come to nothing. */
+  isWritten = false;
+  /** Microcredits that an extension holds which is being written. */
+  extending: Microcredits = 0;
+  overrun: Microcredits = 0;
+  /** The first result of each step; null while there was none. */
+  steps: Map<number, OpResult | Promise<OpResult>> | null = null;
+  /** The result of its closing; null while it is open. */
+  closing: OpResult | null = null;
+  /** Neighbours among the open ones. */
+  before: BookedReservation | null = null;
+  after: BookedReservation | null = null;
+
+  constructor(
+    id: number,
+    account: Spender,
+    funds: readonly BookedFund[],
+    fundIds: string | null,
+    amount: Microcredits,
+  ) {
+    this.id = id;
+    this.account = account;
+    this.funds = funds;
+    this.fundIds = fundIds;
+    this.first = amount;
+    this.state = openReservation(amount, null);
+  }
+
+  get charged(): Microcredits {
+    return this.state.charged;
+  }
+
+  /** Microcredits that its funds hold for it. */
+  get held(): Microcredits {
+    return leftOf(this.state) + this.extending;
+  }
+
+  remember(step: number, result: OpResult | Promise<OpResult>): void {
+    this.steps ??= new Map();
+    this.steps.set(step, result);
+  }
+}
+
+/** Money set aside in memory alone, for a payment under way. */
+export interface BookedEarmark {
+  readonly id: number;
+  readonly dimensions: Dimensions;
+  readonly amount: Microcredits;
+  readonly expected: Microcredits;
+  readonly note: string | null;
+  funds: readonly BookedFund[];
+}
+
+/** Closed reservations that are remembered, so that a repeated operation finds its first result without a query. */
+const CLOSED_MAX = 1_024;
+
+/** The reservations of this process by their IDs. Those that are open are a list by links, too, oldest first. */
+export class Reservations {
+  readonly earmarks = new Map<number, BookedEarmark>();
+  readonly #byId = new Map<number, BookedReservation>();
+  readonly #closed: number[] = [];
+  #next = 0;
+  #first: BookedReservation | null = null;
+  #last: BookedReservation | null = null;
+  /** Reservations that are open. */
+  size = 0;
+
+  find(id: number): BookedReservation | undefined {
+    return this.#byId.get(id);
+  }
+
+  add(made: BookedReservation): void {
+    made.before = this.#last;
+    if (this.#last) this.#last.after = made;
+    else this.#first = made;
+    this.#last = made;
+    this.size++;
+    this.#byId.set(made.id, made);
+  }
+
+  /** Takes out a reservation whose row could not be written. */
+  remove(made: BookedReservation): void {
+    this.#unlink(made);
+    this.#byId.delete(made.id);
+  }
+
+  /** Takes a reservation out of the open ones. */
+  close(made: BookedReservation): void {
+    this.#unlink(made);
+    const forgotten = this.#closed[this.#next];
+    if (forgotten !== undefined) this.#byId.delete(forgotten);
+    this.#closed[this.#next] = made.id;
+    this.#next = (this.#next + 1) % CLOSED_MAX;
+  }
+
+  /** All that are open now: the list may change while they are gone through. */
+  open(): BookedReservation[] {
+    const all: BookedReservation[] = [];
+    for (let made = this.#first; made; made = made.after) all.push(made);
+    return all;
+  }
+
+  #unlink(made: BookedReservation): void {
+    const { before, after } = made;
+    if (before) before.after = after;
+    else this.#first = after;
+    if (after) after.before = before;
+    else this.#last = before;
+    made.before = null;
+    made.after = null;
+    this.size--;
+  }
+}

@@ -1,0 +1,62 @@
+import { QUARTER_MS, quarterOf } from '../../../ledger/rules/quarter.ts';
+import type { Usage, UsageFilter } from '../../books.ts';
+import type { Statement, Store } from '../../store.ts';
+import { dimensionsOf } from './accounts.ts';
+import type { Checkpoints } from './checkpoint.ts';
+import type { Journal } from './journal.ts';
+import type { AccountRow } from './tables.ts';
+
+const COLUMNS = `a.key_id AS keyId, a.labels, a.selector, t.model, t.provider, sum(s.charges) AS charges,
+      sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input, sum(s.output_tokens) AS output`;
+const GROUPS = 'GROUP BY a.key_id, a.labels, a.selector, t.model, t.provider';
+
+/** Begins with the accounts of the key, so that it costs what this key used and not what all did. */
+const SELECT_OF_KEY: Statement = {
+  sql: `SELECT ${COLUMNS}
+    FROM accounts AS a CROSS JOIN spend AS s ON s.account = a.id LEFT JOIN tariffs AS t ON t.id = s.tariff
+    WHERE s.quarter >= ?1 AND s.quarter < ?2 AND a.key_id = ?3 ${GROUPS}`,
+};
+const SELECT_OF_ALL: Statement = {
+  sql: `SELECT ${COLUMNS}
+    FROM spend AS s CROSS JOIN accounts AS a ON a.id = s.account LEFT JOIN tariffs AS t ON t.id = s.tariff
+    WHERE s.quarter >= ?1 AND s.quarter < ?2 ${GROUPS}`,
+};
+
+type UsageRow = Omit<Usage, 'dimensions'> & Pick<AccountRow, 'keyId' | 'labels' | 'selector'>;
+
+export interface UsageSource {
+  readonly store: Pick<Store, 'query'>;
+  readonly journal: Pick<Journal, 'sums' | 'tariffOf'>;
+  readonly checkpoints: Pick<Checkpoints, 'settled'>;
+}
+
+/** Reads the charges of a period: those in the store, and those that are not written yet. Groups may repeat. */
+export async function readUsage(source: UsageSource, { keyId, from, to }: UsageFilter): Promise<Usage[]> {
+  const [first, end] = [quarterOf(from), quarterOf(to + QUARTER_MS - 1)];
+  const { store, journal, checkpoints } = source;
+  for (;;) {
+    await checkpoints.settled();
+    const { takes } = journal.sums;
+    const rows =
+      keyId === null
+        ? await store.query<UsageRow>(SELECT_OF_ALL, [first, end])
+        : await store.query<UsageRow>(SELECT_OF_KEY, [first, end, keyId]);
+    // Sums that set out for the store meanwhile may be in the rows or not: then all is read anew.
+    if (takes === journal.sums.takes) return [...rows.map(usageOf), ...unwritten(journal, keyId, first, end)];
+  }
+}
+
+const usageOf = ({ keyId, labels, selector, ...row }: UsageRow): Usage => ({
+  dimensions: dimensionsOf({ keyId, labels, selector }),
+  ...row,
+});
+
+function unwritten(journal: UsageSource['journal'], keyId: string | null, first: number, end: number): Usage[] {
+  const wanted = [...journal.sums].filter(
+    ({ dimensions, quarter }) => (keyId === null || dimensions.key === keyId) && quarter >= first && quarter < end,
+  );
+  return wanted.map(({ dimensions, tariff, charges, microcredits, input, output }) => {
+    const { model, provider } = journal.tariffOf(tariff) ?? { model: null, provider: null };
+    return { dimensions, model, provider, charges, microcredits, input, output };
+  });
+}

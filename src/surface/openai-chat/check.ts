@@ -1,0 +1,114 @@
+import type { ChatMessage, ChatRequest, ContentPart } from '../../core/chat-request.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { isObject } from '../../core/object.ts';
+
+/**
+ * Checks the rules of the dialect that its schema cannot state: fields that contradict each other, and fields that
+ * would change the bill unseen.
+ * @throws SignalboxError for the field at fault.
+ */
+export function checkChat(request: ChatRequest): void {
+  checkBill(request);
+  for (const [i, message] of request.messages.entries()) checkMessage(message, `messages[${i}]`);
+  checkTools(request);
+  const { max_tokens: short, max_completion_tokens: long } = request;
+  if (short !== undefined && long !== undefined && short !== long) {
+    throw invalid('max_completion_tokens', 'max_tokens and max_completion_tokens differ; send one of them.');
+  }
+  // Nulls are gone: options that state nothing are none.
+  if (!request.stream && Object.keys(request.stream_options ?? {}).length > 0) {
+    throw invalid('stream_options', '`stream_options` goes with stream: true.');
+  }
+  if (request.top_logprobs !== undefined && !request.logprobs) {
+    throw invalid('top_logprobs', '`top_logprobs` goes with logprobs: true.');
+  }
+}
+
+/**
+ * Refuses by name the kinds of tools that OpenAI has and Signalbox does not: the schema would call them misspelt.
+ * @param body unchecked
+ * @throws SignalboxError
+ */
+export function checkToolKinds(body: unknown): void {
+  if (!isObject(body)) return;
+  const tools = Array.isArray(body.tools) ? body.tools : [];
+  for (const [i, tool] of tools.entries()) refuseKind(tool, `tools[${i}].type`);
+  refuseKind(body.tool_choice, 'tool_choice.type');
+  const messages = Array.isArray(body.messages) ? body.messages : [];
+  for (const [i, message] of messages.entries()) {
+    const calls = isObject(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
+    for (const [j, call] of calls.entries()) refuseKind(call, `messages[${i}].tool_calls[${j}].type`);
+  }
+}
+
+function refuseKind(value: unknown, param: string): void {
+  if (!isObject(value) || typeof value.type !== 'string' || value.type === 'function') return;
+  throw unsupported(param, `Only tools of the type \`function\` are supported, not \`${value.type.slice(0, 64)}\`.`);
+}
+
+const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
+const unsupported = (param: string, message: string) => new SignalboxError('unsupported_parameter', message, { param });
+
+/** Refuses fields that would be billed beyond tokens, or by other prices: no reservation could cover them. */
+function checkBill(request: Readonly<Record<string, unknown>>): void {
+  const { service_tier: tier, modalities, best_of: bestOf } = request;
+  if (tier != null && tier !== 'auto' && tier !== 'default') {
+    throw unsupported('service_tier', 'Service tiers are billed by other prices; leave service_tier out.');
+  }
+  if (request.web_search_options != null)
+    throw unsupported('web_search_options', 'Web search is billed by the call and not supported.');
+  if (request.audio != null) throw unsupported('audio', 'Audio output is not supported.');
+  if (Array.isArray(modalities) && modalities.some((kind) => kind !== 'text')) {
+    throw unsupported('modalities', 'Only text output is supported.');
+  }
+  if (request.prediction != null)
+    throw unsupported('prediction', 'Rejected predictions are billed beyond max_tokens; not supported.');
+  if (bestOf != null && bestOf !== 1)
+    throw unsupported('best_of', '`best_of` bills answers that are thrown away; use n.');
+  if (request.functions != null) throw unsupported('functions', '`functions` was replaced by `tools`.');
+  if (request.function_call != null)
+    throw unsupported('function_call', '`function_call` was replaced by `tool_choice`.');
+}
+
+/** Checks what the role of a message requires. */
+function checkMessage(message: ChatMessage, at: string): void {
+  const hasCalls =
+    message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
+  if (message.content == null && !hasCalls) {
+    throw missing(`${at}.content`, 'is required; only an assistant message with tool calls may go without.');
+  }
+  if (Array.isArray(message.content)) {
+    for (const [i, part] of message.content.entries()) checkPart(part, `${at}.content[${i}]`);
+  }
+  if (message.role === 'tool' && message.tool_call_id === undefined) {
+    throw missing(`${at}.tool_call_id`, 'is required: it names the call that this message answers.');
+  }
+}
+
+const missing = (param: string, why: string) => new SignalboxError('missing_field', `\`${param}\` ${why}`, { param });
+
+const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
+/** Members of a part that hold media: each belongs to parts of its own type. */
+const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file']);
+
+function checkPart(part: ContentPart, at: string): void {
+  if (part.type === 'image_url' && !IMAGE_URL.test(part.image_url.url)) {
+    throw invalid(`${at}.image_url.url`, 'An image is given by an http or https address, or as a data: URL.');
+  }
+  for (const name of MEDIA) {
+    // Some servers go by the member that is there, whatever the type says.
+    if (name !== part.type && Reflect.get(part, name) != null) {
+      throw invalid(`${at}.${name}`, `A part of the type \`${part.type}\` has no \`${name}\`.`);
+    }
+  }
+}
+
+function checkTools({ tools, tool_choice: choice }: ChatRequest): void {
+  if (choice === undefined || choice === 'none' || choice === 'auto') return;
+  if (!tools?.length) throw invalid('tool_choice', '`tool_choice` goes with `tools`.');
+  if (choice === 'required') return;
+  const { name } = choice.function;
+  if (!tools.some((tool) => tool.function.name === name)) {
+    throw invalid('tool_choice.function.name', `There is no tool \`${name.slice(0, 64)}\` in \`tools\`.`);
+  }
+}

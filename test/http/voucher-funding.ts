@@ -1,0 +1,100 @@
+import type { Caller } from '../../src/core/caller.ts';
+import { toCredits } from '../../src/core/credits.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
+import type { FundedHold, Funding, FundingRequest, FundingSource, RepeatIdentity } from '../../src/gateway/funding.ts';
+import type { Gateway } from '../../src/gateway/gateway.ts';
+import { KeyFunding } from '../../src/gateway/key-funding.ts';
+import type { Order } from '../../src/ledger/ledger.ts';
+import { isShortage } from '../../src/ledger/standing.ts';
+
+const VOUCHER = 'x-voucher';
+const VOUCHER_USED = 'x-voucher-used';
+/** Microcredits that a voucher is worth. */
+const WORTH = 5_000_000;
+
+/**
+ * A third funding beside keys and x402: a header names a voucher, which pays for one request. All of it stands here: the
+ * pipeline, the edge and the replay know the seam alone.
+ */
+export const voucherFunding = (gatewayOf: () => Gateway): FundingSource => ({
+  headerNames: [VOUCHER_USED],
+  of: async (request) =>
+    request.key ? new KeyFunding(gatewayOf(), request, request.key) : new VoucherFunding(gatewayOf(), request),
+  keyless: {
+    isOpen: () => true,
+    bodyBytesMax: () => 10_000,
+    checkHeaders(headers) {
+      if (headers.has('x-coupon')) throw new SignalboxError('invalid_value', 'Coupons are not taken.');
+    },
+    advice: (keyHeader) => `To pay by voucher, leave the header ${keyHeader} out.`,
+  },
+  checkBlocked({ keyId }) {
+    if (keyId === 'voucher-stolen') throw new SignalboxError('insufficient_permissions', 'This voucher is blocked.');
+  },
+  checkNamed() {},
+  adviceUnder: () => null,
+});
+
+class VoucherFunding implements Funding {
+  readonly caller: Caller | null;
+  readonly provedCaller: Caller | null;
+  readonly identity: Funding['identity'];
+  readonly #gateway: Gateway;
+  readonly #voucher: string | null;
+
+  constructor(gateway: Gateway, { headers }: FundingRequest) {
+    this.#gateway = gateway;
+    const voucher = headers.get(VOUCHER);
+    this.#voucher = voucher;
+    this.caller = voucher === null ? null : callerOf(voucher);
+    this.provedCaller = this.caller;
+    this.identity = voucher === null ? null : identityOf(voucher);
+  }
+
+  terms() {
+    if (!this.caller)
+      throw new SignalboxError('payment_required', 'Send a voucher.', { headers: { [VOUCHER]: 'needed' } });
+    const runtime = this.#gateway.lease();
+    return { runtime, caller: this.caller, cap: WORTH, windowsOnly: false, payer: null, agentWallet: null };
+  }
+
+  async reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold> {
+    await begun;
+    const hold = await this.#gateway.ledger.reserve(order);
+    if (isShortage(hold)) throw new SignalboxError('insufficient_quota', 'The voucher is not worth that much.');
+    const headers = { [VOUCHER_USED]: this.#voucher ?? '' };
+    return {
+      hold,
+      headers,
+      isSettledPayment: false,
+      settlementWrites: () => [],
+      shown: () => null,
+      errorOf: ({ code, message, info }, isKept) =>
+        new SignalboxError(code, `${message} The voucher is ${isKept ? 'spent' : 'good'} still.`, info),
+    };
+  }
+
+  async mend(cause: unknown): Promise<unknown> {
+    if (!(cause instanceof SignalboxError) || cause.code !== 'budget_limit_too_low') return cause;
+    const message = `A voucher is worth ${toCredits(WORTH)} Credits.`;
+    return new SignalboxError('payment_invalid', message, { headers: { [VOUCHER]: 'larger' } });
+  }
+}
+
+const identityOf = (voucher: string): RepeatIdentity => ({
+  keyId: `voucher-${voucher}`,
+  secret: voucher,
+  idempotencyKey: voucher,
+  body: Buffer.alloc(32, voucher),
+  label: 'voucher',
+  param: VOUCHER,
+});
+
+const callerOf = (voucher: string): Caller => ({
+  keyId: `voucher-${voucher}`,
+  scopes: new Set(['chat']),
+  labels: {},
+  models: null,
+  limits: null,
+  budgets: [],
+});

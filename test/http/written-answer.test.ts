@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test';
+import { decodeAnswer, FRAME_MARK } from '../../src/access/idempotency/answer.ts';
+import { codeOf, writtenResponse } from '../../src/http/written-answer.ts';
+
+/** Answers as version 0.1 stored them: the head, a line end, the text. */
+function stored(head: object, body: string) {
+  const answer = decodeAnswer(`${JSON.stringify(head)}\n${body}`);
+  if (!answer || 'parts' in answer) throw new Error('it is not read as a response');
+  return answer;
+}
+
+test('a stream of 0.1 is given again with its frame in every event, and in pieces', async () => {
+  const frame = 'data: {"id":"chatcmpl-1","choices":[';
+  const events = Array.from({ length: 5_000 }, (_, i) => `${FRAME_MARK}{"index":0,"delta":{"content":"${i}"}}]}\n\n`);
+  const head = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, frame };
+  const response = writtenResponse(stored(head, `${events.join('')}data: [DONE]\n\n`));
+  expect(response.headers.get('x-signalbox-replayed')).toBe('true');
+  expect(await response.text()).toBe(`${events.join('').replaceAll(FRAME_MARK, frame)}data: [DONE]\n\n`);
+});
+
+test('an error of 0.1 is given again with its status and headers, and its code is in the log', async () => {
+  const body = '{"error":{"message":"It broke off.","type":"upstream_error","param":null,"code":"upstream_failed"}}';
+  const answer = stored({ status: 502, headers: { 'x-should-retry': 'false' }, frame: '' }, body);
+  const response = writtenResponse(answer);
+  expect([response.status, response.headers.get('x-should-retry'), await response.text()]).toEqual([
+    502,
+    'false',
+    body,
+  ]);
+  expect([codeOf(answer), codeOf({ ...answer, status: 200 })]).toEqual(['upstream_failed', null]);
+});

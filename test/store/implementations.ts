@@ -1,0 +1,52 @@
+import { describe } from 'bun:test';
+import { join } from 'node:path';
+import { openStore } from '../../src/store/open.ts';
+import type { Repositories } from '../../src/store/repositories.ts';
+import { type Store, StoreError } from '../../src/store/store.ts';
+import { memoryIdempotency, memoryKeys } from './memory/access.ts';
+import { memoryBlocklist, memoryPayments, memoryPendingSettlements, memoryQuoteSecret } from './memory/payments.ts';
+import { MemoryStore } from './memory/store.ts';
+import { tempFolder } from './support.ts';
+
+/** The repositories of access and payments. */
+export type SomeRepositories = Omit<Repositories, 'records'>;
+export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> & SomeRepositories & AsyncDisposable;
+
+export const memoryRepositories = (store: MemoryStore): SomeRepositories => ({
+  ...memoryKeys(store),
+  idempotency: memoryIdempotency(store),
+  payments: memoryPayments(store),
+  blocklist: memoryBlocklist(store),
+  pendingSettlements: memoryPendingSettlements(store),
+  quoteSecret: memoryQuoteSecret(store),
+});
+
+export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {
+  return Object.assign(store, memoryRepositories(store), { [Symbol.asyncDispose]: () => store.close() });
+}
+
+export async function openInSqlite(): Promise<TestedStore> {
+  const folder = tempFolder();
+  const store = await openStore(join(folder.path, 'signalbox.db'), { mode: 'serve' });
+  const dispose = async () => {
+    await store.close().catch(() => {});
+    folder[Symbol.dispose]();
+  };
+  return Object.assign(store, { [Symbol.asyncDispose]: dispose });
+}
+
+/** Runs a case suite over every implementation. */
+export function overEach(suite: (open: () => Promise<TestedStore>) => void): void {
+  describe('in SQLite', () => suite(openInSqlite));
+  describe('in memory', () => suite(() => openInMemory()));
+}
+
+/** The reason why a commit was refused; null where it was not. */
+export const refusalOf = (committed: Promise<unknown>): Promise<string | null> =>
+  committed.then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof StoreError) return error.reason;
+      throw error;
+    },
+  );

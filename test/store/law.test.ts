@@ -1,0 +1,148 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { PaymentState } from '../../src/store/payments.ts';
+import type { Write } from '../../src/store/store.ts';
+import { effort } from '../deep/effort.ts';
+import { openInMemory, openInSqlite, refusalOf, type TestedStore } from './implementations.ts';
+import { MemoryStore } from './memory/store.ts';
+import { keyEvent, keyInfo } from './suites/access.ts';
+import { payment } from './suites/payments.ts';
+
+const { runs, seed, proved } = effort('repositories', 25, 500);
+
+type MakeWrite = (store: TestedStore) => Write;
+
+const id = fc.constantFrom('a', 'b', 'c');
+const number = fc.integer({ min: 1, max: 3 });
+const time = fc.integer({ min: 1, max: 9 });
+const wallet = fc.constantFrom(null, '0xw');
+const hash = fc.integer({ min: 0, max: 255 }).map((byte) => new Uint8Array(32).fill(byte));
+const limits = fc.record({ unrevoked: number, aDay: number });
+
+const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
+  fc
+    .tuple(id, wallet, hash, time, fc.constantFrom(null, 5))
+    .map(([key, own, bytes, createdAt, expiresAt]): MakeWrite => {
+      return ({ keys }) => keys.insert(keyInfo(key, { wallet: own, createdAt, expiresAt }), bytes);
+    }),
+  fc.tuple(id, hash, time).map(([key, bytes, at]): MakeWrite => {
+    return ({ keys }) => keys.rotate(key, bytes, at, at + 1);
+  }),
+  fc.tuple(id, time).map(
+    ([key, at]): MakeWrite =>
+      ({ keys }) =>
+        keys.revoke(key, at),
+  ),
+  fc.tuple(fc.option(id), time).map(
+    ([except, at]): MakeWrite =>
+      ({ keys }) =>
+        keys.revokeOfWallet('0xw', except, at),
+  ),
+  fc.dictionary(id, time).map(
+    (uses): MakeWrite =>
+      ({ keys }) =>
+        keys.putUses(uses),
+  ),
+  fc.tuple(id, time).map(
+    ([key, at]): MakeWrite =>
+      ({ trail }) =>
+        trail.addIfValid(keyEvent(key, 'grant'), at),
+  ),
+  fc.tuple(id, limits, time).map(([key, most, at]): MakeWrite => {
+    return ({ trail }) => trail.addIfRoom(keyEvent(key, 'create', at), '0xw', most);
+  }),
+  fc.option(id).map(
+    (except): MakeWrite =>
+      ({ trail }) =>
+        trail.addOfWallet(keyEvent('', 'revoke'), '0xw', except),
+  ),
+  fc.tuple(number, number, time).map(([one, nonce, updated]): MakeWrite => {
+    return ({ payments }) => payments.insert(payment(one, { nonce: `${nonce}`, updated }));
+  }),
+  fc
+    .tuple(number, time, fc.constantFrom<'capture' | 'doubt' | 'fail'>('capture', 'doubt', 'fail'))
+    .map(([one, updated, change]): MakeWrite => {
+      return ({ payments }) => payments[change](payment(one, { updated, error: 'why', transaction: '0xt' }));
+    }),
+  fc.tuple(number, time).map(
+    ([one, at]): MakeWrite =>
+      ({ payments }) =>
+        payments.settle(one, at, 0, at),
+  ),
+  number.map(
+    (one): MakeWrite =>
+      ({ payments }) =>
+        payments.remove(one),
+  ),
+);
+
+const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 'settled', 'unknown', 'failed'];
+
+/** Everything that can be read. */
+const contentOf = async ({ keys, trail, payments }: TestedStore) => ({
+  keys: await keys.all(),
+  trail: (await trail.list({ keyId: null, limit: 99 })).map(({ id: _, ...entry }) => entry),
+  unresolved: await payments.unresolved(),
+  lists: await Promise.all(STATES.map((state) => payments.list({ state, payer: null, limit: 2, before: 3 }))),
+});
+
+type Commits = readonly (readonly MakeWrite[])[];
+
+/** Whether both give the same answers to the same commits, and have the same content after each. */
+async function agree(commits: Commits, open: () => Promise<TestedStore>): Promise<boolean> {
+  await using one = await openInSqlite();
+  await using other = await open();
+  for (const made of commits) {
+    const [refusal, others] = [one, other].map((store) => refusalOf(store.commit(made.map((make) => make(store)))));
+    if ((await refusal) !== (await others)) return false;
+    if (!Bun.deepEquals(await contentOf(one), await contentOf(other))) return false;
+  }
+  return true;
+}
+
+const commits = fc.array(fc.array(writes, { minLength: 1, maxLength: 4 }), { maxLength: 12 });
+const lawOf = (open: () => Promise<TestedStore>) => fc.asyncProperty(commits, (made) => agree(made, open));
+
+test('the stores in SQLite and in memory cannot be told apart by any commits of access and payments', async () => {
+  await fc.assert(
+    lawOf(() => openInMemory()),
+    { numRuns: runs, seed },
+  );
+  proved('commits of keys, their trail and payments give the same answers and content in SQLite and in memory');
+}, 120_000);
+
+/** A store that leaves what a refused commit has written. */
+class HalfStore extends MemoryStore {
+  override rollBack(): void {}
+}
+
+const MUTANTS: Readonly<Record<string, () => Promise<TestedStore>>> = {
+  'a refused commit leaves its first writes': () => openInMemory(new HalfStore()),
+  'a condition is not looked at': async () => {
+    const store = await openInMemory();
+    return { ...store, ...boundTo(store), trail: { ...store.trail, addIfValid: store.trail.add } };
+  },
+  'revoked keys take room': async () => {
+    const store = await openInMemory();
+    return { ...store, ...boundTo(store), keys: { ...store.keys, revokeOfWallet: () => store.keys.putUses({}) } };
+  },
+  'a payment arrives twice': async () => {
+    const store = await openInMemory();
+    const { payments } = store;
+    return { ...store, ...boundTo(store), payments: { ...payments, capture: payments.doubt } };
+  },
+};
+
+const boundTo = (store: TestedStore) => ({
+  commit: (made: readonly Write[]) => store.commit(made),
+  append: (made: readonly Write[]) => store.append(made),
+  written: () => store.written(),
+  close: () => store.close(),
+  [Symbol.asyncDispose]: () => store.close(),
+});
+
+for (const [name, open] of Object.entries(MUTANTS))
+  test(`a store where ${name} is told apart`, async () => {
+    const { failed } = await fc.check(lawOf(open), { numRuns: 400, seed, endOnFailure: true });
+    expect(failed).toBe(true);
+  }, 120_000);

@@ -1,0 +1,118 @@
+import type { AnswerRow, IdempotencyTable } from '../../../src/store/idempotency.ts';
+import type { KeyTable, StoredKey } from '../../../src/store/keys.ts';
+import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../../../src/store/trail.ts';
+import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
+
+const DAY_MS = 86_400_000;
+
+interface KeyInMemory {
+  readonly key: StoredKey;
+  readonly lastUsedAt: number | null;
+}
+
+const inOrder = (one: KeyInMemory, other: KeyInMemory): number => {
+  const [{ info: a }, { info: b }] = [one.key, other.key];
+  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+};
+
+/** The keys and their trail: entries of the trail look at the keys. */
+export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; readonly trail: TrailTable } {
+  const rows = new MemoryTable<string, KeyInMemory>(store);
+  const entries = new MemoryTable<number, TrailEntry>(store);
+  const unrevoked = (wallet: string) =>
+    rows
+      .rows()
+      .filter(({ key: { info } }) => info.wallet === wallet && info.revokedAt === null)
+      .sort(inOrder);
+  const change = (id: string, changed: (key: StoredKey) => StoredKey) => {
+    const row = rows.get(id);
+    if (row) rows.put(id, { ...row, key: changed(row.key) });
+  };
+  const revoked = (id: string, revokedAt: number) =>
+    change(id, (key) => ({ ...key, info: { ...key.info, revokedAt } }));
+  const keys: KeyTable = {
+    all: async () => rows.rows().sort(inOrder),
+    insert: ({ lastUsedAt: _, ...info }, hash) =>
+      store.write(() => {
+        if (rows.get(info.id)) refuse('this key is there');
+        const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null };
+        rows.put(info.id, { key: { info: { ...info, ...fresh }, hash, previousHash: null }, lastUsedAt: null });
+      }),
+    rotate: (id, hash, rotatedAt, overlapEndsAt) =>
+      store.write(() =>
+        change(id, (key) => ({ info: { ...key.info, rotatedAt, overlapEndsAt }, hash, previousHash: key.hash })),
+      ),
+    revoke: (id, time) => store.write(() => revoked(id, time)),
+    revokeOfWallet: (wallet, exceptId, time) =>
+      store.write(() => {
+        for (const { key } of unrevoked(wallet)) if (key.info.id !== exceptId) revoked(key.info.id, time);
+      }),
+    putUses: (uses) =>
+      store.write(() => {
+        for (const [id, time] of Object.entries(uses)) {
+          const row = rows.get(id);
+          if (row) rows.put(id, { ...row, lastUsedAt: Math.max(row.lastUsedAt ?? 0, time) });
+        }
+      }),
+  };
+  const put = (event: KeyEvent) => {
+    const id = entries.rows().length + 1;
+    const { time, actor, action, keyId, details } = event;
+    const copied: TrailEntry['details'] = JSON.parse(JSON.stringify(details));
+    entries.put(id, { id, time, actor: whoIs(actor), action, keyId, details: copied, requestId: requestOf(actor) });
+  };
+  const trail: TrailTable = {
+    add: (event) => store.write(() => put(event)),
+    addIfValid: (event, validAt) =>
+      store.write(() => {
+        const info = rows.get(event.keyId)?.key.info;
+        if (!info || info.revokedAt !== null) return unmet();
+        if (info.expiresAt !== null && info.expiresAt <= validAt) return unmet();
+        put(event);
+      }),
+    addIfRoom: (event, wallet, limits) =>
+      store.write(() => {
+        const made = rows.rows().filter(({ key: { info } }) => info.wallet === wallet);
+        const today = made.filter(({ key: { info } }) => info.createdAt > event.time - DAY_MS);
+        if (unrevoked(wallet).length >= limits.unrevoked || today.length >= limits.aDay) return unmet();
+        put(event);
+      }),
+    addOfWallet: (event: TrailEvent, wallet, exceptId) =>
+      store.write(() => {
+        for (const { key } of unrevoked(wallet)) if (key.info.id !== exceptId) put({ ...event, keyId: key.info.id });
+      }),
+    list: async ({ keyId, limit }) =>
+      entries
+        .rows()
+        .filter((entry) => keyId === null || entry.keyId === keyId)
+        .reverse()
+        .slice(0, limit),
+  };
+  return { keys, trail };
+}
+
+const whoIs = (actor: Actor): TrailEntry['actor'] => ({
+  kind: actor.kind,
+  name: actor.kind === 'server' ? null : actor.name,
+});
+const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);
+
+export function memoryIdempotency(store: MemoryStore): IdempotencyTable {
+  const rows = new MemoryTable<string, AnswerRow>(store);
+  const keyOf = (name: Uint8Array) => Buffer.from(name).toString('hex');
+  return {
+    find: async (name) => rows.get(keyOf(name)) ?? null,
+    put: (row) =>
+      store.write(() => {
+        if (row.name.length !== 32) refuse('a name has 32 bytes');
+        if ((row.answer !== null) !== (row.state === 'kept')) refuse('an answer is kept, or none');
+        rows.put(keyOf(row.name), row);
+      }),
+    delete: (name) => store.write(() => rows.delete(keyOf(name))),
+    async prune(until) {
+      const old = rows.rows().filter(({ time }) => time <= until);
+      await store.commit(old.map(({ name }) => store.write(() => rows.delete(keyOf(name)))));
+      return old.length;
+    },
+  };
+}

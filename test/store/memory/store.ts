@@ -1,0 +1,133 @@
+import { type Store, StoreError, type Write } from '../../../src/store/store.ts';
+
+const NO_STATEMENT = { sql: '' };
+
+/** A change of tables in memory. */
+class MemoryWrite implements Write {
+  readonly statement = NO_STATEMENT;
+  readonly params = [];
+  readonly apply: () => void;
+
+  constructor(apply: () => void) {
+    this.apply = apply;
+  }
+}
+
+/** Rows by their key, in no order that readers may rely on. Changed by writes alone. */
+export class MemoryTable<Key extends string | number, Row> {
+  readonly #rows = new Map<Key, Row>();
+  readonly #store: MemoryStore;
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
+  }
+
+  get(key: Key): Row | undefined {
+    return this.#rows.get(key);
+  }
+
+  rows(): Row[] {
+    return [...this.#rows.values()];
+  }
+
+  put(key: Key, row: Row): void {
+    this.#keep(key);
+    this.#rows.set(key, row);
+  }
+
+  delete(key: Key): void {
+    this.#keep(key);
+    this.#rows.delete(key);
+  }
+
+  #keep(key: Key): void {
+    const isThere = this.#rows.has(key);
+    const before = this.#rows.get(key);
+    this.#store.undoBy(() => {
+      if (isThere) this.#rows.set(key, before!);
+      else this.#rows.delete(key);
+    });
+  }
+}
+
+/** A store without a disk: a second implementation of the interface, for tests. One handle, so its version never changes. */
+export class MemoryStore implements Store {
+  readonly activity = { commits: { counts: new Float64Array(15), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
+  readonly unkept = 0;
+  /** Errors of appends that were refused. */
+  readonly lost: StoreError[] = [];
+  /** Refuses every commit while it is not null. */
+  fault: StoreError | null = null;
+  #undo: (() => void)[] = [];
+  #isClosed = false;
+
+  write(apply: () => void): Write {
+    return new MemoryWrite(apply);
+  }
+
+  undoBy(undo: () => void): void {
+    this.#undo.push(undo);
+  }
+
+  async commit(writes: readonly Write[]): Promise<void> {
+    if (this.#isClosed) throw new StoreError('the store is closed', { reason: 'closed' });
+    if (this.fault) throw this.fault;
+    this.#apply(writes);
+  }
+
+  append(writes: readonly Write[]): void {
+    try {
+      this.#apply(writes);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.lost.push(error);
+    }
+  }
+
+  async written(): Promise<boolean> {
+    return true;
+  }
+
+  async version(): Promise<number> {
+    return 0;
+  }
+
+  async flush(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+
+  query(): Promise<never> {
+    throw new Error('a store in memory knows no SQL');
+  }
+
+  makeRoom(): void {}
+
+  #apply(writes: readonly Write[]): void {
+    this.#undo = [];
+    try {
+      for (const write of writes) {
+        if (!(write instanceof MemoryWrite)) throw new Error('a write of another store');
+        write.apply();
+      }
+    } catch (error) {
+      this.rollBack(this.#undo);
+      throw error;
+    }
+  }
+
+  rollBack(undo: readonly (() => void)[]): void {
+    for (const step of undo.toReversed()) step();
+  }
+}
+
+/** Fails the commit of a conditional write. */
+export const unmet = (): never => {
+  throw new StoreError('its condition is not met', { reason: 'unmet' });
+};
+
+/** Fails the commit of a write that breaks a rule of its table. */
+export const refuse = (rule: string): never => {
+  throw new StoreError(`a write was refused: ${rule}`, { reason: 'refused' });
+};

@@ -1,0 +1,164 @@
+import { expect, test } from 'bun:test';
+import type { AnswerRow } from '../../../src/store/idempotency.ts';
+import type { KeyInfo } from '../../../src/store/keys.ts';
+import { type KeyEvent, SERVER } from '../../../src/store/trail.ts';
+import { refusalOf, type TestedStore } from '../implementations.ts';
+
+const NOON = Date.UTC(2026, 10, 21, 12);
+const DAY_MS = 86_400_000;
+const hashOf = (byte: number) => new Uint8Array(32).fill(byte);
+
+export const keyInfo = (id: string, more: Partial<KeyInfo> = {}): KeyInfo => ({
+  id,
+  name: `the key ${id}`,
+  scopes: ['chat'],
+  labels: { team: 'blue' },
+  models: ['best'],
+  limits: { requestsPerMinute: 5, tokensPerMinute: null, concurrentStreams: 2 },
+  budgets: [{ limit: 1_500_000, window: 'day', timeZone: 'Europe/Berlin', onExhausted: 'reject' }],
+  wallets: null,
+  wallet: null,
+  createdAt: NOON,
+  expiresAt: null,
+  revokedAt: null,
+  lastUsedAt: null,
+  rotatedAt: null,
+  overlapEndsAt: null,
+  ...more,
+});
+
+export const keyEvent = (keyId: string, action: KeyEvent['action'] = 'create', time = NOON): KeyEvent => ({
+  time,
+  actor: SERVER,
+  action,
+  keyId,
+  details: {},
+});
+
+/** What every table of keys and their trail does. */
+export function accessSuite(open: () => Promise<TestedStore>): void {
+  test('a key comes back as it was stored, oldest first', async () => {
+    await using store = await open();
+    const { keys } = store;
+    const wallet = { wallet: '0xa', wallets: ['0xb'], models: null, limits: null, budgets: [], createdAt: NOON - 1 };
+    await store.commit([keys.insert(keyInfo('one'), hashOf(1)), keys.insert(keyInfo('two', wallet), hashOf(2))]);
+    const rows = await keys.all();
+    const { lastUsedAt: _, ...one } = keyInfo('one');
+    expect(rows.map(({ key }) => key.info.id)).toEqual(['two', 'one']);
+    expect(rows[0]?.key.info).toMatchObject(wallet);
+    expect(rows[1]).toEqual({ key: { info: one, hash: hashOf(1), previousHash: null }, lastUsedAt: null });
+  });
+
+  test('a key that has not changed is the same object, though it was used; a changed one is another', async () => {
+    await using store = await open();
+    const { keys } = store;
+    await store.commit([keys.insert(keyInfo('one'), hashOf(1)), keys.insert(keyInfo('two'), hashOf(2))]);
+    const before = await keys.all();
+    await store.commit([keys.putUses({ one: NOON, nobody: NOON }), keys.revoke('two', NOON + 5)]);
+    await store.commit([keys.putUses({ one: NOON - 9 })]);
+    const after = await keys.all();
+    expect(after[0]?.key).toBe(before[0]!.key);
+    expect(after[0]?.lastUsedAt).toBe(NOON);
+    expect(after[1]?.key).not.toBe(before[1]!.key);
+    expect(after[1]?.key.info.revokedAt).toBe(NOON + 5);
+  });
+
+  test('a rotation keeps the hash before, and only that', async () => {
+    await using store = await open();
+    const { keys } = store;
+    await store.commit([keys.insert(keyInfo('one'), hashOf(1))]);
+    await store.commit([keys.rotate('one', hashOf(2), NOON, NOON + 1)]);
+    await store.commit([keys.rotate('one', hashOf(3), NOON + 2, NOON + 3)]);
+    const [row] = await keys.all();
+    expect(row?.key).toMatchObject({ hash: hashOf(3), previousHash: hashOf(2) });
+    expect(row?.key.info).toMatchObject({ rotatedAt: NOON + 2, overlapEndsAt: NOON + 3 });
+  });
+
+  test('an ID is given once, and nothing of a refused commit is written', async () => {
+    await using store = await open();
+    const { keys, trail } = store;
+    await store.commit([keys.insert(keyInfo('one'), hashOf(1))]);
+    const again = [trail.add(keyEvent('one')), keys.insert(keyInfo('one'), hashOf(2))];
+    expect(await refusalOf(store.commit(again))).toBe('refused');
+    expect(await trail.list({ keyId: null, limit: 9 })).toEqual([]);
+    expect((await keys.all())[0]?.key.hash).toEqual(hashOf(1));
+  });
+
+  test('an entry for a valid key is unmet for an unknown, revoked or expired one, with all of its commit', async () => {
+    await using store = await open();
+    const { keys, trail } = store;
+    const expired = keyInfo('old', { expiresAt: NOON });
+    await store.commit([keys.insert(keyInfo('one'), hashOf(1)), keys.insert(expired, hashOf(2))]);
+    const change = (id: string, validAt: number) =>
+      refusalOf(store.commit([trail.addIfValid(keyEvent(id, 'grant'), validAt), keys.putUses({ one: NOON })]));
+    expect(await change('none', 0)).toBe('unmet');
+    expect(await change('old', NOON)).toBe('unmet');
+    expect((await keys.all()).map(({ lastUsedAt }) => lastUsedAt)).toEqual([null, null]);
+    expect(await change('old', NOON - 1)).toBeNull();
+    expect(await change('one', Number.MAX_SAFE_INTEGER)).toBeNull();
+    await store.commit([keys.revoke('one', NOON)]);
+    expect(await change('one', 0)).toBe('unmet');
+  });
+
+  test('a wallet has as many keys as it may, revoked ones apart, and as many a day', async () => {
+    await using store = await open();
+    const { keys, trail } = store;
+    const make = (id: string, at: number) =>
+      refusalOf(
+        store.commit([
+          trail.addIfRoom(keyEvent(id, 'create', at), '0xa', { unrevoked: 2, aDay: 3 }),
+          keys.insert(keyInfo(id, { wallet: '0xa', createdAt: at }), hashOf(1)),
+        ]),
+      );
+    expect([await make('a', NOON), await make('b', NOON), await make('c', NOON)]).toEqual([null, null, 'unmet']);
+    await store.commit([keys.revokeOfWallet('0xa', 'b', NOON)]);
+    expect([await make('c', NOON), await make('d', NOON)]).toEqual([null, 'unmet']);
+    await store.commit([keys.revokeOfWallet('0xa', null, NOON)]);
+    expect([await make('d', NOON), await make('d', NOON + DAY_MS)]).toEqual(['unmet', null]);
+  });
+
+  test('the trail of a wallet has an entry for each key that it revokes', async () => {
+    await using store = await open();
+    const { keys, trail } = store;
+    const own = ['c', 'b', 'a'].map((id, i) => keys.insert(keyInfo(id, { wallet: '0xa', createdAt: i }), hashOf(i)));
+    await store.commit([...own, keys.revoke('a', NOON), keys.insert(keyInfo('other'), hashOf(9))]);
+    const actor = { kind: 'wallet', name: '0xa' } as const;
+    const event = { time: NOON, actor, action: 'revoke', details: { by: ['a', 1] } } as const;
+    await store.commit([trail.addOfWallet(event, '0xa', null), keys.revokeOfWallet('0xa', null, NOON)]);
+    const entries = await trail.list({ keyId: null, limit: 9 });
+    expect(entries.map(({ keyId }) => keyId)).toEqual(['b', 'c']);
+    expect(entries[0]).toMatchObject({ id: 2, time: NOON, actor, details: { by: ['a', 1] }, requestId: null });
+    expect(await trail.list({ keyId: 'c', limit: 9 })).toHaveLength(1);
+    expect(await trail.list({ keyId: null, limit: 1 })).toMatchObject([{ keyId: 'b' }]);
+  });
+
+  test('a kept answer comes back byte for byte, until it is replaced, deleted or old', async () => {
+    await using store = await open();
+    const table = store.idempotency;
+    const bytes = (text: string) => new Uint8Array(Buffer.from(text));
+    const row: AnswerRow = {
+      name: hashOf(7),
+      state: 'kept',
+      decision: 5,
+      earlier: null,
+      losses: 1,
+      time: NOON,
+      salt: bytes('salt'),
+      verifier: bytes('verifier'),
+      body: bytes('body'),
+      answer: bytes('answer'),
+    };
+    const later = { ...row, name: hashOf(8), time: NOON + 1 };
+    await store.commit([table.put(row), table.put(later)]);
+    expect(await table.find(hashOf(7))).toEqual(row);
+    await store.commit([table.put({ ...row, state: 'lost', answer: null, earlier: 4 })]);
+    expect(await table.find(hashOf(7))).toMatchObject({ state: 'lost', answer: null, earlier: 4 });
+    expect(await refusalOf(store.commit([table.put({ ...row, answer: null })]))).toBe('refused');
+    expect(await refusalOf(store.commit([table.put({ ...row, name: bytes('short') })]))).toBe('refused');
+    expect(await table.prune(NOON)).toBe(1);
+    expect(await table.prune(NOON)).toBe(0);
+    expect([await table.find(hashOf(7)), await table.find(hashOf(8))]).toEqual([null, later]);
+    await store.commit([table.delete(hashOf(8)), table.delete(hashOf(9))]);
+    expect(await table.find(hashOf(8))).toBeNull();
+  });
+}

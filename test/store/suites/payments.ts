@@ -1,0 +1,131 @@
+import { expect, test } from 'bun:test';
+import type { Payment } from '../../../src/store/payments.ts';
+import { refusalOf, type TestedStore } from '../implementations.ts';
+
+export const payment = (id: number, more: Partial<Payment> = {}): Payment => ({
+  id,
+  state: 'settling',
+  purpose: 'chat',
+  network: 'eip155:8453',
+  asset: '0xasset',
+  payTo: '0xto',
+  payer: '0xpayer',
+  nonce: `0x${id}`,
+  amount: 12_345_678_901_234_567_890n,
+  paid: 1_000_000,
+  fee: 2_000,
+  bound: 900_000,
+  charged: null,
+  decision: null,
+  keyId: null,
+  quote: 'quo_1',
+  requestMark: 'mark',
+  validBefore: 1_800_000_000,
+  transaction: null,
+  error: null,
+  created: 5,
+  updated: 5,
+  ...more,
+});
+
+const ANY = { state: null, payer: null, limit: 9, before: null };
+const idsOf = (payments: readonly Payment[]) => payments.map(({ id }) => id);
+
+/** What every table of payments does, and those beside it. */
+export function paymentSuite(open: () => Promise<TestedStore>): void {
+  test('a payment comes back as it was stored, by its ID and by its authorization', async () => {
+    await using store = await open();
+    const { payments } = store;
+    await store.commit([payments.insert(payment(1))]);
+    expect(await payments.get(1)).toEqual(payment(1));
+    expect(await payments.find(payment(1))).toEqual(payment(1));
+    expect(await payments.find({ ...payment(1), nonce: '0x2' })).toBeNull();
+    expect(await payments.get(2)).toBeNull();
+  });
+
+  test('an authorization is stored once, whatever its ID', async () => {
+    await using store = await open();
+    const { payments } = store;
+    await store.commit([payments.insert(payment(1))]);
+    expect(await refusalOf(store.commit([payments.insert(payment(2, { nonce: '0x1' }))]))).toBe('refused');
+    expect(await refusalOf(store.commit([payments.insert(payment(1, { nonce: '0x9' }))]))).toBe('refused');
+  });
+
+  test('a payment arrives once: a second capture fails its commit, settled or not', async () => {
+    await using store = await open();
+    const { payments, blocklist } = store;
+    await store.commit([payments.insert(payment(1))]);
+    const arrived = payment(1, { fee: 1, decision: 7, keyId: 'key', transaction: '0xt', updated: 6 });
+    await store.commit([payments.capture(arrived)]);
+    expect(await payments.get(1)).toEqual({ ...arrived, state: 'captured' });
+    const again = () => refusalOf(store.commit([blocklist.put('0xb', '', 1), payments.capture(arrived)]));
+    expect(await again()).toBe('refused');
+    await store.commit([payments.settle(1, 40, 2, 8), payments.settle(1, 99, 9, 9)]);
+    expect(await payments.get(1)).toMatchObject({ state: 'settled', charged: 40, fee: 2, updated: 8 });
+    expect(await again()).toBe('refused');
+    expect(await blocklist.all()).toEqual([]);
+  });
+
+  test('only an unresolved payment becomes unknown or failed, only one never sent is removed; a failed one may arrive', async () => {
+    await using store = await open();
+    const { payments } = store;
+    await store.commit([1, 2, 3].map((id) => payments.insert(payment(id))));
+    await store.commit([payments.doubt(payment(1, { transaction: '0xt', error: 'gone', updated: 7 }))]);
+    expect(await payments.get(1)).toMatchObject({ state: 'unknown', transaction: '0xt', error: 'gone', updated: 7 });
+    await store.commit([payments.fail(payment(1, { error: 'expired' })), payments.remove(1), payments.remove(2)]);
+    expect(await payments.get(1)).toMatchObject({ state: 'failed', error: 'expired' });
+    expect(await payments.get(2)).toBeNull();
+    await store.commit([payments.doubt(payment(1)), payments.settle(3, 1, 1, 1)]);
+    expect([(await payments.get(1))?.state, (await payments.get(3))?.state]).toEqual(['failed', 'settling']);
+    await store.commit([payments.capture(payment(1))]);
+    await store.commit([payments.fail(payment(1)), payments.remove(1)]);
+    expect(await payments.get(1)).toMatchObject({ state: 'captured', error: null });
+  });
+
+  test('lists are newest first, by state and payer, before an ID; the unresolved are oldest first', async () => {
+    await using store = await open();
+    const { payments } = store;
+    await store.commit([4, 2, 1, 3].map((id) => payments.insert(payment(id, { payer: id % 2 ? '0xodd' : '0xeven' }))));
+    await store.commit([payments.fail(payment(2)), payments.capture(payment(3))]);
+    expect(idsOf(await payments.list(ANY))).toEqual([4, 3, 2, 1]);
+    expect(idsOf(await payments.list({ ...ANY, limit: 2, before: 4 }))).toEqual([3, 2]);
+    expect(idsOf(await payments.list({ ...ANY, payer: '0xodd' }))).toEqual([3, 1]);
+    expect(idsOf(await payments.list({ ...ANY, payer: '0xeven', state: 'failed' }))).toEqual([2]);
+    expect(idsOf(await payments.unresolved())).toEqual([1, 3, 4]);
+  });
+
+  test('wallets are blocked until they are not', async () => {
+    await using store = await open();
+    const { blocklist } = store;
+    await store.commit([
+      blocklist.put('0xa', 'fraud', 1),
+      blocklist.put('0xb', '', 1),
+      blocklist.put('0xa', 'more', 2),
+    ]);
+    expect((await blocklist.all()).sort()).toEqual(['0xa', '0xb']);
+    await store.commit([blocklist.delete('0xa'), blocklist.delete('0xc')]);
+    expect(await blocklist.all()).toEqual(['0xb']);
+  });
+
+  test('a pending settlement is what was put last, until it is deleted or old', async () => {
+    await using store = await open();
+    const table = store.pendingSettlements;
+    await store.commit([table.put('a', '1', 1), table.put('a', '2', 2), table.put('b', '3', 9)]);
+    expect([await table.get('a'), await table.get('c')]).toEqual(['2', null]);
+    await store.commit([table.deleteBefore(2)]);
+    expect(await table.get('a')).toBe('2');
+    await store.commit([table.deleteBefore(3), table.delete('c')]);
+    expect([await table.get('a'), await table.get('b')]).toEqual([null, '3']);
+  });
+
+  test('the secret of quotes is the first that was put', async () => {
+    await using store = await open();
+    const { quoteSecret } = store;
+    expect(await quoteSecret.get()).toBeNull();
+    const secret = new Uint8Array(32).fill(3);
+    await store.commit([quoteSecret.putOnce(secret)]);
+    await store.commit([quoteSecret.putOnce(new Uint8Array(32))]);
+    expect(await quoteSecret.get()).toEqual(secret);
+    expect(await refusalOf(store.commit([quoteSecret.putOnce(new Uint8Array(31))]))).toBe('refused');
+  });
+}

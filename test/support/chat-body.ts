@@ -1,0 +1,28 @@
+import type { Caller } from '../../src/core/caller.ts';
+import type { ChatRequest } from '../../src/core/chat-request.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import type { RouteRequest } from '../../src/core/route-query.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import * as facts from '../../src/routing/facts.ts';
+import * as words from '../../src/routing/profile/influential-words.ts';
+import * as intent from '../../src/routing/profile/intent.ts';
+import * as profiles from '../../src/routing/profile/profile.ts';
+import type { TaskWeights } from '../../src/routing/profile/task-logits.ts';
+import * as texts from '../../src/routing/texts.ts';
+import { readRouteRequest } from '../../src/surface/openai-chat/reader.ts';
+import { chatRequest } from './model-request.ts';
+
+/** The routing room's functions for bodies in OpenAI's dialect, in which tests and prompt sets are written. */
+export type ChatBody = Partial<ChatRequest> & Pick<ChatRequest, 'messages'>;
+type Messages = ChatRequest['messages'];
+
+export const profile = (body: ChatBody) => profiles.profile(chatRequest(body));
+export const lastView = (body: ChatBody, weights?: TaskWeights) => intent.lastView(chatRequest(body), weights);
+export const systemPromptView = (body: ChatBody) => intent.systemPromptView(chatRequest(body));
+export const influentialWords = (body: ChatBody, task: string) => words.influentialWords(chatRequest(body), task);
+export const questionOf = (messages: Messages) => texts.questionOf(chatRequest({ messages }).conversation.turns);
+export const textsOf = (messages: Messages) => texts.textsOf(chatRequest({ messages }).conversation.turns);
+export const chatFacts = (body: ChatBody, caller: Caller, snapshot: PolicySnapshot): Facts =>
+  facts.chatFacts(chatRequest(body), caller, snapshot);
+export const routeFacts = (query: RouteRequest, caller: Caller, snapshot: PolicySnapshot): Facts =>
+  facts.routeFacts(readRouteRequest(query), caller, snapshot);
