@@ -1,4 +1,5 @@
 import { idText, timeOfId } from '../../core/id.ts';
+import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import {
   DecisionFilterError,
@@ -11,7 +12,7 @@ import { readStore } from '../../store/open.ts';
 import type { RecordEntry } from '../../store/records.ts';
 import { parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
-import { creditsText, jsonText, minute } from '../text.ts';
+import { jsonText, minute } from '../text.ts';
 
 const OPTIONS = {
   from: { type: 'string' },

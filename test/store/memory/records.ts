@@ -10,33 +10,26 @@ import type {
   StoredContent,
 } from '../../../src/store/records.ts';
 import { scrub } from '../../../src/telemetry/secrets.ts';
-import { memoryWrite, setEntry } from './writes.ts';
+import { type MemoryStore, MemoryTable, refuse } from './store.ts';
 
 /** A record as it is stored: what its caller writes into its arrays later changes nothing. */
-const copyOf = (record: DecisionRecord): DecisionRecord => {
+function copyOf(record: DecisionRecord): DecisionRecord {
   const copy = structuredClone(record);
-  const languages = copy.facts.languages.map(scrub);
-  return { ...copy, facts: { ...copy.facts, languages } };
-};
+  return { ...copy, facts: { ...copy.facts, languages: copy.facts.languages.map(scrub) } };
+}
 
-const entryOf = (record: DecisionRecord): RecordEntry => {
+function entryOf(record: DecisionRecord): RecordEntry {
   const { id, keyId, facts } = record;
   const { task, operation } = facts;
-  return {
-    id,
-    keyId,
-    model: modelOf(record),
-    task,
-    status: statusOf(record),
-    operation,
-    record: structuredClone(record),
-  };
-};
+  const names = { model: modelOf(record), task, status: statusOf(record), operation };
+  return { id, keyId, ...names, record: structuredClone(record) };
+}
 
-function matches(entry: RecordEntry, { from, to, labels = {}, ...query }: RecordQuery): boolean {
-  const { labels: own } = entry.record!;
+function isMatch(entry: RecordEntry, own: DecisionRecord['labels'], query: RecordQuery): boolean {
+  const { from, to, after, labels = {} } = query;
   if (from !== undefined && entry.id < idAt(from)) return false;
   if (to !== undefined && entry.id >= idAt(to)) return false;
+  if (after !== undefined && entry.id >= after) return false;
   const filters = ['keyId', 'model', 'task', 'status', 'operation'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;
   return Object.entries(labels).every(
@@ -44,96 +37,114 @@ function matches(entry: RecordEntry, { from, to, labels = {}, ...query }: Record
   );
 }
 
-function memoryRecordLog(): RecordLog {
-  let records: DecisionRecord[] = [];
+/**
+ * Deletes rows by their key.
+ * @returns the number deleted
+ */
+async function pruneBelow<Row>(
+  store: MemoryStore,
+  table: MemoryTable<number, Row>,
+  keyOf: (row: Row) => number,
+  isDue: (row: Row) => boolean,
+): Promise<number> {
+  const due = table.rows().filter(isDue);
+  await store.commit([store.write(() => due.forEach((row) => void table.delete(keyOf(row))))]);
+  return due.length;
+}
+
+const greatest = (numbers: readonly number[]): number => Math.max(0, ...numbers);
+
+function memoryRecordLog(store: MemoryStore): RecordLog {
+  const records = new MemoryTable<number, DecisionRecord>(store);
   return {
     add(record) {
       const copy = copyOf(record);
-      return memoryWrite(() => {
-        records.push(copy);
-        return () => void records.splice(records.lastIndexOf(copy), 1);
-      });
+      return store.write(() => records.put(copy.id, copy));
     },
-    async find(id) {
-      return structuredClone(records.find((record) => record.id === id) ?? null);
-    },
+    find: async (id) => structuredClone(records.get(id) ?? null),
     async list(query) {
-      const { after = Number.POSITIVE_INFINITY, limit } = query;
-      const newest = records.filter(({ id }) => id < after).sort((one, other) => other.id - one.id);
-      const found = newest.map(entryOf).filter((entry) => matches(entry, query));
-      return found.slice(0, limit);
+      const matching = records.rows().filter((record) => isMatch(entryOf(record), record.labels, query));
+      return matching
+        .sort((one, other) => other.id - one.id)
+        .slice(0, query.limit)
+        .map(entryOf);
     },
-    lastId: async () => Math.max(0, ...records.map(({ id }) => id)),
+    lastId: async () => greatest(records.rows().map(({ id }) => id)),
     index: async () => false,
-    async prune(beforeId) {
-      const before = records.length;
-      records = records.filter(({ id }) => id >= beforeId);
-      return before - records.length;
-    },
+    prune: (beforeId) =>
+      pruneBelow(
+        store,
+        records,
+        ({ id }) => id,
+        ({ id }) => id < beforeId,
+      ),
   };
 }
 
-/** The repositories of records in memory. */
-export function memoryRecords(): RecordTables {
-  const frames = new Map<number, FrameDifferences>();
-  const revisions = new Map<string, Revision>();
-  const contents = new Map<number, StoredContent>();
-  const deleteWhere = <Key, Value>(map: Map<Key, Value>, isDue: (key: Key, value: Value) => boolean): number => {
-    const due = [...map].filter(([key, value]) => isDue(key, value));
-    for (const [key] of due) map.delete(key);
-    return due.length;
-  };
+/** The repositories of records. */
+export function memoryRecords(store: MemoryStore): RecordTables {
+  const frames = new MemoryTable<number, { readonly number: number; readonly differences: FrameDifferences }>(store);
+  const revisions = new MemoryTable<string, Revision>(store);
+  const contents = new MemoryTable<number, StoredContent & { readonly decision: number }>(store);
   return {
-    log: memoryRecordLog(),
+    log: memoryRecordLog(store),
     frames: {
-      add: (number, differences) => setEntry(frames, number, frames.get(number) ?? structuredClone(differences)),
-      find: async (number) => frames.get(number) ?? null,
-      lastNumber: async () => Math.max(0, ...frames.keys()),
-      prune: async (beforeNumber) => deleteWhere(frames, (number) => number < beforeNumber),
+      add: (number, differences) =>
+        store.write(() => {
+          if (!frames.get(number)) frames.put(number, { number, differences: structuredClone(differences) });
+        }),
+      find: async (number) => frames.get(number)?.differences ?? null,
+      lastNumber: async () => greatest(frames.rows().map(({ number }) => number)),
+      prune: (before) =>
+        pruneBelow(
+          store,
+          frames,
+          ({ number }) => number,
+          ({ number }) => number < before,
+        ),
     },
     revisions: {
       save: (revision) =>
-        memoryWrite(() => {
+        store.write(() => {
           const { source, models } = revisions.get(revision.revision) ?? revision;
-          return setEntryNow(revisions, revision.revision, { ...revision, source, models });
+          revisions.put(revision.revision, { ...revision, source, models });
         }),
       find: async (revision) => revisions.get(revision) ?? null,
       async findByPrefix(prefix) {
-        const found = [...revisions.values()].filter(({ revision }) => revision.startsWith(prefix));
+        const found = revisions.rows().filter(({ revision }) => revision.startsWith(prefix));
         return found
           .sort((one, other) => other.saved - one.saved)
           .slice(0, 100)
           .map(({ revision }) => revision);
       },
       pruneBefore: (time) =>
-        memoryWrite(() => {
-          const saved = [...revisions.values()].map((one) => one.saved).filter((one) => one < time);
-          const before = new Map(revisions);
-          deleteWhere(revisions, (_, one) => one.saved < Math.max(...saved));
-          return () => before.forEach((one, name) => void revisions.set(name, one));
+        store.write(() => {
+          const all = revisions.rows();
+          const inForce = Math.max(...all.map(({ saved }) => saved).filter((saved) => saved < time));
+          for (const { revision, saved } of all) if (saved < inForce) revisions.delete(revision);
         }),
     },
     contents: {
-      add: (decision, content) => {
+      add(decision, content) {
         // As it is read again: members that are undefined are not there.
         const copy: StoredContent = JSON.parse(JSON.stringify(content));
-        return memoryWrite(() => {
-          if (contents.has(decision)) throw new Error('a decision has one content');
-          return setEntryNow(contents, decision, copy);
+        return store.write(() => {
+          if (contents.get(decision)) refuse('a decision has one content');
+          contents.put(decision, { ...copy, decision });
         });
       },
-      find: async (decision, now) => {
-        const found = contents.get(decision);
-        return found && found.until > now ? found : null;
+      async find(decision, now) {
+        const { decision: _, ...content } = contents.get(decision) ?? { decision, until: now };
+        return 'isCut' in content && content.until > now ? content : null;
       },
-      prune: async (now) => deleteWhere(contents, (_, { until }) => until <= now),
+      prune: (now) =>
+        pruneBelow(
+          store,
+          contents,
+          ({ decision }) => decision,
+          ({ until }) => until <= now,
+        ),
     },
     isCurrent: async () => true,
   };
-}
-
-function setEntryNow<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): () => void {
-  const before = map.get(key);
-  map.set(key, value);
-  return () => void (before === undefined ? map.delete(key) : map.set(key, before));
 }

@@ -2,18 +2,9 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type DecisionRecord, RECORD_STATUSES, type RecordStatus } from '../../../src/core/decision-record.ts';
 import { idAt, timeOfId } from '../../../src/core/id.ts';
-import type { RecordEntry, RecordLog, RecordQuery, RecordTables } from '../../../src/store/records.ts';
-import type { Write } from '../../../src/store/store.ts';
+import type { RecordEntry, RecordLog, RecordQuery } from '../../../src/store/records.ts';
 import { facts } from '../../routing/build.ts';
-import { memoryRecords } from '../memory/records.ts';
-import { applyAll } from '../memory/writes.ts';
-
-/** A store with its repositories of records. */
-export interface RecordsUnderTest {
-  readonly tables: RecordTables;
-  commit(writes: readonly Write[]): Promise<void>;
-  close(): Promise<void>;
-}
+import { openInMemory, type TestedStore } from '../implementations.ts';
 
 const NOW = Date.UTC(2026, 10, 20);
 
@@ -27,14 +18,7 @@ interface Made {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-export function recordOf({
-  id,
-  time = NOW,
-  keyId = 'k',
-  model = 'm',
-  task = 'general',
-  ...more
-}: Made): DecisionRecord {
+function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', ...more }: Made): DecisionRecord {
   const { status = 'completed', labels = {} } = more;
   const attempt = { model, provider: 'p', upstream: 'u', ms: 1, firstPartMs: 1, failure: null, endpoint: 0 };
   const ended = { error: null, usage: null, estimated: false, charged: 12, saved: -3, firstPartMs: 1, totalMs: 2 };
@@ -91,24 +75,26 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
 });
 
 /** The cases that every store of records passes. */
-export function recordSuite(open: () => Promise<RecordsUnderTest>): void {
+export function recordSuite(open: () => Promise<TestedStore>): void {
   test('a record is restored as it was, and is found from its commit on', async () => {
-    const { tables, commit, close } = await open();
+    await using store = await open();
+    const tables = store.records;
     const record = recordOf({ id: 7, labels: { team: 'red' } });
     expect(await tables.log.find(7)).toBeNull();
-    await commit([tables.log.add(record)]);
+    await store.commit([tables.log.add(record)]);
     expect(await tables.log.find(7)).toEqual(record);
     expect(await tables.log.lastId()).toBe(7);
-    await close();
   });
 
   test('records of one commit are added all or not at all', async () => {
-    const { tables, commit, close } = await open();
+    await using store = await open();
+    const tables = store.records;
     const content = { until: NOW, prompt: [], answer: null, isCut: false };
-    await commit([tables.contents.add(1, content)]);
-    await expect(commit([tables.log.add(recordOf({ id: 8 })), tables.contents.add(1, content)])).rejects.toThrow();
+    await store.commit([tables.contents.add(1, content)]);
+    await expect(
+      store.commit([tables.log.add(recordOf({ id: 8 })), tables.contents.add(1, content)]),
+    ).rejects.toThrow();
     expect(await tables.log.find(8)).toBeNull();
-    await close();
   });
 
   test('any filters find what they describe, newest first, in pages, however far the index is', async () => {
@@ -118,11 +104,11 @@ export function recordSuite(open: () => Promise<RecordsUnderTest>): void {
         fc.array(queries, { minLength: 3, maxLength: 6 }),
         fc.integer({ min: 0, max: 1_200 }),
         async (some, asked, filler) => {
-          const { tables, commit, close } = await open();
-          const model = memoryRecords();
+          await using store = await open();
+          await using model = await openInMemory();
           const add = async (records: readonly DecisionRecord[]) => {
-            await commit(records.map((one) => tables.log.add(one)));
-            applyAll(records.map((one) => model.log.add(one)));
+            await store.commit(records.map((one) => store.records.log.add(one)));
+            await model.commit(records.map((one) => model.records.log.add(one)));
           };
           const taken = new Set<number>();
           let next = idAt(NOW);
@@ -136,12 +122,11 @@ export function recordSuite(open: () => Promise<RecordsUnderTest>): void {
           await add(all.slice(0, half));
           // More than a batch of the index.
           await add(Array.from({ length: filler }, (_, at) => recordOf({ id: idAt(NOW + 100) + at })));
-          while (await tables.log.index());
+          while (await store.records.log.index());
           await add(all.slice(half));
           for (const query of asked) {
-            expect(await pages(tables.log, query)).toEqual(await pages(model.log, query));
+            expect(await pages(store.records.log, query)).toEqual(await pages(model.records.log, query));
           }
-          await close();
         },
       ),
       { numRuns: 6 },
@@ -149,53 +134,52 @@ export function recordSuite(open: () => Promise<RecordsUnderTest>): void {
   }, 120_000);
 
   test('pruning deletes the records below an ID and nothing else, indexed or not; later ones are found', async () => {
-    const { tables, commit, close } = await open();
-    const { log } = tables;
+    await using store = await open();
+    const { log } = store.records;
     const at = (from: number, n: number) => Array.from({ length: n }, (_, i) => log.add(recordOf({ id: from + i })));
-    await commit(at(1, 2_500));
+    await store.commit(at(1, 2_500));
     while (await log.index());
-    await commit(at(2_501, 10));
+    await store.commit(at(2_501, 10));
     expect(await log.prune(2_506)).toBe(2_505);
     expect(idsOf(await log.list({ limit: 50 }))).toEqual([2_510, 2_509, 2_508, 2_507, 2_506]);
     expect(await log.find(2_505)).toBeNull();
     expect(await log.prune(10_000)).toBe(5);
     expect(await log.list({ keyId: 'k', limit: 50 })).toEqual([]);
     // The order of writing begins anew.
-    await commit(at(20_000, 2_100));
+    await store.commit(at(20_000, 2_100));
     while (await log.index());
     expect(idsOf(await log.list({ keyId: 'k', limit: 2 }))).toEqual([22_099, 22_098]);
     expect(await log.find(20_000)).not.toBeNull();
     expect(await log.lastId()).toBe(22_099);
-    await close();
   });
 
   test('a page begins behind its cursor, though the record of that is deleted', async () => {
-    const { tables, commit, close } = await open();
-    await commit([1, 2, 3].map((id) => tables.log.add(recordOf({ id }))));
+    await using store = await open();
+    const tables = store.records;
+    await store.commit([1, 2, 3].map((id) => tables.log.add(recordOf({ id }))));
     expect(idsOf(await tables.log.list({ after: 3, limit: 1 }))).toEqual([2]);
     await tables.log.prune(2);
     expect(idsOf(await tables.log.list({ after: 3, limit: 5 }))).toEqual([2]);
     expect(await tables.log.list({ after: 1, limit: 5 })).toEqual([]);
-    await close();
   });
 
   test('a revision keeps its first text, and goes with the last time at which it was in force', async () => {
-    const { tables, commit, close } = await open();
-    const { revisions } = tables;
+    await using store = await open();
+    const { revisions } = store.records;
     const first = { revision: 'abc1', source: 'one', models: ['m'], surroundings: null, saved: 10 };
-    await commit([revisions.save(first), revisions.save({ ...first, source: 'two', saved: 20 })]);
-    await commit([revisions.save({ ...first, revision: 'abd2', saved: 30 })]);
+    await store.commit([revisions.save(first), revisions.save({ ...first, source: 'two', saved: 20 })]);
+    await store.commit([revisions.save({ ...first, revision: 'abd2', saved: 30 })]);
     expect(await revisions.find('abc1')).toEqual({ ...first, saved: 20 });
     expect(await revisions.findByPrefix('ab')).toEqual(['abd2', 'abc1']);
-    await commit([revisions.pruneBefore(30)]);
+    await store.commit([revisions.pruneBefore(30)]);
     expect(await revisions.findByPrefix('ab')).toEqual(['abd2', 'abc1']);
-    await commit([revisions.pruneBefore(31)]);
+    await store.commit([revisions.pruneBefore(31)]);
     expect(await revisions.findByPrefix('')).toEqual(['abd2']);
-    await close();
   });
 
   test('a frame is stored once under its number; content until it expires', async () => {
-    const { tables, commit, close } = await open();
+    await using store = await open();
+    const tables = store.records;
     const none = { ttftMs: [], warmTtftMs: [], tokensPerSecond: [], health: [], retryAt: [], outputTokens: [] };
     const differences = {
       ...none,
@@ -205,17 +189,16 @@ export function recordSuite(open: () => Promise<RecordsUnderTest>): void {
       ] as const,
       health: [[2, 1]] as const,
     };
-    await commit([tables.frames.add(idAt(NOW), differences)]);
-    await commit([tables.frames.add(idAt(NOW), none)]);
+    await store.commit([tables.frames.add(idAt(NOW), differences)]);
+    await store.commit([tables.frames.add(idAt(NOW), none)]);
     expect(await tables.frames.find(idAt(NOW))).toEqual(differences);
     expect(await tables.frames.lastNumber()).toBe(idAt(NOW));
     expect(await tables.frames.prune(idAt(NOW) + 1)).toBe(1);
     expect(await tables.frames.find(idAt(NOW))).toBeNull();
     const content = { until: 20, prompt: [{ role: 'user' }], answer: null, isCut: true };
-    await commit([tables.contents.add(5, content)]);
+    await store.commit([tables.contents.add(5, content)]);
     expect(await tables.contents.find(5, 19)).toEqual(content);
     expect(await tables.contents.find(5, 20)).toBeNull();
     expect([await tables.contents.prune(19), await tables.contents.prune(20)]).toEqual([0, 1]);
-    await close();
   });
 }
