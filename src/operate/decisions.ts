@@ -131,7 +131,7 @@ function entryBody({ id, keyId, model, task, status, operation, record }: Record
     route_reason: record?.reason ?? null,
     policy_revision: record?.revision ?? null,
     error: outcome?.error ?? null,
-    attempts: outcome && outcome.attempts.length,
+    attempts: outcome?.attempts.length ?? null,
     credits_consumed: outcome && toCredits(outcome.charged),
     cost_saved_credits: outcome && toCredits(outcome.saved),
     first_part_ms: outcome?.firstPartMs ?? null,
