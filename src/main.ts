@@ -7,6 +7,7 @@ import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
+import type { ServeOptions } from './operate/serve-options.ts';
 import { pluginIn } from './plugin-host/owners.ts';
 import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
@@ -117,6 +118,14 @@ const hostOf = async (): Promise<Host> => ({
   now,
   clock: () => performance.now(),
 });
+
+async function serve(options: ServeOptions): Promise<void> {
+  const [server, { openaiChat }] = await Promise.all([
+    import('./server/serve.ts'),
+    import('./surface/openai-chat/surface.ts'),
+  ]);
+  return server.serve(options, await hostOf(), [openaiChat]);
+}
 
 /** What policies are judged with; they must fit to the ledger in the data folder. */
 async function judgeFor(data: string) {
@@ -235,7 +244,7 @@ async function main(): Promise<void> {
       return askHealth(command);
     case 'serve':
       useSettings();
-      return (await import('./server/serve.ts')).serve(command.options, await hostOf());
+      return serve(command.options);
     case 'policy':
       return policy(command);
     case 'plugin':

@@ -4,12 +4,11 @@ import type { Caller } from '../core/caller.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import type { ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import type { Operation } from '../core/operation.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import type { Trace, TraceStep } from '../telemetry/trace.ts';
 import type { Platform } from './receipt.ts';
-
-const CHAT_ROUTE = '/v1/chat/completions';
 
 /** The last decision that was tried for a request, whether it found a model or none. */
 export interface RoutingAttempt {
@@ -63,6 +62,8 @@ export class RequestContext {
   readonly trace: Trace | null;
   /** Pattern of the route, such as `/v1/decisions/:id`; `other` for a path that leads nowhere. */
   readonly route: string;
+  /** The operation that its route asks of a model; null for other routes. */
+  operation: Operation | null = null;
   /** Null until the key is read, or a wallet has proved itself. */
   caller: Caller | null = null;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */
@@ -141,7 +142,7 @@ export class RequestContext {
 
   /** Whether the request asked for a chat, whatever the result. */
   get isChat(): boolean {
-    return this.route === CHAT_ROUTE && this.method === 'POST';
+    return this.operation === 'chat';
   }
 
   /** Whether the caller left before there was an answer. */

@@ -13,6 +13,7 @@ import type { StoreActivity } from '../store/activity.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
+import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type BodyLimits, readJson } from './body.ts';
@@ -39,6 +40,8 @@ import { x402Routes } from './x402/routes.ts';
 
 export interface AppOptions {
   readonly gateway: X402Gateway;
+  /** The dialects that callers may speak. */
+  readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
@@ -87,7 +90,7 @@ function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): Bo
   return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
-const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations }: AppOptions) =>
+const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations, surfaces }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -102,7 +105,7 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(contentRoutes(context))
     .use(x402Routes({ ...context, gateway, store }))
     .use(recommendRoutes(context))
-    .use(surfaceRoutes(context, openaiChat));
+    .use(surfaces.map((surface) => surfaceRoutes(context, surface)));
 
 const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): GuardRules => ({
   routes,
@@ -119,7 +122,7 @@ const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTa
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, idempotency, version, observer } = options;
+  const { gateway, surfaces, idempotency, version, observer } = options;
   const contexts = new RequestContexts(observer);
   const contextOf = contexts.of;
   const services: RouteContext = {
@@ -129,7 +132,7 @@ export function createApp(options: AppOptions) {
     callerOf: (request) => contextOf(request).knownCaller,
   };
   const groups = routesOf(services, options);
-  const pages = docsRoutes(() => openApiDocument(version, groups));
+  const pages = docsRoutes(() => openApiDocument(version, groups, surfaces));
   const routes = new RouteTable(routeRules([...groups.routes, ...pages.routes]));
   const rules = guardRules(options, routes);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
@@ -173,8 +176,11 @@ export function createApp(options: AppOptions) {
           const stack = defect instanceof Error ? defect.stack : String(defect);
           gateway.log.error('a request failed on a defect', { request: requestId, method: request.method, stack });
         });
-        contextOf(request).handled(known.status, known.code);
-        return errorResponse(known, errorHeaders(set.headers, gateway.funding));
+        const context = contextOf(request);
+        context.handled(known.status, known.code);
+        // Every other route answers as OpenAI's surface does.
+        const surface = surfaces.find(({ path }) => path === context.route) ?? openaiChat;
+        return errorResponse(known, surface, errorHeaders(set.headers, gateway.funding));
       })
       .use(groups)
       .use(pages)

@@ -56,7 +56,7 @@ export const surfaceRoutes = (context: RouteContext, surface: Surface) =>
       requestContext.isStream = events !== null;
       const call = { request: chat, context: requestContext };
       const funding = await fundingOf(context, call, request);
-      const ask = askOf(requestContext, request.headers, funding);
+      const ask = askOf(requestContext, request.headers, funding, surface);
       const form = { surface, events };
       if (ask) return answerOnce(context, ask, funding, { ...call, headers: set.headers }, form);
       const exchange = await beginChat(context.gateway, call, funding);
@@ -69,9 +69,11 @@ export const surfaceRoutes = (context: RouteContext, surface: Surface) =>
     surfaceOperation(surface),
   );
 
-function surfaceOperation({ docs, pays, keyHeader, operation: access }: Surface) {
-  const { request, ...spec } = docs;
-  const { detail } = operation({ ...spec, access, counts: true, pays, keyHeader, tag: 'chat', errors: SURFACE_ERRORS });
+function surfaceOperation({ docs, pays, keyHeader, operation: asked, errorBody }: Surface) {
+  const { request, error, ...spec } = docs;
+  const access = { access: asked, operation: asked, counts: true, pays, keyHeader };
+  const form = { schema: error, body: errorBody };
+  const { detail } = operation({ ...spec, ...access, tag: 'chat', errors: SURFACE_ERRORS, errorForm: form });
   // The surface checks the body: a schema here would have the router check it again.
   return { detail: { ...detail, requestBody: { content: { 'application/json': { schema: request } } } } };
 }

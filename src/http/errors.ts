@@ -1,11 +1,15 @@
 import { NotFoundError, ValidationError } from 'elysia';
 import { ERRORS, SignalboxError } from '../core/errors.ts';
 import { isObject } from '../core/object.ts';
-import { errorBody } from '../surface/openai-chat/error.ts';
+import type { Surface } from '../surface/surface.ts';
 import { hasSecret, scrub, scrubAll } from '../telemetry/secrets.ts';
 
 /** The one mapping from errors to responses. What is not meant for callers becomes a plain 500. */
-export function errorResponse(error: SignalboxError, headers: Record<string, string> = {}): Response {
+export function errorResponse(
+  error: SignalboxError,
+  { errorBody }: Pick<Surface, 'errorBody'>,
+  headers: Record<string, string> = {},
+): Response {
   const { retryAfterMs, retry } = error.info;
   const canRetry = retry ?? ERRORS[error.code].retry;
   return new Response(JSON.stringify(errorBody(withoutSecrets(error))), {

@@ -10,7 +10,7 @@ import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { bytesAtOnce, tooLarge } from './body.ts';
-import { AUTHORIZATION, type GuardedPath, needsKey, pathOf, type RouteTable } from './routes.ts';
+import { AUTHORIZATION, credentialsIn, type GuardedPath, needsKey, pathOf, type RouteTable } from './routes.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
@@ -164,12 +164,6 @@ function authenticated(
     'invalid_api_key',
     isForPay ? `${message} ${rules.funding.keyless.advice(shownName(keyHeader))}` : message,
   );
-}
-
-/** The credentials of a request in the form of `authorization`; null for none. */
-function credentialsIn(headers: Headers, { name, scheme }: KeyHeader): string | null {
-  const text = headers.get(name);
-  return text === null || scheme !== null ? text : `Bearer ${text}`;
 }
 
 const shownName = ({ name }: KeyHeader): string => (name === AUTHORIZATION.name ? 'Authorization' : name);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { HTTPHeaders } from 'elysia';
 import type { Claim, ClaimRefusal, KeyedRequest } from '../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../access/idempotency/run.ts';
@@ -12,8 +13,11 @@ import { beginChat, type ChatCall } from '../gateway/pipeline.ts';
 import { replayedAnswer } from '../gateway/replayed-answer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
+import { openaiChat } from '../surface/openai-chat/surface.ts';
+import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import type { RouteContext } from './context.ts';
+import { credentialsIn } from './routes.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
 /** When to ask again for an answer that is being made. */
@@ -43,7 +47,12 @@ const BY_KEY = { label: 'Idempotency-Key', param: 'Idempotency-Key', toTheEnd: t
  * The name by which a repeat of the request is recognized: its `Idempotency-Key`, or else its payment, so that a paid
  * answer can be had again. Null for one with neither. Throws SignalboxError.
  */
-export function askOf(context: RequestContext, headers: Headers, { identity, caller }: Funding): OnceAsk | null {
+export function askOf(
+  context: RequestContext,
+  headers: Headers,
+  { identity, caller }: Funding,
+  surface: Surface,
+): OnceAsk | null {
   const named = headers.get('idempotency-key');
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
@@ -56,13 +65,17 @@ export function askOf(context: RequestContext, headers: Headers, { identity, cal
       ? { ...identity, toTheEnd: false, canRetry: false }
       : { ...identity, idempotencyKey: named, ...BY_KEY };
   }
-  const body = context.bodyHash;
+  const body = context.bodyHash && hashIn(surface, context.bodyHash);
   // Without a caller nothing is carried out.
   if (named === null || !body || !caller) return null;
-  const key = parseKey(bearerOf(headers.get('authorization') ?? '') ?? '');
+  const key = parseKey(bearerOf(credentialsIn(headers, surface.keyHeader) ?? '') ?? '');
   if (!key) throw new Error('a request was admitted without an API key');
   return { keyId: caller.keyId, secret: key.secret, idempotencyKey: named, body, ...BY_KEY };
 }
+
+/** The same body asks for something else in another dialect. Version 0.1 knew only OpenAI's, and stored the plain hash. */
+const hashIn = ({ name }: Surface, bodyHash: Uint8Array): Uint8Array =>
+  name === openaiChat.name ? bodyHash : createHash('sha256').update(`${name}\0`).update(bodyHash).digest();
 
 /**
  * Answers a request that is known by a name: with the stored answer, or by carrying it out and storing the answer.

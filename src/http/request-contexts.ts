@@ -17,6 +17,7 @@ export class RequestContexts {
     const route = routes.find(path);
     const isGuarded = route ? !route.isOpen : needsKey(path);
     const context = this.#observer.open(request, route?.path ?? 'other', isGuarded);
+    context.operation = route?.methods.get(request.method)?.operation ?? null;
     this.#contexts.set(request, context);
     return context;
   }

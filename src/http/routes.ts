@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { isObject } from '../core/object.ts';
+import { OPERATION_NAMES } from '../core/operation.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 
 const Access = Type.Union([
@@ -21,6 +22,8 @@ export const RouteAccess = Type.Object({
   counts: Type.Optional(Type.Boolean()),
   /** Whether a caller without a key may pay for it, where the policy takes payments. */
   pays: Type.Optional(Type.Boolean()),
+  /** The operation that it asks of a model. */
+  operation: Type.Optional(Type.Union(OPERATION_NAMES.map((name) => Type.Literal(name)))),
   /** The header that carries the key; `authorization` with `Bearer` unless declared. */
   keyHeader: Type.Optional(
     Type.Object({ name: Type.String(), scheme: Type.Union([Type.Literal('Bearer'), Type.Null()]) }),
@@ -95,6 +98,12 @@ export class GuardedPath {
 
 /** The usual header of a key. */
 export const AUTHORIZATION: KeyHeader = { name: 'authorization', scheme: 'Bearer' };
+
+/** The credentials of a request in the form of `authorization`; null for none. */
+export function credentialsIn(headers: Headers, { name, scheme }: KeyHeader): string | null {
+  const text = headers.get(name);
+  return text === null || scheme !== null ? text : `Bearer ${text}`;
+}
 
 /** Whether a path is only for callers with a key, though nothing may be there. */
 export const needsKey = (path: string): boolean =>

@@ -7,6 +7,7 @@ import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
 import { lockStore } from '../store/open.ts';
+import type { Surface } from '../surface/surface.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
@@ -26,8 +27,12 @@ import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
 
-/** Serves until it is told to stop. Throws UsageError where it cannot start, and then has served nothing. */
-export async function serve(options: ServeOptions, host: Host): Promise<void> {
+/**
+ * Serves until it is told to stop.
+ * @param surfaces the dialects that callers may speak.
+ * @throws UsageError where it cannot start, and then has served nothing.
+ */
+export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
   const { out, err, now, clock } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
@@ -65,6 +70,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version: host.version };
   const app = createApp({
     gateway,
+    surfaces,
     policy: reloader,
     keys,
     idempotency,

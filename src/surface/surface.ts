@@ -109,6 +109,8 @@ export interface SurfaceDocs {
     readonly example: string;
     readonly mediaType: string;
   };
+  /** The schema of an error's body. */
+  readonly error: TSchema;
   /** Path of a field that examples of errors about one field name. */
   readonly errorField: string;
 }

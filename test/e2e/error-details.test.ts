@@ -26,6 +26,7 @@ import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -319,6 +320,7 @@ describe('when this program itself fails', () => {
     });
     const keys = { create: never, rotate: never, revoke: never, grant: never, get: never, list: never, trail: never };
     const app = createApp({
+      surfaces: [openaiChat],
       gateway,
       policy,
       keys,

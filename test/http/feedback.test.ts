@@ -10,6 +10,7 @@ import { feedbackRoutes } from '../../src/http/feedback.ts';
 import type { AnswerScore, ScoreReceipt, ScoreRefusal } from '../../src/learning/learner.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { expectError } from '../support/error-contract.ts';
 
 /** The route by itself, with a learner that answers as it is told to. */
@@ -59,6 +60,7 @@ const app = new Elysia({ normalize: false })
   .onError({ as: 'global' }, ({ error }) =>
     errorResponse(
       publicError(error, (defect) => defects.push(defect)),
+      openaiChat,
       { 'x-request-id': 'req_test' },
     ),
   )

@@ -39,6 +39,7 @@ import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';
 import { unobserved } from '../support/observer.ts';
@@ -279,6 +280,7 @@ export async function startWalletApp({
     throw new Error('not asked for here');
   };
   const edge = createApp({
+    surfaces: [openaiChat],
     gateway,
     policy: { lease, status: never, reload: never },
     keys,

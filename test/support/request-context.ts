@@ -1,5 +1,6 @@
 import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import { RequestContext } from '../../src/gateway/request-context.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import type { Trace } from '../../src/telemetry/trace.ts';
 
 type NotedFact =
@@ -45,5 +46,6 @@ export function contextWith(facts: ContextFacts = {}): RequestContext {
     onEnd: _onEnd,
     ...noted
   } = rest;
+  if (route === openaiChat.path && method === 'POST') context.operation = 'chat';
   return Object.assign(context, noted);
 }

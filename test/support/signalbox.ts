@@ -18,6 +18,8 @@ export interface StartOptions {
   readonly data?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  /** The file of a program that serves in place of the shipped one. */
+  readonly program?: string;
 }
 
 export interface Signalbox {
@@ -105,7 +107,12 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
     ...(policies ? ['--policies', policies] : []),
     ...(options.args ?? []),
   ];
-  const { child, lines, errors, url } = await launch(args, { SIGNALBOX_API_KEY: key, ...options.env });
+  const { child, lines, errors, url } = await launch(
+    args,
+    { SIGNALBOX_API_KEY: key, ...options.env },
+    undefined,
+    options.program,
+  );
 
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   return {
@@ -138,8 +145,18 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
 }
 
 /** Starts the program with just these arguments and this environment, and waits until it listens. */
-export async function launch(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
-  const child = Bun.spawn([MAIN, ...args], { env: cleanEnvironment(env), cwd, stdout: 'pipe', stderr: 'pipe' });
+export async function launch(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd?: string,
+  program = MAIN,
+) {
+  const child = Bun.spawn([...(program === MAIN ? [] : ['bun']), program, ...args], {
+    env: cleanEnvironment(env),
+    cwd,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
   const lines: string[] = [];
   const listening = readLines(child.stdout, lines);
   const errors = new Response(child.stderr).text();

@@ -1,8 +1,10 @@
 import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
-import { ACCESS_DETAIL } from '../routes.ts';
+import type { KeyHeader, Surface } from '../../surface/surface.ts';
+import { ACCESS_DETAIL, AUTHORIZATION } from '../routes.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/operations.ts';
+import { keySchemeOf } from './operation.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
@@ -16,7 +18,11 @@ the same request can succeed later.`;
  * The OpenAPI document of the routes: collected by @elysiajs/swagger, then made what 3.1 asks for.
  * Schemas that have a title become components; each is written once.
  */
-export async function openApiDocument(version: string, routes: AnyElysia): Promise<object> {
+export async function openApiDocument(
+  version: string,
+  routes: AnyElysia,
+  surfaces: readonly Surface[],
+): Promise<object> {
   const collector = new Elysia({ normalize: false }).use(
     swagger({
       path: '/page',
@@ -31,7 +37,9 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
           license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
         },
         components: {
-          securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `sb_live_…`.' } },
+          securitySchemes: Object.fromEntries(
+            [AUTHORIZATION, ...surfaces.map(({ keyHeader }) => keyHeader)].map(keyScheme),
+          ),
         },
         tags: [
           { name: 'chat', description: 'Completions' },
@@ -50,6 +58,15 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
   const collected = (await (await collector.handle(new Request('http://localhost/document'))).json()) as JsonObject;
   return mend(collected);
 }
+
+const keyScheme = (header: KeyHeader) => {
+  const description = 'An API key: `sb_live_…`.';
+  const scheme =
+    header.scheme === null
+      ? { type: 'apiKey' as const, in: 'header', name: header.name, description }
+      : { type: 'http' as const, scheme: 'bearer', description };
+  return [keySchemeOf(header), scheme] as const;
+};
 
 function mend(collected: JsonObject): JsonObject {
   const components = isObject(collected.components) ? collected.components : {};

@@ -2,8 +2,8 @@ import type { TSchema } from '@sinclair/typebox';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { errorBody } from '../../surface/openai-chat/error.ts';
 import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
-import type { SurfaceDocs } from '../../surface/surface.ts';
-import { ACCESS_DETAIL, type RouteAccess } from '../routes.ts';
+import type { KeyHeader, SurfaceDocs } from '../../surface/surface.ts';
+import { ACCESS_DETAIL, AUTHORIZATION, type RouteAccess } from '../routes.ts';
 
 /** The access of a route, and its documentation beyond its path and its body's schema. */
 export interface Operation extends RouteAccess {
@@ -25,9 +25,22 @@ export interface Operation extends RouteAccess {
   /** Bodies to send, by name. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly errors?: readonly ErrorCode[];
+  /** The dialect of its errors; OpenAI's unless stated. */
+  readonly errorForm?: ErrorForm;
   /** The field that examples of errors about one field name; required where there are any. */
   readonly errorField?: string;
 }
+
+/** The schema of an error's body, and the body of an error. */
+interface ErrorForm {
+  readonly schema: TSchema;
+  body(error: SignalboxError): object;
+}
+const OPENAI_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
+
+/** Returns the name of the security scheme of a key's header. */
+export const keySchemeOf = (header: KeyHeader = AUTHORIZATION): string =>
+  header.scheme === null ? `apiKey-${header.name}` : 'apiKey';
 
 /** Errors of every route that needs a key. */
 const KEYED: readonly ErrorCode[] = ['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'];
@@ -48,13 +61,13 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 /** Makes the `detail` of an Elysia route, which the guard's table and the OpenAPI document are made from. */
 export function operation(spec: Operation) {
   const { summary, description, tag, answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, counts, pays, keyHeader } = spec;
+  const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS } = spec;
   const isOpen = access === 'open';
   const content = {
     [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answer.example },
     ...(events && { [events.mediaType]: { schema: events.schema, example: events.example } }),
   };
-  const security: Record<string, string[]>[] = isOpen ? [] : [{ apiKey: [] }, ...(pays ? [{}] : [])];
+  const security: Record<string, string[]>[] = isOpen ? [] : [{ [keySchemeOf(keyHeader)]: [] }, ...(pays ? [{}] : [])];
   const described = events ? `${answer.description} ${events.description}` : answer.description;
   return {
     detail: {
@@ -64,10 +77,10 @@ export function operation(spec: Operation) {
       security,
       responses: {
         [answer.status ?? 200]: { description: described, content },
-        ...errorResponses(isOpen ? errors : [...KEYED, ...errors], errorField),
+        ...errorResponses(isOpen ? errors : [...KEYED, ...errors], errorField, errorForm),
       },
       ...(requests && { 'x-requests': requests }),
-      [ACCESS_DETAIL]: { access, body, counts, pays, keyHeader } satisfies RouteAccess,
+      [ACCESS_DETAIL]: { access, body, counts, pays, keyHeader, operation: asked } satisfies RouteAccess,
     },
   };
 }
@@ -87,7 +100,7 @@ function paramOf(code: ErrorCode, param: string | undefined) {
 }
 
 /** Makes one response per status, with an example of each of its codes. */
-function errorResponses(codes: readonly ErrorCode[], field: string | undefined) {
+function errorResponses(codes: readonly ErrorCode[], field: string | undefined, { schema, body }: ErrorForm) {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
   return Object.fromEntries(
     [...byStatus]
@@ -98,11 +111,11 @@ function errorResponses(codes: readonly ErrorCode[], field: string | undefined) 
           description: group.map((code) => `- \`${code}\`: ${ERRORS[code].means}`).join('\n'),
           content: {
             'application/json': {
-              schema: ErrorBody,
+              schema,
               examples: Object.fromEntries(
                 group.map((code) => [
                   code,
-                  { value: errorBody(new SignalboxError(code, ERRORS[code].means, paramOf(code, field))) },
+                  { value: body(new SignalboxError(code, ERRORS[code].means, paramOf(code, field))) },
                 ]),
               ),
             },

@@ -4,6 +4,7 @@ import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
 import { CompletionWriter } from './completion.ts';
 import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
 import { errorBody } from './error.ts';
+import { ErrorBody } from './error-schema.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './examples.ts';
 import { readChatRequest } from './reader.ts';
 import { readChat } from './request.ts';
@@ -27,6 +28,7 @@ comes again with the header \`PAYMENT-SIGNATURE\`.`,
       'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its first part ends with `data: {"error": …, "platform": …}` and without `[DONE]`.',
     example: CHAT_STREAM,
   },
+  error: ErrorBody,
   errorField: 'messages[0].content',
 };
 

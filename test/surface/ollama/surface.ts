@@ -38,6 +38,7 @@ export const ollamaChat: Surface = {
       example: `${JSON.stringify(last)}\n`,
       mediaType: 'application/x-ndjson',
     },
+    error: Type.Object({ error: Type.String({ description: 'One or two sentences.' }) }),
     errorField: 'messages[0].content',
   },
   read(body) {

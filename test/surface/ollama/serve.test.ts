@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { answerOf, waitFor } from '../../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+
+/**
+ * A dialect that is no cousin of OpenAI's, served by the whole server over a socket beside OpenAI's: another stream,
+ * other errors, another header for the key. Nothing outside this folder knows of it.
+ */
+const program = join(import.meta.dir, 'server.fixture.ts');
+const COMMIT_MS = 200;
+
+interface OllamaReply {
+  readonly model: string;
+  readonly created_at: string;
+  readonly message: {
+    readonly role: string;
+    readonly content: string;
+    readonly thinking?: string;
+    readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: object } }[];
+  };
+  readonly done: boolean;
+  readonly done_reason?: string;
+  readonly prompt_eval_count?: number;
+  readonly eval_count?: number;
+  readonly total_duration?: number;
+  readonly platform?: { readonly credits_consumed: number; readonly decision_id: string };
+  readonly error?: string;
+}
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+let simulated: Signalbox;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream();
+  const gateway = `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0 }\n`;
+  const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, gateway);
+  // Images go to a model that sees.
+  const seeing = policy.replace('[tools, json_schema]', '[tools, json_schema, vision]');
+  box = await startSignalbox({ program, policy: seeing, env: UPSTREAM_ENV });
+  simulated = await startSignalbox({ program });
+});
+afterAll(async () => {
+  await Promise.all([box.stop(), simulated.stop(), upstream.stop()]);
+});
+
+const messages = [{ role: 'user', content: 'Say hello.' }];
+
+function ask(body: object, headers: Readonly<Record<string, string>> = {}, to = box): Promise<Response> {
+  return fetch(`${to.url}/api/chat`, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'best', messages, ...body }),
+    headers: { 'content-type': 'application/json', 'x-api-key': to.key, ...headers },
+  });
+}
+
+const replyOf = async (response: Response): Promise<OllamaReply> => (await response.json()) as OllamaReply;
+
+async function linesOf(response: Response): Promise<OllamaReply[]> {
+  const lines = (await response.text()).split('\n');
+  expect(lines.pop()).toBe('');
+  return lines.map((line) => JSON.parse(line) as OllamaReply);
+}
+
+describe('with the simulated models', () => {
+  test('a request without `stream` gets lines, whose last has the counts, the duration and the price', async () => {
+    const response = await ask({ model: 'auto' }, {}, simulated);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
+    const lines = await linesOf(response);
+    const last = lines.pop()!;
+    expect(lines.length).toBeGreaterThan(1);
+    expect(lines.every(({ done, message }) => !done && message.role === 'assistant')).toBe(true);
+    expect(lines.map(({ message }) => message.content).join('')).toContain('You said: "Say hello."');
+    expect(last).toMatchObject({ done: true, done_reason: 'stop', message: { role: 'assistant', content: '' } });
+    expect(last.prompt_eval_count).toBeGreaterThan(0);
+    expect(last.eval_count).toBeGreaterThan(0);
+    expect(Number.isInteger(last.total_duration)).toBe(true);
+    expect(Date.parse(last.created_at)).toBeGreaterThan(0);
+    expect(last.platform!.credits_consumed).toBeGreaterThan(0);
+  });
+
+  test('with `stream: false` it gets one object, and OpenAI’s callers get theirs beside it', async () => {
+    const whole = await replyOf(await ask({ model: 'auto', stream: false }, {}, simulated));
+    expect(whole).toMatchObject({ done: true, done_reason: 'stop', message: { role: 'assistant' } });
+    const answer = await answerOf(await simulated.post('/v1/chat/completions', { model: 'auto', messages }));
+    expect(answer.choices[0]!.message.content).toBe(whole.message.content);
+    expect(answer.platform.credits_consumed).toBe(whole.platform!.credits_consumed);
+  });
+
+  test('a tool is called with an object, and its result by name is read', async () => {
+    const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+    const tools = [{ type: 'function', function: { name: 'weather', description: 'The weather.', parameters } }];
+    const question = { role: 'user', content: 'What is the weather in Bern?' };
+    const called = await replyOf(
+      await ask({ model: 'auto', stream: false, messages: [question], tools }, {}, simulated),
+    );
+    const calls = called.message.tool_calls!;
+    expect(calls).toEqual([{ function: { name: 'weather', arguments: { city: 'simulated' } } }]);
+    const result = { role: 'tool', tool_name: 'weather', content: '20 °C' };
+    const next = [question, { role: 'assistant', content: '', tool_calls: calls }, result];
+    const answered = await replyOf(await ask({ model: 'auto', stream: false, messages: next, tools }, {}, simulated));
+    expect(answered.message.content).toContain('The tool answered: "20 °C"');
+  });
+
+  test('the API’s documentation has its path, its key header and its errors', async () => {
+    const document = (await (await fetch(`${simulated.url}/docs/json`)).json()) as {
+      paths: Record<string, { post: { security: object[]; responses: Record<string, object> } }>;
+      components: { securitySchemes: object };
+    };
+    const { security, responses } = document.paths['/api/chat']!.post;
+    expect(security).toEqual([{ 'apiKey-x-api-key': [] }]);
+    expect(document.components.securitySchemes).toMatchObject({
+      'apiKey-x-api-key': { in: 'header', name: 'x-api-key' },
+    });
+    expect(JSON.stringify(responses['401'])).toContain('{"value":{"error":"No API key');
+  });
+});
+
+describe('a request', () => {
+  test('reaches the model with its images, options, tools and format', async () => {
+    upstream.next({ text: '{}' });
+    const body = {
+      stream: false,
+      messages: [{ role: 'user', content: 'What is it?', images: ['/9j/4AAQ'] }],
+      options: { num_predict: 7, temperature: 0.5, top_p: 0.9, seed: 3, stop: ['x'], num_ctx: 4096 },
+      format: { type: 'object', properties: {} },
+    };
+    const response = await ask(body);
+    expect([response.status, await response.clone().text()]).toEqual([200, expect.any(String)]);
+    expect(upstream.requests.at(-1)!.body as object).toMatchObject({
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is it?' },
+            { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,/9j/4AAQ' } },
+          ],
+        },
+      ],
+      temperature: 0.5,
+      top_p: 0.9,
+      seed: 3,
+      stop: ['x'],
+      response_format: { type: 'json_schema' },
+    });
+  });
+
+  test('is recorded and priced as any chat', async () => {
+    upstream.next({ usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 } });
+    const { platform } = await replyOf(await ask({ stream: false }));
+    expect(platform!.credits_consumed).toBe(0.09);
+    const decision = (await (await box.get(`/v1/decisions/${platform!.decision_id}`)).json()) as object;
+    expect(decision).toMatchObject({ kind: 'chat', outcome: { credits_consumed: 0.09 } });
+    const line = await waitFor(() =>
+      box.lines.map((text) => JSON.parse(text)).find(({ decision: id }) => id === platform!.decision_id),
+    );
+    expect(line).toMatchObject({ message: 'chat', status: 200 });
+  });
+
+  test('with tools is streamed call by call, with whole arguments', async () => {
+    const toolCalls = [
+      { name: 'a', arguments: '{"x":1,"y":"two"}' },
+      { name: 'b', arguments: '{}' },
+    ];
+    upstream.next({ toolCalls });
+    const tools = ['a', 'b'].map((name) => ({ type: 'function', function: { name } }));
+    const lines = await linesOf(await ask({ tools }));
+    expect(lines.flatMap(({ message }) => message.tool_calls ?? [])).toEqual([
+      { function: { name: 'a', arguments: { x: 1, y: 'two' } } },
+      { function: { name: 'b', arguments: {} } },
+    ]);
+    expect(lines.at(-1)).toMatchObject({ done: true, done_reason: 'stop' });
+  });
+
+  test('whose answer is cut at its cap says so, and its thoughts stand apart', async () => {
+    upstream.next({ reasoning: 'Hm.', text: 'Hel', finish: 'length' });
+    const { message, done_reason } = await replyOf(await ask({ stream: false }));
+    expect([message.thinking, message.content, done_reason]).toEqual(['Hm.', 'Hel', 'length']);
+  });
+});
+
+describe('an error', () => {
+  test.each([
+    ['no key', { 'x-api-key': '' }, {}, 401],
+    ['a key in another dialect’s header', { 'x-api-key': '', authorization: 'Bearer sb_live_x' }, {}, 401],
+    ['a field of the wrong kind', {}, { messages: [{ role: 'user', content: 7 }] }, 400],
+    ['no such model', {}, { model: 'none' }, 404],
+  ] as const)('for %s is `{"error": …}`', async (_, headers, body, status) => {
+    const response = await ask(body, headers);
+    const reply = await replyOf(response);
+    expect([response.status, Object.keys(reply), typeof reply.error]).toEqual([status, ['error'], 'string']);
+  });
+
+  test('names the field of its own dialect, and the header that a key belongs into', async () => {
+    const wrong = await replyOf(await ask({ messages: [{ role: 'user', images: 'x' }] }));
+    expect(wrong.error).toContain('messages[0].images');
+    expect((await replyOf(await ask({}, { 'x-api-key': '' }))).error).toContain('x-api-key: sb_live_');
+  });
+
+  test('of the model before the first part has a status', async () => {
+    upstream.next({ fail: 'server' });
+    const response = await ask({});
+    expect([response.status, Object.keys(await replyOf(response))]).toEqual([502, ['error']]);
+  });
+
+  test('past the commit, and after the first part, is the last line', async () => {
+    upstream.next({ headersAfterMs: 4 * COMMIT_MS, fail: 'server' });
+    const committed = await ask({});
+    expect(committed.status).toBe(200);
+    expect(Object.keys((await linesOf(committed)).at(-1)!)).toEqual(['error']);
+    upstream.next({ text: ['one ', 'two '], cutAfter: 2 });
+    const lines = await linesOf(await ask({}));
+    expect(lines[0]!.message.content).toBe('one ');
+    expect(Object.keys(lines.at(-1)!)).toEqual(['error']);
+  });
+
+  test('on routes of no surface is OpenAI’s, as it always was', async () => {
+    const response = await fetch(`${box.url}/v1/models`);
+    expect((await answerOf(response)).error).toMatchObject({ type: 'authentication_error', code: 'invalid_api_key' });
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  test('gets the same lines again, at no cost and without a call', async () => {
+    for (const stream of [true, false]) {
+      const key = `ollama-${crypto.randomUUID()}`;
+      upstream.next({ text: ['one ', 'two ', 'three'] });
+      const first = await ask({ stream }, { 'idempotency-key': key });
+      const text = await first.text();
+      const { length } = upstream.requests;
+      const again = await ask({ stream }, { 'idempotency-key': key });
+      expect([await again.text(), again.headers.get('x-signalbox-replayed')]).toEqual([text, 'true']);
+      expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
+      expect(upstream.requests.length).toBe(length);
+    }
+  });
+
+  test('is for one dialect: the same body in another is another request', async () => {
+    const key = `ollama-${crypto.randomUUID()}`;
+    const body = { model: 'best', messages, stream: false };
+    await (await ask(body, { 'idempotency-key': key })).text();
+    const other = await box.post('/v1/chat/completions', body, { headers: { 'idempotency-key': key } });
+    expect([other.status, (await answerOf(other)).error.code]).toEqual([422, 'idempotency_key_reused']);
+  });
+});
