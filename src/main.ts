@@ -26,7 +26,7 @@ const now = steady(Date.now);
 
 const send = process.stdout.write.bind(process.stdout);
 
-/** Resolves once the text was taken, so that who reads slowly is not outrun. Who has read enough ends it. */
+/** Resolves once the text was taken, so that a slow reader is not outrun. A reader that closes the pipe ends the process. */
 const write = (text: string): Promise<void> =>
   new Promise((done, failed) =>
     send(text, (error) => {
@@ -36,30 +36,30 @@ const write = (text: string): Promise<void> =>
     }),
   );
 
-/** Whether it is known what the command came to. */
-let isTold = false;
+/** Whether the result of the command was written. */
+let isReported = false;
 
-/** Says what a command came to. */
-async function told({ text, code }: CommandResult): Promise<void> {
+/** Writes the result of a command. */
+async function report({ text, code }: CommandResult): Promise<void> {
   await write(text);
-  isTold = true;
+  isReported = true;
   process.exitCode = code || process.exitCode;
 }
 
 function endWith(code: number): never {
-  isTold = true;
+  isReported = true;
   process.exit(code);
 }
 
 /**
- * For commands that run the code that a policy brings. What it prints goes to the standard error: the other output is the
- * command's own. And where it ends the process, that must not pass for a command that found nothing wrong.
+ * For commands that run a policy's own code. Its output goes to the standard error: the standard output is the command's.
+ * If it ends the process, that must not look like a command without findings.
  */
 function mindPlugins(): void {
   for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
   process.stdout.write = process.stderr.write.bind(process.stderr);
   process.on('exit', (code) => {
-    if (isTold) return;
+    if (isReported) return;
     process.stderr.write('signalbox: A plugin of the policy ended the process before the command was done.\n');
     if (code === 0) process.exitCode = 1;
   });
@@ -92,7 +92,7 @@ function complain(text: string): void {
   process.stderr.write(`signalbox: ${visibleLines(scrub(text))}\n`);
 }
 
-/** Takes Ctrl-C, SIGTERM, and that the terminal goes, for the wish that a command end. */
+/** Turns Ctrl-C, SIGTERM and the end of the terminal into the operator's wish that a command end. */
 function ended() {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -127,7 +127,7 @@ async function serve(options: ServeOptions): Promise<void> {
   return server.serve(options, await hostOf(), [openaiChat]);
 }
 
-/** What policies are judged with; they must fit to the ledger in the data folder. */
+/** The tools that judge policies, which must fit the ledger in the data folder. */
 async function judgeFor(data: string) {
   const { judgeTools } = await import('./server/policy.ts');
   return { ...judgeTools(await hostOf()), ledger: await ledgerOnDisk(data) };
@@ -154,17 +154,17 @@ async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
     ended,
     http: { compileCheck, readRoute, factsBody, certificateBody, decisionBody },
   });
-  await told(result);
+  await report(result);
 }
 
 async function plugin(args: readonly string[]): Promise<void> {
   const { runPlugin } = await import('./cli/plugin/plugin.ts');
-  await told(await runPlugin(args, { shipped: await shippedPlugins(), terminal: out.isTerminal }));
+  await report(await runPlugin(args, { shipped: await shippedPlugins(), terminal: out.isTerminal }));
 }
 
 async function importFrom(args: readonly string[]): Promise<void> {
   const { runImport } = await import('./cli/import/import.ts');
-  await told(await runImport(args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shippedPlugins(), now }));
+  await report(await runImport(args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shippedPlugins(), now }));
 }
 
 async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
@@ -181,7 +181,7 @@ async function ledger({ args, data }: DataArguments): Promise<void> {
     import('./server/ledger-note.ts'),
   ]);
   const warn = (text: string) => void process.stderr.write(text);
-  // The books of another database, or of an older copy, are no sound ones, though nothing in them is wrong.
+  // Books of another database, or of an older copy, are not this server's, though nothing in them is wrong.
   const fault = await otherLedgerIn(data);
   if (fault !== null) warn(`signalbox: ${fault}.\n`);
   const code = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
@@ -197,7 +197,7 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
       ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
       : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
   ]);
-  // They read the ledger, too. Of a newer version is told before anything is written.
+  // They read the ledger, too: a newer version is refused before anything is written.
   readStore(file, ['ledger']).close();
   const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments'] });
   const keys = await openKeys({ store, now });
@@ -220,13 +220,13 @@ function existing(data: string): string {
 
 async function askHealth({ args, port }: HealthArguments): Promise<void> {
   const { runHealth } = await import('./cli/health.ts');
-  await told(await runHealth(args, port));
+  await report(await runHealth(args, port));
 }
 
-/** What the first line of this file sets. Bun reads it once, as it starts; a standalone program has no such line. */
+/** The settings of this file's first line. Bun reads it as it starts; a standalone program has no such line. */
 const SETTINGS = { DO_NOT_TRACK: '1', BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
 
-/** Has the standalone program start again with its settings, as the same process. */
+/** Restarts the standalone program with its settings, as the same process. */
 function useSettings(): void {
   if (!Bun.isStandaloneExecutable || Object.entries(SETTINGS).every(([name, value]) => process.env[name] === value))
     return;

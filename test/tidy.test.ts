@@ -99,7 +99,6 @@ const KNOW_SQLITE: readonly string[] = [
   'src/server/data.ts',
   'src/server/gateway.ts',
   'src/server/ledger-note.ts',
-  'src/server/store.ts',
 ];
 
 const NAMES = /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s*from\s*['"]([^'"]+)['"]/g;
@@ -131,6 +130,15 @@ describe('rooms', () => {
           .map((target) => `${path} → ${target}`),
       );
     expect(outward).toEqual([]);
+  });
+
+  test('of gateway and http only the folders x402 know payments, and the app that composes them', () => {
+    const isOfPayments = (path: string) => path.startsWith('src/payments/') || path.startsWith('src/gateway/x402/');
+    const knowing = sources
+      .filter(({ path }) => /^src\/(?:gateway|http)\/(?!x402\/)/.test(path))
+      .filter(({ path, imports }) => imports.some((target) => isOfPayments(fileAt(path, target))))
+      .map(({ path }) => path);
+    expect(knowing).toEqual(['src/http/app.ts']);
   });
 
   test('only the store knows SQLite', () => {

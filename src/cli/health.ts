@@ -21,7 +21,7 @@ export async function runHealth(args: readonly string[], port: number): Promise<
   return { text, code: 0 };
 }
 
-/** What to ask, and how to say it: without a password. */
+/** The address to ask, and the same without a password, for messages. */
 function addressOf(url: string, path: string): { readonly asked: URL; readonly shown: string } {
   const base = URL.parse(url);
   if (base === null || (base.protocol !== 'http:' && base.protocol !== 'https:'))

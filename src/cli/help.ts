@@ -1,4 +1,4 @@
-/** What `signalbox help` prints: of the command that the words begin with, as in `policy test DIR`; else of all. */
+/** Returns the help of the command that the words begin with, as in `policy test DIR`; else of all commands. */
 export function helpOf(words: readonly string[]): string {
   const [title = '', ...entries] = HELP.split(/^(?= {2}signalbox )/m);
   for (let length = words.length; length > 0; length--) {

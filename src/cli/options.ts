@@ -5,20 +5,20 @@ import type { ServeOptions } from '../operate/serve-options.ts';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
 import { helpOf } from './help.ts';
 
-/** Of a command that works on a data folder. */
+/** Arguments of a command on a data folder. */
 export interface DataArguments {
   readonly data: string;
   readonly args: readonly string[];
 }
 
-/** Of a command that asks a server that runs. */
+/** Arguments of a command that asks a running server. */
 export interface HealthArguments {
   /** Where `serve` would listen in this environment. */
   readonly port: number;
   readonly args: readonly string[];
 }
 
-/** Of one that works on a policy, too. */
+/** Arguments of a command on a data folder and a policy. */
 export interface PolicyArguments extends DataArguments {
   readonly folder: string;
 }
@@ -111,7 +111,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
   };
 }
 
-/** Takes a negative amount out of the arguments, where node's parser would see an option. A note that begins like one is written `--note=-5`. */
+/** Takes a negative amount out of the arguments: node's parser would read it as an option. Such a note is written `--note=-5`. */
 export function takeNegative(args: readonly string[]): { rest: string[]; amount: string | null } {
   const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
   return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };
@@ -127,7 +127,7 @@ export const parseFlags = <T extends Options>(args: readonly string[], options: 
 export const parseArguments = <T extends Options>(args: readonly string[], options: T) =>
   inOurWords(() => parsed({ args: [...args], options, allowPositionals: true }));
 
-/** Node's parser has the last of two values win, in silence. */
+/** Parses, and refuses a repeated option: node's parser silently keeps the last value. */
 function parsed<T extends ParseArgsConfig>(config: T) {
   const result = parseArgs({ ...config, tokens: true });
   const seen = new Set<string>();
@@ -139,7 +139,7 @@ function parsed<T extends ParseArgsConfig>(config: T) {
   return result;
 }
 
-/** Runs node's parser and turns its complaint into ours. */
+/** Runs node's parser and rewords its errors. */
 function inOurWords<T>(parse: () => T): T {
   try {
     return parse();

@@ -1,4 +1,4 @@
-/** What a command has to say, and what the process ends with: 0 fine, 2 findings. What could not run throws, and ends with 1. */
+/** The output of a command and the exit code: 0 fine, 2 findings. A command that could not run throws, and ends with 1. */
 export interface CommandResult {
   readonly text: string;
   readonly code: 0 | 2;

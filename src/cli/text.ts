@@ -6,7 +6,7 @@ export const day = (time: number): string => new Date(time).toISOString().slice(
 /** `2026-11-20 09:30`, UTC. */
 export const minute = (time: number): string => new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 
-/** What `--json` prints. */
+/** The output of `--json`. */
 export const jsonText = (body: unknown): string => `${JSON.stringify(body, null, 2)}\n`;
 
 /** Digits and at most six decimals. */

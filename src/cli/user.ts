@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 
 /**
- * Whoever runs this process, for an audit: by the system's list of users, for Bun's `userInfo` believes the variable
- * USER, which anybody can set. A user who is not in the list, as in a container or a directory service, is a number.
+ * The user who runs this process, for an audit: by the system's list of users, because Bun's `userInfo` returns the variable
+ * USER, which anybody can set. A user outside the list, as in a container or a directory service, is a number.
  */
 export function userName(): string {
   const uid = process.getuid?.();

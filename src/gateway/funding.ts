@@ -142,7 +142,7 @@ export interface FundedHold {
   /** Headers of the answer, by their lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Returns the writes for the commit that settles the hold. Called once.
+   * Books the end of a payment, within `hold.settle`: called once, for the writes of its commit.
    * @param charged microcredits; 0 where nothing was answered
    */
   settlementWrites(charged: Microcredits): readonly Write[];

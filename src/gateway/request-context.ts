@@ -27,7 +27,7 @@ export interface ExchangeResult {
 
 /** The caller, place and rate limits of an admitted request. */
 export interface Admission {
-  /** Null for a caller without a key, until a wallet has proved itself. */
+  /** Null for a caller without a key, until a payer has proved itself. */
   readonly caller: Caller | null;
   /** Null on routes that do not count. */
   readonly place: GatePlace | null;
@@ -35,7 +35,7 @@ export interface Admission {
   readonly quota: Quota | null;
   /**
    * Checks a payer that has proved itself, and counts its request unless a key was counted.
-   * @throws SignalboxError `insufficient_permissions` for a blocked wallet, or `rate_limit_exceeded`
+   * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
   acceptPayer(payer: Caller): Quota | null;
 }
@@ -64,7 +64,7 @@ export class RequestContext {
   readonly route: string;
   /** The operation that its route asks of a model; null for other routes. */
   operation: Operation | null = null;
-  /** Null until the key is read, or a wallet has proved itself. */
+  /** Null until the key is read, or a payer has proved itself. */
   caller: Caller | null = null;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */
   bodyHash: Uint8Array | null = null;
@@ -129,7 +129,7 @@ export class RequestContext {
     return this.#origin.signal;
   }
 
-  /** The ID of the caller's key, or the address of its wallet; null while unknown. */
+  /** The caller's `keyId`; null while unknown. */
   get keyId(): string | null {
     return this.caller?.keyId ?? null;
   }
@@ -179,7 +179,7 @@ export class RequestContext {
   /**
    * Takes a payer that has proved itself. Without a key it becomes the caller, and counts against the rate limits from
    * here on. Later calls do nothing.
-   * @throws SignalboxError `insufficient_permissions` for a blocked wallet, or `rate_limit_exceeded`
+   * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
   acceptPayer(payer: Caller): void {
     if (this.#isPayerAccepted) return;

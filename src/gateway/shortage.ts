@@ -43,10 +43,6 @@ export function shortageError(
   });
 }
 
-/** Whether an error says that a balance is used up, so that a payment would help. */
-export const lacksBalance = ({ code, info }: SignalboxError): boolean =>
-  code === 'insufficient_quota' && info.details?.balance !== undefined;
-
 /** Describes the fund that is short. */
 function stateOf({ kind, name, subject, limit, spent, renewsAt }: Shortage): string {
   if (kind === 'balance') return `Of the ${credits(limit)} granted to this key, ${credits(spent)} are spent.`;

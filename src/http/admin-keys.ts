@@ -27,10 +27,10 @@ const checkKey = compileCheck(KeyRequest);
 const checkRotate = compileCheck(RotateRequest);
 const checkGrant = compileCheck(GrantRequest);
 
-/** Nothing between here and the caller may keep a secret. */
+/** No cache may keep a secret. */
 const SECRET_HEADERS = { 'cache-control': 'no-store' };
 
-/** `/admin/keys` and `/admin/trail`: what `signalbox keys` does, for programs. */
+/** `/admin/keys` and `/admin/trail`: `signalbox keys` for programs. */
 export const keyRoutes = (context: KeyContext) =>
   new Elysia({ name: 'keys' }).use(readingRoutes(context)).use(changingRoutes(context));
 
@@ -138,7 +138,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
 const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
   orOverloaded('The database cannot be written, so nothing was done; try again.', () => inTerms(deed));
 
-/** What was asked for, with what a key gets unless it is. */
+/** The terms of a request for a key, with the defaults. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {
   const {
     name = '',

@@ -9,7 +9,8 @@ const REMEMBERED_S = '600';
 export const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'] as const;
 
 /** Whether pages of other origins may use a route: not those of operators, metrics and the documentation. */
-const isForPages = ({ path }: GuardedPath): boolean => path.startsWith('/v1/') || path.startsWith('/.well-known/');
+const isForPages = ({ path, methods }: GuardedPath): boolean =>
+  path.startsWith('/v1/') || path.startsWith('/.well-known/') || methods.get('POST')?.operation !== undefined;
 
 /**
  * Adds to the headers of an answer which page may read it. `*` for headers means all but `authorization`, as keys come

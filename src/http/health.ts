@@ -5,13 +5,13 @@ import type { PolicyAdmin } from './admin.ts';
 import { operation } from './docs/operation.ts';
 import { Health, Readiness } from './schemas/health.ts';
 
-/** A store that tells how it does. */
-interface Watched {
+/** The health of a store. */
+interface StoreHealth {
   readonly activity: Pick<StoreActivity, 'isFailing'>;
 }
 
 /** Liveness and readiness, for load balancers. Neither needs a key. */
-export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Watched) =>
+export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: StoreHealth) =>
   new Elysia({ name: 'health' })
     .get(
       '/healthz',
@@ -57,12 +57,12 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Watch
     );
 
 /** A server that cannot write reserves nothing, so it refuses every request that costs. */
-function statusOf(gateway: Gateway, { activity }: Watched): 'ready' | 'draining' | 'unwritable' {
+function statusOf(gateway: Gateway, { activity }: StoreHealth): 'ready' | 'draining' | 'unwritable' {
   if (gateway.draining()) return 'draining';
   return activity.isFailing ? 'unwritable' : 'ready';
 }
 
-/** That an edit was refused is for everybody to see; what is wrong with it is on `/admin/policy`. */
+/** Everybody may see that an edit was refused; its errors are on `/admin/policy`. */
 function policyDetail(policy: PolicyAdmin): { state: 'in_force' | 'edit_refused'; message: string } {
   return policy.status().last.result === 'refused'
     ? { state: 'edit_refused', message: 'The last edit was refused; GET /admin/policy tells why.' }

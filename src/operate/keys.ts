@@ -39,7 +39,7 @@ export function grantToKey(
 
 /** The money of a key. */
 export interface KeyFunds {
-  /** Of each budget of its own, in their order. */
+  /** The use of each of its own budgets, in their order. */
   readonly uses: readonly BudgetUse[];
   /** Null for a key without grants, which only budgets limit. */
   readonly balance: BalanceUse | null;

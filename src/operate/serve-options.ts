@@ -10,7 +10,7 @@ export interface ServeOptions {
   readonly policies: string;
   /** A whole key to install at start; for containers and CI. */
   readonly apiKey: string | null;
-  /** How long running requests may finish after SIGTERM, ms. */
+  /** Time for running requests after SIGTERM, ms. */
   readonly drainMs: number;
   /** Whether `/metrics` answers, to anybody who can reach the port. */
   readonly metrics: boolean;

@@ -10,7 +10,7 @@ export const databaseOf = (data: string): string => join(data, 'signalbox.db');
 /** Settlements that the database could not take, in a data folder. */
 export const spoolOf = (data: string): string => join(data, 'settlements.spool');
 
-/** What a policy must fit to before there is a server: the ledger in its data folder, if there is one. */
+/** Reads the state of the ledger in a data folder, which a policy must fit before a server starts. */
 export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
   if (!existsSync(databaseOf(data))) return () => NO_LEDGER;
   const reader = readStore(databaseOf(data), ['ledger']);

@@ -13,7 +13,7 @@ const NO_PLUGIN = 'none';
 
 export interface Defects {
   readonly families: readonly Family[];
-  /** Has exceptions that nobody caught end the server in this way from now on; until then they end the start. */
+  /** Sets how uncaught exceptions end the server; until then they end the start. */
   onException(end: () => void): void;
 }
 

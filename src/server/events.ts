@@ -9,7 +9,7 @@ import type { ReloadAttempt } from '../runtime/status.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { HealthChange } from '../upstream/health/health.ts';
 
-/** What the log says of the server's life, apart from requests. */
+/** The log's lines on the server's life, apart from requests. */
 
 /** IDs of orphans that are named at most. */
 const ORPHANS_NAMED = 20;

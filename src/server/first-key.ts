@@ -12,7 +12,7 @@ import type { Log } from '../telemetry/log.ts';
 export interface FirstKey {
   readonly key: string;
   /** Puts it into `admin.key`, and returns the path of that file. */
-  toFile(): string;
+  toFile(): Promise<string>;
   /** Forgets it, once it was shown. */
   shown(): void;
 }
@@ -28,17 +28,17 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
   if (isFolder(file) || isFolder(part)) {
     throw new UsageError(`${isFolder(file) ? file : part} is a folder; move it away and start again.`);
   }
-  const written = <Result>(write: () => Result): Result => {
+  const written = async (write: () => Promise<void>): Promise<void> => {
     try {
-      return write();
+      await write();
     } catch (cause) {
       throw new UsageError(`The first API key cannot be written to ${file}: ${reasonOf(cause)}.`);
     }
   };
   const pending = (key: string): FirstKey => ({
     key,
-    toFile() {
-      written(() => moveDurably(part, file));
+    async toFile() {
+      await written(() => moveDurably(part, file));
       return file;
     },
     shown: () => rmSync(part, { force: true }),
@@ -48,7 +48,7 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
     if (keyFile && !isEmpty(file) && existsSync(file))
       throw new UsageError(`${file} exists, but the database knows no key; move it away and start again.`);
     const key = newKey();
-    written(() => writeDurably(part, `${key}\n`));
+    await written(() => writeDurably(part, `${key}\n`));
     await keys.create({ name: 'admin', scopes: SCOPES }, undefined, key);
     return pending(key);
   }

@@ -30,12 +30,12 @@ import type { Host } from './host.ts';
 import { keepReloading, type Serving, saveRevision, type TermsOf } from './policy.ts';
 import { prune, watchClock } from './upkeep.ts';
 
-/** How soon a key that another process made or revoked, or a grant, counts here. */
+/** Interval at which keys and grants of other processes are read, ms. */
 export const REFRESH_MS = 400;
-/** How often what outcomes have taught is written down. What comes after is learnt again at a start. */
+/** Interval of learning's checkpoints, ms. Later outcomes are learned again at a start. */
 const CHECKPOINT_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = 3_600_000;
-/** How often what was measured of upstreams becomes what decisions go by. */
+/** Interval at which new measurements of endpoints reach decisions, ms. */
 const PUBLISH_EVERY_MS = 1_000;
 
 /** Turns payments on as the first policy says. Throws UsageError where that cannot be. */
@@ -47,7 +47,7 @@ async function takePayments(payments: Payments, { payments: policy }: PolicySnap
   }
 }
 
-/** What outcomes have taught, written down now and then. */
+/** Opens learning, with its regular checkpoints. */
 const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Log) =>
   openLearner({
     store,
@@ -57,7 +57,7 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
       log.error('an estimator failed', {
         estimator,
         where,
-        // Whoever fails at a question may quote it.
+        // An error about a question may quote it.
         error: where === 'open' || where === 'save' ? String(error) : undefined,
       }),
     onError: (error) => log.warn('the learning state could not be saved', { error: String(error) }),

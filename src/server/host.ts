@@ -1,6 +1,6 @@
 import type { Plugin } from '../plugin-host/registry.ts';
 
-/** What the process gives to the server that runs in it. */
+/** The parts of the process that a server uses. */
 export interface Host {
   readonly version: string;
   /** The plugins that come with Signalbox. */

@@ -1,17 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { open, readFile, rename } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isObject } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { readStore } from '../store/open.ts';
-import { reasonOf } from '../store/reason.ts';
+import { codeOf, reasonOf } from '../store/reason.ts';
 import { lastEntryOf } from '../store/sqlite/books/state.ts';
 import { identityOf } from '../store/sqlite/identity.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf } from './data.ts';
 
-/** How often the note follows the journal, ms: entries of so long can be lost with a write-ahead log unnoticed. */
+/** Interval at which the note follows the journal, ms. The loss of newer entries with a write-ahead log goes unnoticed. */
 const FOLLOW_EVERY_MS = 1_000;
 
 /** The ledger that was served from a data folder, noted outside its database. */
@@ -93,7 +94,8 @@ export async function keepLedgerNote(data: string, store: Store, log: Log): Prom
     const there = await textIn(file);
     // An operator may have deleted the note, or put another ledger there: leave that as it is.
     if (there === null ? noted !== null : !there.includes(ledger)) return;
-    await replace(file, text);
+    await writeDurably(`${file}.part`, text);
+    await moveDurably(`${file}.part`, file);
     noted = text;
     isTold = false;
   };
@@ -124,18 +126,6 @@ export async function keepLedgerNote(data: string, store: Store, log: Log): Prom
 
 const textIn = (file: string): Promise<string | null> =>
   readFile(file, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     throw error;
   });
-
-/** Beside the requests: no thread waits for the disk. */
-async function replace(file: string, text: string): Promise<void> {
-  const part = await open(`${file}.part`, 'w', 0o600);
-  try {
-    await part.writeFile(text);
-    await part.sync();
-  } finally {
-    await part.close();
-  }
-  await rename(`${file}.part`, file);
-}

@@ -25,7 +25,7 @@ export async function listen(app: Server, port: number, host: string): Promise<s
 }
 
 async function reasonOf(cause: unknown, host: string): Promise<string> {
-  // Of a name or an address that cannot be resolved, Bun tells the code of whatever failed before.
+  // For a name or address that cannot be resolved, Bun reports the code of an earlier failure.
   const isKnown = await lookup(host).then(
     () => true,
     () => false,

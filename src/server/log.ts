@@ -6,7 +6,7 @@ import type { Host } from './host.ts';
 
 /** The descriptor that lines go to. */
 const STDOUT = 1;
-/** How long the last lines may take to be read, ms. */
+/** Time for the last lines to be read, ms. */
 const LAST_LINES_MS = 1_000;
 
 export interface ServerLog {

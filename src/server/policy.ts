@@ -19,15 +19,15 @@ import type { Health } from '../upstream/health/health.ts';
 import { logReload } from './events.ts';
 import type { Host, Terminal } from './host.ts';
 
-/** What policies are judged with here, parsed on this thread. */
+/** The tools that judge policies, which are parsed on this thread. */
 export function judgeTools({ shipped, env, now }: Host): Omit<PolicyTools, 'folder'> {
   return { shipped, loader: createPluginLoader(), env: { get: env }, now, parse: parseFiles, rehearse };
 }
 
-/** What policies are judged with by a server. */
+/** The tools of a server that judges policies. */
 export type Serving = PolicyTools & { readonly health: Health };
 
-/** What a policy asks of the ledger, with what keys ask beside it. */
+/** Adds the budgets of keys to a policy's terms of the ledger. */
 export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
 
 /** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
@@ -58,7 +58,8 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
   }
 }
 
-export interface Kept {
+/** The parts of a server that follow a reload. */
+export interface ReloadServices {
   readonly ledger: Ledger;
   readonly payments: Payments;
   readonly terms: TermsOf;
@@ -67,8 +68,12 @@ export interface Kept {
   readonly err: Terminal;
 }
 
-/** Keeps the policy in step with its folder from now on; what was in force before can be built again. */
-export function keepReloading(first: Candidate, tools: Serving, { ledger, payments, terms, records, log, err }: Kept) {
+/** Keeps the policy in step with its folder, and can rebuild former policies. */
+export function keepReloading(
+  first: Candidate,
+  tools: Serving,
+  { ledger, payments, terms, records, log, err }: ReloadServices,
+) {
   const { health } = tools;
   const parser = createParser();
   const loader: PolicyTools['loader'] = {
@@ -121,7 +126,7 @@ export function saveRevision(records: Records, { bundle, runtime, surroundings }
   return records.saveRevision({ revision, source, models: models.map(({ id }) => id), surroundings });
 }
 
-/** A comment may hold what no value may. */
+/** Masks secrets: a comment can hold one. */
 const masked = (file: PolicyFile): PolicyFile => ({ ...file, ...(file.text && { text: mask(file.text) }) });
 
 function printDiagnostics(found: readonly Diagnostic[], files: readonly PolicyFile[], err: Terminal): void {

@@ -85,7 +85,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const note = await keepLedgerNote(options.data, store, log);
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
-  if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: firstKey.toFile() });
+  if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
   const address = await listen(app, options.port, options.host);
   // Whatever goes to the terminal by another way comes behind them.
   await told();

@@ -21,11 +21,11 @@ export interface ServerParts {
   readonly note: LedgerNote;
   readonly lock: StoreLock;
   readonly tracer: Tracer | null;
-  /** How long requests under way may take, ms. */
+  /** Time for requests under way, ms. */
   readonly drainMs: number;
-  /** Ends what the gateway does by itself, and has it refuse requests. */
+  /** Ends the gateway's timers, and makes it refuse requests. */
   stop(): void;
-  /** Takes no more connections. Resolves once the last one is closed. */
+  /** Stops taking connections. Resolves once the last one is closed. */
   stopListening(): Promise<unknown> | undefined;
   /** Resolves once the log is written. */
   written(): Promise<void>;
@@ -80,14 +80,14 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   stop();
   const stopped = stopListening();
   await drain(gateway, drainMs);
-  // What is not settled by now is left to the next start.
+  // The next start closes requests that are not settled by now.
   gateway.payments.close();
   await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
   keys.close();
   await gateway.learner
     .close()
     .catch((error: unknown) => log.warn('the learning state has no checkpoint', { error: String(error) }));
-  // What a broken disk keeps from being summed up, the next start sums up.
+  // After a failure of the disk, the next start sums up the rest.
   await gateway.ledger
     .close()
     .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));

@@ -1,11 +1,7 @@
-import { resolve } from 'node:path';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import { type OpenStore, openStore } from '../store/open.ts';
-import { closedBy, unbooked } from '../store/sqlite/books/spooled.ts';
-import { SETTLE } from '../store/sqlite/payments.ts';
-import { readSpool, Spool, SpoolError } from '../store/sqlite/spool.ts';
-import type { StoreError } from '../store/store.ts';
+import { type OpenStore, openStore, type SpoolReport, settlementsIn } from '../store/open.ts';
+import { SpoolError, type StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf, spoolOf } from './data.ts';
 
@@ -16,39 +12,28 @@ const NAMED_MAX = 20;
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
-export async function openDataStore(data: string, log: Log): Promise<OpenStore> {
-  const store = await openStore(databaseOf(data), {
+export const openDataStore = (data: string, log: Log): Promise<OpenStore> =>
+  openStore(databaseOf(data), {
     mode: 'serve',
+    spool: spoolOf(data),
+    onSpool: (report) => logSpool(log, spoolOf(data), report),
     onError: (error) => logStoreError(log, error),
     busyTimeoutMs: BUSY_MS,
   });
-  await takeInSpool(spoolOf(data), store, log);
-  return store;
-}
 
 const logStoreError = (log: Log, error: StoreError): void =>
   log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message });
 
-/**
- * Books the settlements that an earlier run left in its spool, and gives the store a new one. To be called before the ledger
- * is opened, which closes every reservation that is open then. Throws an Error of one clear sentence, and changes nothing, when the spool
- * is damaged or does not belong to the database.
- */
-async function takeInSpool(path: string, store: OpenStore, log: Log): Promise<void> {
-  const { units, isTorn } = readSpool(path);
-  const { writes, closed, charged } = await unbooked(store, resolve(path), units, [SETTLE]);
-  if (writes.length > 0) await store.commit(writes);
-  store.useSpool(Spool.create(path));
-  if (isTorn) log.warn('the last entry of the spool was torn and is skipped', { file: path });
-  if (closed.length > 0) {
-    const named = closed.slice(0, NAMED_MAX).map((id) => idText('dec_', id));
-    const more = closed.length - named.length;
-    log.warn('settlements that an earlier run left in the spool were booked', {
-      count: closed.length,
-      credits_charged: toCredits(charged),
-      decisions: more > 0 ? `${named.join(' ')} and ${more} more` : named.join(' '),
-    });
-  }
+function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {
+  if (isTorn) log.warn('the last entry of the spool was torn, and is left out', { file });
+  if (closed.length === 0) return;
+  const named = closed.slice(0, NAMED_MAX).map((id) => idText('dec_', id));
+  const more = closed.length - named.length;
+  log.warn('settlements that an earlier run left in the spool were booked', {
+    count: closed.length,
+    credits_charged: toCredits(charged),
+    decisions: more > 0 ? `${named.join(' ')} and ${more} more` : named.join(' '),
+  });
 }
 
 /** Closes the store, and logs the state that it leaves to the next start. Returns the code to exit with: 1 where a settlement is lost. */
@@ -72,14 +57,5 @@ export async function closeStore(data: string, store: OpenStore, log: Log): Prom
         writes_lost: unkept,
       });
     return unkept === 0 ? 0 : 1;
-  }
-}
-
-/** Undefined where the file cannot be read: another server may have taken it over. */
-function settlementsIn(path: string): number | undefined {
-  try {
-    return closedBy(readSpool(path).units).length;
-  } catch {
-    return undefined;
   }
 }

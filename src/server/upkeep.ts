@@ -7,14 +7,15 @@ import type { Log } from '../telemetry/log.ts';
 
 const DAY_MS = 86_400_000;
 
-interface Kept {
+/** The parts of a server whose old rows are deleted. */
+interface PrunedParts {
   readonly records: Records;
   readonly idempotency: Idempotency;
   readonly learner: Pick<ServerLearner, 'prune'>;
 }
 
-/** Deletes what has been kept for long enough. */
-export async function prune({ records, idempotency, learner }: Kept, days: number, log: Log): Promise<void> {
+/** Deletes rows that are older than the policy's retention. */
+export async function prune({ records, idempotency, learner }: PrunedParts, days: number, log: Log): Promise<void> {
   try {
     await idempotency.prune();
     await records.prune(days * DAY_MS);
@@ -24,23 +25,23 @@ export async function prune({ records, idempotency, learner }: Kept, days: numbe
   }
 }
 
-/** A clock that is so far behind what was booked makes budgets count in a window that is not the present one. */
+/** A clock that is further behind the books than this makes budgets count in a wrong window. */
 const CLOCK_SLACK_MS = 60_000;
 
-/** Tells when the system's clock is behind: IDs and windows never go back, so budgets stand still until it has caught up. */
+/** Logs when the system's clock is behind: IDs and windows never go back, so budgets stand still until it has caught up. */
 export function watchClock(log: Log, lastId: number, now: () => number): void {
   const booked = lastId === 0 ? 0 : timeOfId(lastId);
-  let isTold = false;
+  let isReported = false;
   const look = () => {
     const latest = Math.max(booked, now());
     const behind = latest - Date.now() > CLOCK_SLACK_MS;
-    if (behind && !isTold) {
+    if (behind && !isReported) {
       log.error('the clock is behind the ledger: charges count at the later time until it catches up', {
         clock: iso(Date.now()),
         booked: iso(latest),
       });
     }
-    isTold = behind;
+    isReported = behind;
   };
   look();
   setInterval(look, CLOCK_SLACK_MS).unref();

@@ -1,11 +1,11 @@
 import { plural } from '../core/text.ts';
 
-/** How the server has started. */
+/** The facts of a server's start. */
 export interface Start {
   readonly address: string;
   /** Whether made-up models answer. */
   readonly simulated: boolean;
-  /** Who answers, with the number of models that each serves: `openai (6 models)`. */
+  /** The providers that answer, with their numbers of models: `openai (6 models)`. */
   readonly providers: string;
   /** Providers that do not answer, with the reason: `gemini (GEMINI_API_KEY is not set)`. */
   readonly leftOut: readonly string[];
@@ -13,7 +13,7 @@ export interface Start {
   readonly unpacked: string | null;
 }
 
-/** What a new operator needs first: the address and a line that works when pasted. */
+/** The first lines for a new operator: the address, and a command that works when pasted. */
 export function welcome({ address, simulated, providers, leftOut, unpacked }: Start, key: string | null): string {
   // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
   const shown = key ?? '$SIGNALBOX_KEY';

@@ -1,29 +1,35 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Writes a file whose content is on the disk when this returns, readable by its owner only. A file of that name is
- * removed first. A crash can leave a part of the content: write beside the final name, then `moveDurably`.
+ * Writes a file, readable by its owner only, in place of one of that name. Its content is on the disk when this resolves. A
+ * crash can leave a part of it: write beside the final name, then `moveDurably`. Rejects with the system's error.
  */
-export function writeDurably(file: string, content: string): void {
-  rmSync(file, { force: true });
-  const handle = openSync(file, 'wx', 0o600);
+export async function writeDurably(file: string, content: string): Promise<void> {
+  // A file that is there might be readable by others.
+  await rm(file, { force: true });
+  const handle = await open(file, 'wx', 0o600);
   try {
-    const bytes = Buffer.from(content);
-    for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
-    fsyncSync(handle);
+    await handle.writeFile(content);
+    await handle.sync();
   } finally {
-    closeSync(handle);
+    await handle.close();
   }
 }
 
 /** Gives a file its final name in the same folder, in place of what has that name. A crash leaves the one or the other. */
-export function moveDurably(file: string, target: string): void {
-  renameSync(file, target);
-  syncFolder(dirname(target));
+export async function moveDurably(file: string, target: string): Promise<void> {
+  await rename(file, target);
+  const folder = await open(dirname(target), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
-/** Syncs a folder: a new name in it is on the disk only then. */
+/** Syncs a folder while nothing else happens: a new name in it is on the disk only then. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {

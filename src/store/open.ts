@@ -12,7 +12,10 @@ import { accessMigrations } from './sqlite/keys.ts';
 import { paymentMigrations } from './sqlite/payments.ts';
 import { openReader, type Reader } from './sqlite/reader.ts';
 import { recordsMigrations } from './sqlite/records/schema.ts';
+import { type SpoolReport, settlementsIn, takeInSpool } from './sqlite/take-in-spool.ts';
 import { type Migrations, StoreError } from './store.ts';
+
+export { type SpoolReport, settlementsIn };
 
 /** The tables of a store, by the room that they serve. */
 const TABLES = {
@@ -50,6 +53,10 @@ export interface OpenOptions {
   readonly rooms?: readonly StoreRoom[];
   /** Called with appended writes that were lost, and once each time the disk starts to fail. */
   readonly onError?: (error: StoreError) => void;
+  /** In the mode `serve`: a file beside the store that takes settlements while the store refuses them. */
+  readonly spool?: string;
+  /** Called once with what an earlier run left in the spool, which is booked by then. */
+  readonly onSpool?: (report: SpoolReport) => void;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
   readonly busyTimeoutMs?: number;
 }
@@ -59,10 +66,15 @@ export interface OpenOptions {
  * @param url the path of a SQLite database, or `sqlite:PATH`, or a `file:` URL.
  * @throws StoreError of one clear sentence; its reason is `newer` or `older` for tables of another version.
  */
-export function openStore(url: string, { mode, rooms = [], onError, busyTimeoutMs }: OpenOptions): Promise<OpenStore> {
+export async function openStore(url: string, options: OpenOptions): Promise<OpenStore> {
+  const { mode, rooms = [], spool, onSpool, onError, busyTimeoutMs } = options;
   const isServing = mode === 'serve';
-  const options = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
-  return openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), options);
+  const asked = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
+  const store = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
+  if (spool === undefined) return store;
+  const report = await takeInSpool(spool, store);
+  onSpool?.(report);
+  return store;
 }
 
 /**

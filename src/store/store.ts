@@ -87,3 +87,6 @@ export class StoreError extends Error {
     this.reason = reason;
   }
 }
+
+/** The spool of a store could not be written. The settlements that it should have taken are in memory alone. */
+export class SpoolError extends StoreError {}

@@ -1,8 +1,9 @@
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { RouteTable, routeRules } from '../../src/http/routes.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 
 /** An app that is never asked: only its routes matter. */
-const app = createApp({ gateway: {} } as unknown as AppOptions);
+const app = createApp({ gateway: {}, surfaces: [openaiChat] } as unknown as AppOptions);
 
 /** The table by which the guard admits. */
 export const ROUTE_TABLE = new RouteTable(routeRules(app.routes));

@@ -18,7 +18,7 @@ import type { CommandResult } from '../result.ts';
 import { day } from '../text.ts';
 import { reportJson, reportText } from './report.ts';
 
-/** What importing is given. */
+/** The inputs of an import. */
 export interface ImportCommand {
   /** The folder of the shipped policy: facts of models that a configuration names and does not state. */
   readonly shippedPolicies: string;

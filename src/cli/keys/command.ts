@@ -5,7 +5,7 @@ import type { KeyInfo } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import { day } from '../text.ts';
 
-/** What a command about keys works with. */
+/** The inputs of every command on keys. */
 export interface KeysCommand {
   readonly keys: Keys;
   readonly store: Store;

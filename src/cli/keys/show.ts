@@ -11,7 +11,7 @@ import { table } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 
-/** `keys show ID [--json]`: all that is known of a key. */
+/** `keys show ID [--json]`. */
 export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {
   const options = { json: { type: 'boolean' } } as const;
   const { values, positionals } = parseArguments(args, options);
@@ -76,7 +76,7 @@ function budgetText({ budget, spent, renewsAt }: BudgetUse): string {
 const balanceText = ({ granted, spent }: BalanceUse): string =>
   `${creditsText(granted)} granted, ${creditsText(spent)} spent, ${creditsText(granted - spent)} left`;
 
-/** `keys log [--key ID] [--limit 100] [--json]`: what was done to keys, newest first. A wallet goes by its address. */
+/** `keys log [--key ID] [--limit 100] [--json]`: changes of keys, newest first. A wallet is named by its address. */
 export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {
   const options = {
     key: { type: 'string' },
@@ -106,7 +106,7 @@ function actorText({ actor: { kind, name }, requestId }: TrailEntry): string {
   return `${kind}${name === null ? '' : ` ${name}`}${requestId === null ? '' : ` (${requestId})`}`;
 }
 
-/** What was said: what is empty was not. */
+/** The details of a change, without the empty ones. */
 function detailsText({ details }: TrailEntry): string {
   const isSaid = (value: unknown) => value !== null && value !== '' && !isEmpty(value);
   return Object.entries(details)

@@ -8,7 +8,7 @@ import { parseCredits } from '../text.ts';
 const DAY_MS = 86_400_000;
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
 
-/** What `keys create` is asked for: the key's terms, and whether as JSON. Throws UsageError. */
+/** Reads the arguments of `keys create`: the key's terms, and whether to print JSON. Throws UsageError. */
 export function parseTerms(args: readonly string[], now: number): { grant: KeyGrant; json: boolean } {
   const options = {
     name: { type: 'string', default: '' },
@@ -51,7 +51,7 @@ function scopesOf(texts: readonly string[]): Scope[] {
   return [...new Set(scopes)];
 }
 
-/** What flags of the form name=value say. Throws UsageError for a name that is said twice: one of the two would be lost. */
+/** Reads flags of the form name=value. Throws UsageError for a repeated name: one of the two values would be lost. */
 export function pairsOf(
   texts: readonly string[],
   pairOf: (text: string) => readonly [string, string],
@@ -84,7 +84,7 @@ function expiryOf(text: string): number {
   return ms;
 }
 
-/** How long the old secret works after a rotation, ms; a day unless said. */
+/** Reads how long the old secret works after a rotation, ms; a day by default. */
 export function overlapOf(text: string | undefined): number {
   if (text === undefined) return OVERLAP_MS;
   if (text === '0') return 0;

@@ -14,7 +14,7 @@ const countOf = (count: number, one: string, many: string): string =>
 const decisionOf = (reservation: number | null): string | null =>
   reservation === null ? null : idText('dec_', reservation);
 
-/** How the holder of a balance is called. */
+/** The name of a balance's holder. */
 export const holderText = (holder: string): string => `${isWallet(holder) ? 'wallet' : 'key'} ${holder}`;
 
 const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charged;

@@ -24,7 +24,7 @@ export interface LedgerCommand extends BooksFiles {
   readonly warn: (text: string) => void;
 }
 
-/** What the process ends with: 0 fine, 2 something is wrong with the books. */
+/** The exit code: 0 fine, 2 something is wrong with the books. */
 export type LedgerCode = 0 | 2;
 
 /** `signalbox ledger audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */

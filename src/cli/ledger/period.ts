@@ -6,7 +6,7 @@ export interface Period {
   readonly to: number;
 }
 
-/** What `T` names: a month and a day are as long as they are, a moment has no length. */
+/** The span that `T` names: a month, a day, or a moment without length. */
 interface Span {
   readonly starts: number;
   readonly ends: number;

@@ -8,7 +8,7 @@ import {
   type Totals,
 } from '../../operate/policy/compare.ts';
 import type { PolicyDifference } from '../../operate/policy/diff.ts';
-import type { Built } from '../../operate/policy/diff-side.ts';
+import type { BuiltPolicy } from '../../operate/policy/diff-side.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText } from '../text.ts';
@@ -46,7 +46,7 @@ export function differenceJson({ a, b, changes, renamed, decisions }: PolicyDiff
   return jsonText(scrubAll(body));
 }
 
-const sideJson = ({ place, side, problems, message }: Built) => ({
+const sideJson = ({ place, side, problems, message }: BuiltPolicy) => ({
   name: place.label,
   kind: place.kind,
   loaded: side !== null,

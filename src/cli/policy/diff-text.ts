@@ -9,7 +9,7 @@ import {
 } from '../../operate/policy/compare.ts';
 import type { PolicyDifference } from '../../operate/policy/diff.ts';
 import type { ComparedRequests, DifferentRequest } from '../../operate/policy/diff-requests.ts';
-import type { Built } from '../../operate/policy/diff-side.ts';
+import type { BuiltPolicy } from '../../operate/policy/diff-side.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
 import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
@@ -96,7 +96,7 @@ function changesText(changes: readonly PolicyChange[], renamed: readonly PolicyR
   return `${lines.join('\n')}\n`;
 }
 
-function brokenText({ place, problems, message }: Built, terminal: boolean): string {
+function brokenText({ place, problems, message }: BuiltPolicy, terminal: boolean): string {
   const found = problems.length > 0 ? [problemsText(problems, place.bundle, terminal)] : [];
   const why = message === null ? '' : `: ${message}`;
   return `${[...found, visible(`${place.label} cannot be loaded${why.replace(/\.$/, '')}; what it would choose is not known.`)].join('\n\n')}\n`;
@@ -189,7 +189,7 @@ function totalsText(cases: Totals, requests: Totals | null, inUsd: boolean, term
   return `${grid([head, ...rows], terminal).join('\n')}\n`;
 }
 
-/** Of the requests that both answer. */
+/** The costs of the requests that both policies answer. */
 function costs({ answered, a, b }: Totals, inUsd: boolean): string {
   if (answered === 0) return '';
   const [from, to] = inUsd ? [a.usd, b.usd] : [a.credits, b.credits];

@@ -1,7 +1,7 @@
 /** The longest that a line with two values may be, and each of them on a line of its own, in characters. */
 const LINE_MAX = 96;
 const VALUE_MAX = 160;
-/** What is kept of what two long values have in common before they part. */
+/** Characters of the common beginning that are shown before two long values differ. */
 const CONTEXT = 24;
 
 /** `1 → 1.5` on one line, or the two values on a line each, cut around where they part. */

@@ -1,15 +1,10 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { type Caller, SCOPES } from '../../core/caller.ts';
 import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type Explanation, explain } from '../../gateway/explain.ts';
-import { openRecordReader } from '../../records/reader.ts';
+import type { Explanation } from '../../gateway/explain.ts';
+import { explainStoredDecision } from '../../operate/stored-decision.ts';
 import { story } from '../../routing/story.ts';
-import { PastPolicies } from '../../runtime/replay.ts';
-import { readStore } from '../../store/open.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
@@ -17,38 +12,16 @@ import { jsonText, minute } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
 import { certificateText } from './explain-text.ts';
 
-/** Whoever can read the database may know all of it. */
-const OPERATOR: Caller = {
-  keyId: '',
-  scopes: new Set(SCOPES),
-  labels: {},
-  models: null,
-  limits: null,
-  budgets: [],
-};
-
 /** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
 export async function runExplainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const options = { decision: { type: 'string' }, json: { type: 'boolean' } } as const;
   const { values, positionals } = parseArguments(args, options);
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
-  const { judge, database, terminal, http } = command;
-  if (!existsSync(database)) {
-    throw new UsageError(`There is no database in ${resolve(database, '..')}; name its folder with --data.`);
-  }
   const folder = positionals[0] ?? command.folder;
-  const past = new PastPolicies({ ...judge, folder, inForce: () => null });
-  const reader = readStore(database, ['records']);
-  try {
-    if (!(await reader.records.isCurrent())) {
-      throw new UsageError(`${database} has no records of this version yet; start the server once.`);
-    }
-    const found = await explain({ records: openRecordReader(reader.records), past }, values.decision ?? '', OPERATOR);
-    const text = values.json ? jsonText(http.decisionBody(found)) : decisionText(found, terminal);
-    return { text, code: found.matches ? 0 : 2 };
-  } finally {
-    reader.close();
-  }
+  const explanation = await explainStoredDecision(values.decision ?? '', { ...command, folder });
+  const { terminal, http } = command;
+  const text = values.json ? jsonText(http.decisionBody(explanation)) : decisionText(explanation, terminal);
+  return { text, code: explanation.matches ? 0 : 2 };
 }
 
 function decisionText(explanation: Explanation, terminal: boolean): string {

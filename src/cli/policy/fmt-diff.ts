@@ -3,19 +3,19 @@ import { painter } from '../../policy/paint.ts';
 
 /** Lines that stand for others, from a line on. */
 interface Hunk {
-  /** Of the text before and the one after, from 1. */
+  /** Line numbers in the text before and after, from 1. */
   readonly from: readonly [number, number];
   readonly removed: readonly string[];
   readonly added: readonly string[];
 }
 
-/** How many lines further on it is looked for where two texts are the same again. */
+/** Lines to look ahead for the next line that both texts have. */
 const AHEAD_MAX = 64;
-/** What is shown of a file: a person needs an impression, and has the command. */
+/** Bounds of the shown part: a person needs an impression, and has the command. */
 const HUNKS_MAX = 6;
 const LINES_MAX = 8;
 
-/** What formatting would do to a text, in short; neither may hold a secret. */
+/** Shows in short how formatting would change a text. Neither text may hold a secret. */
 export function diffText(before: string, after: string, colour: boolean): string {
   const hunks = hunksOf(linesOf(before), linesOf(after));
   if (hunks.length === 0) return '  only ends of lines: each is to be a line feed, that of the last line too';
@@ -68,7 +68,7 @@ function hunksOf(before: readonly string[], after: readonly string[]): Hunk[] {
   return hunks;
 }
 
-/** How many lines of each text come before the next that both have; null where that is not near. */
+/** Counts the lines of each text before the next line that both have; null where it is not near. */
 function nextSame(
   before: readonly string[],
   after: readonly string[],

@@ -2,7 +2,7 @@ import { type Diagnostic, formatDiagnostics } from '../../policy/diagnostics.ts'
 import type { PolicyFile } from '../../policy/load.ts';
 import { mask } from '../../telemetry/secrets.ts';
 
-/** What is wrong with files, as a person reads it; what is known to be secret is in no line of it. */
+/** Diagnostics as text. Known secrets are masked in the lines of files. */
 export function problemsText(
   problems: readonly Diagnostic[],
   { files }: { readonly files: readonly PolicyFile[] },

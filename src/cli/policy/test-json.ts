@@ -4,7 +4,7 @@ import { isDecision } from '../../operate/policy/reasons.ts';
 import type { Settings } from '../../operate/policy/settings.ts';
 import type { CaseResult } from '../../operate/policy/test-run.ts';
 
-/** What `policy test --json` prints. */
+/** The body of `policy test --json`. */
 export function testBody(
   { settings, missing }: Settings,
   results: readonly CaseResult[],
@@ -30,7 +30,7 @@ function caseBody({ case: policyCase, status, runs }: CaseResult, settings: Sett
     failures: run.failures.map(({ key, wanted, got, hint = null }) => ({ key, expected: wanted, got, hint })),
     ...outcomeBody(run, settings[at]!),
   }));
-  // What is told of the case itself is of the first setting that counts: where it fails, or else where it ran.
+  // The case's own fields are of the first setting in which it fails, or else ran.
   const first = ofRuns.find((one) => one.status === status) ?? ofRuns[0]!;
   const { settings: _names, status: _status, ...told } = first;
   return { name, file, line, column, status, ...told, settings: ofRuns };

@@ -12,7 +12,7 @@ import { painter } from '../../policy/paint.ts';
 import { clipped } from '../terminal.ts';
 import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
 
-/** How the results of cases are shown. */
+/** The form in which results of cases are shown. */
 export interface TextForm {
   /** The folder of the policy, as commands name it. */
   readonly folder: string;
@@ -27,7 +27,7 @@ export function testText(
   coverage: CoverageSummary | null,
   form: TextForm,
 ): string {
-  // Of one setting alone: what is missing here is nothing to whom every case ran for.
+  // Providers that are missing here do not matter where every case ran.
   const isOfHere = results.some(({ status, runs }) => status === 'not_run' || (status === 'failed' && runs.length > 1));
   const parts = [
     results.length === 0
@@ -64,14 +64,14 @@ export const placeText = ({ file, line, column }: SourcePlace): string => `${fil
 const whyNotRun = ({ runs }: CaseResult): string =>
   [...new Set(runs.map(({ run }) => shown(missingText(run.missing))))].join('; here ');
 
-/** What a case names that cannot be served: the first with its reason. */
+/** The parts of a case that cannot be served: the first with its reason, the others as a count. */
 export function missingText([first, ...more]: readonly UnservedPart[]): string {
   const others =
     more.length === 0 ? '' : `, nor ${more.length === 1 ? more[0]!.name : `${more.length} more that it names`}`;
   return `it names ${first?.name}, which cannot be served (${first?.reason})${others}`;
 }
 
-/** What failed, the same failures once. */
+/** Failures that are the same in several settings. */
 interface FailedRun {
   readonly settings: readonly SettingName[];
   readonly failures: readonly Mismatch[];

@@ -7,7 +7,7 @@ import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 import { folderText } from './test-text.ts';
 
-/** What is watched, and how that is told. */
+/** The watched folder, and the form of the results. */
 interface WatchedTests {
   readonly folder: string;
   readonly json: boolean;
@@ -15,7 +15,7 @@ interface WatchedTests {
 
 type Run = (judge: PolicyCommand['judge']) => Promise<CommandResult>;
 
-/** What a run came to: a result, or that it could not run. */
+/** The result of a run, or the reason why it could not run. */
 type Outcome = CommandResult | Error;
 
 /**
@@ -50,7 +50,7 @@ export async function testOnEdits(
         await write(textOf(last, json));
         if (!json) await write(`\nWaiting for a change in ${folderText(folder)} or its plugins. Ctrl-C ends.\n\n`);
       }
-      // What came meanwhile is looked at before anything is waited for.
+      // An edit that came meanwhile must not be waited for.
       if (!isStirred) await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
@@ -62,7 +62,7 @@ export async function testOnEdits(
 
 /** The plugins of a folder, loaded anew for each run, and whether anything has changed since the last. */
 class PluginCode {
-  /** Those of the last policy that could be read so far. */
+  /** The plugins' files of the last policy that could be read. */
   files: readonly string[] = [];
   readonly #folder: string;
   #seen = '';

@@ -73,8 +73,8 @@ function levelOf({ status, result }: RequestContext): 'info' | 'warn' {
 }
 
 /** Whether a request gets no line: one on an open route, such as a probe, that worked. */
-const isSilent = ({ route, status }: RequestContext): boolean =>
-  status < 500 && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
+const isSilent = ({ route, status, isChat }: RequestContext): boolean =>
+  status < 500 && !isChat && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
 
 /** `provider/upstream` of the last attempt. */
 function endpointOf({ outcome: { attempts } }: ExchangeResult): string | undefined {

@@ -9,7 +9,6 @@ import type { SignedPayment } from '../../payments/payment.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
 import type { FundedHold, Funding, FundingRequest, FundingSource, FundingTerms, PaymentEstimate } from '../funding.ts';
 import { KeyFunding } from '../key-funding.ts';
-import { lacksBalance } from '../shortage.ts';
 import type { X402Gateway } from './gateway.ts';
 import { checkMayName, keyPayer, namedWallet, unprovedPayer } from './payer.ts';
 import { PaymentFunding } from './payment-funding.ts';
@@ -104,6 +103,10 @@ class PayableKeyFunding extends KeyFunding {
     }).catch(() => cause);
   }
 }
+
+/** Whether an error says that a balance is used up, so that a payment would help. */
+const lacksBalance = ({ code, info }: SignalboxError): boolean =>
+  code === 'insufficient_quota' && info.details?.balance !== undefined;
 
 /** Nobody pays yet: the request is not carried out, and its caller is told the price. */
 class UnpaidFunding implements Funding {

@@ -1,7 +1,7 @@
 import type { OutcomeRow } from '../../learning/tables.ts';
 
 /** The part of an outcome that is judged. */
-type Scored = Pick<OutcomeRow, 'model' | 'score' | 'declared' | 'weight' | 'offered'>;
+type ScoredOutcome = Pick<OutcomeRow, 'model' | 'score' | 'declared' | 'weight' | 'offered'>;
 
 /** Scores compared with the qualities expected before. Means are weighted by how much each score counts, 0..1; NaN of none. */
 export interface Judgement {
@@ -42,7 +42,7 @@ export class Judgements {
   readonly #declared = Array.from({ length: BINS }, () => new Sums());
   readonly #estimated = Array.from({ length: BINS }, () => new Sums());
 
-  note(outcome: Scored, estimated: number): void {
+  note(outcome: ScoredOutcome, estimated: number): void {
     const { model, declared } = outcome;
     let own = this.#models.get(model);
     if (!own) {
@@ -58,13 +58,13 @@ export class Judgements {
     return this.#all.judgement;
   }
 
-  /** Who was scored most comes first. */
+  /** The model with the most scores comes first. */
   get models(): readonly (readonly [model: string, judgement: Judgement])[] {
     const models = [...this.#models].map(([model, sums]) => [model, sums.judgement] as const);
     return models.sort(([, one], [, other]) => other.scores - one.scores);
   }
 
-  /** Those in which anything was said. */
+  /** The bins with scores. */
   get bins(): readonly Bin[] {
     return this.#declared
       .map((sums, at): Bin => {
@@ -97,7 +97,7 @@ class Sums {
   #products = 0;
   #weights = 0;
 
-  note({ score, declared, weight, offered }: Scored, estimated: number): void {
+  note({ score, declared, weight, offered }: ScoredOutcome, estimated: number): void {
     const share = weight / offered;
     const declaredError = (score - declared) ** 2;
     const estimatedError = (score - estimated) ** 2;

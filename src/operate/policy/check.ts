@@ -12,7 +12,7 @@ export interface PolicyCheck {
   readonly bundle: PolicyBundle;
   /** Null for a policy with errors that keep it from being built. */
   readonly snapshot: Runtime['snapshot'] | null;
-  /** Those that show with every variable set, then those that show only with the variables set here. */
+  /** First the findings with every variable set, then those that show only with the variables set here. */
   readonly diagnostics: readonly Diagnostic[];
   /** Providers that the variables set here leave out, with the reason. */
   readonly missing: readonly string[];
@@ -51,7 +51,7 @@ const NO_FINDINGS: LocalFindings = { missing: [], diagnostics: [] };
 async function checkHere(bundle: PolicyBundle, tools: PolicyTools): Promise<LocalFindings> {
   const judged = await buildCandidate(bundle, tools);
   if (!isRejected(judged)) return { missing: leftOutProviders(judged.runtime.snapshot), diagnostics: [] };
-  // That no provider can serve is a fact of this environment, not a mistake of the policy.
+  // A lack of providers is a fact of this environment, not a mistake of the policy.
   const idle = judged.problems.filter(({ code }) => code === 'nothing-to-serve');
   return {
     missing: idle.map(({ hint, message }) => `every provider, so \`serve\` would not start: ${hint ?? message}`),

@@ -1,6 +1,6 @@
 import { COVERAGE_CLASSES, type CoverageClass, type CoverageEntry, type CoverageReport } from './coverage.ts';
 
-/** How much of a class, or of all, the cases touch. */
+/** The covered part of a class, or of all. */
 export interface Share {
   readonly touched: number;
   readonly total: number;
@@ -13,14 +13,14 @@ export interface CoverageSummary {
   readonly report: CoverageReport;
   readonly all: Share;
   readonly byClass: Readonly<Record<CoverageClass, Share>>;
-  /** The least percentage that is asked for; null for none. */
+  /** The least percentage; null for none. */
   readonly min: number | null;
   readonly isEnough: boolean;
   /** The class in which most is untouched; null where nothing is. */
   readonly weakest: CoverageClass | null;
 }
 
-/** Sums a report up, against the least percentage that is asked for. */
+/** Sums up a report and compares it with the least percentage. */
 export function summaryOf(report: CoverageReport, min: number | null): CoverageSummary {
   const byClass = {
     constraints: shareOf(report.constraints),

@@ -26,8 +26,8 @@ const LINE_BYTES_MAX = 10_000_000;
 /** Differences that are kept; those beyond are only counted. */
 const KEPT_MAX = 10_000;
 
-/** A request with who asks and when. */
-const Asked = Type.Object(
+/** A line of the file: a request with its key and time. */
+const RequestLine = Type.Object(
   {
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     request: Type.Object({}),
@@ -46,7 +46,7 @@ const Asked = Type.Object(
   },
   { additionalProperties: false },
 );
-type Asked = Static<typeof Asked>;
+type RequestLine = Static<typeof RequestLine>;
 
 /** A request that the two policies decide differently. */
 export interface DifferentRequest {
@@ -57,9 +57,9 @@ export interface DifferentRequest {
   readonly b: RequestOutcome;
 }
 
-/** Requests that went to one model and would go to another, or nowhere. */
+/** Requests that the first policy sends to one model and the second to another, or refuses. */
 export interface Move {
-  /** Of one of them. */
+  /** The outcomes of one of them. */
   readonly a: RequestOutcome;
   readonly b: RequestOutcome;
   readonly totals: Totals;
@@ -69,9 +69,9 @@ export interface Move {
 export interface ComparedRequests {
   /** In the order of the file. */
   readonly different: readonly DifferentRequest[];
-  /** How many lines more there would be. */
+  /** The number of further different lines. */
   readonly leftOut: number;
-  /** The one of most requests first. */
+  /** The move of most requests first. */
   readonly moves: readonly Move[];
   readonly totals: Totals;
 }
@@ -105,22 +105,22 @@ interface Tools {
 }
 
 async function decided(text: string, a: Side, b: Side, tools: Tools) {
-  const { name, count = 1, ...asked } = askedIn(text, tools.forms);
-  const [before, after] = settingFor(modelOf(asked.body), a, b);
-  return { name, count, a: await answer(asked, before, tools), b: await answer(asked, after, tools) };
+  const { name, count = 1, ...query } = readLine(text, tools.forms);
+  const [before, after] = settingFor(modelOf(query.body), a, b);
+  return { name, count, a: await answer(query, before, tools), b: await answer(query, after, tools) };
 }
 
 const goalOf = (one: RequestOutcome): string => (isRefused(one) ? one.code : `${one.model} ${one.provider}`);
 
 const shownName = (file: string): string => (file === '-' ? 'the standard input' : file);
 
-/** A schema is compiled once for all lines; a body that breaks one could not be sent, whatever the policy. */
+/** Compiles a schema once for all lines. A body that breaks it could not be sent under any policy. */
 function forLines({ compileCheck, readRoute, ...http }: RequestForms): LineForms {
-  return { ...http, compileCheck, readRoute: ofLine(readRoute), checkAsked: ofLine(compileCheck(Asked)) };
+  return { ...http, compileCheck, readRoute: ofLine(readRoute), checkLine: ofLine(compileCheck(RequestLine)) };
 }
 
 interface LineForms extends RequestForms {
-  checkAsked(value: unknown): void;
+  checkLine(value: unknown): void;
 }
 
 function ofLine<T>(read: (value: unknown) => T): (value: unknown) => T {
@@ -142,18 +142,18 @@ async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
   }
 }
 
-interface Question {
+interface LineQuery {
   readonly body: ReturnType<typeof bodyOf>;
   readonly key: HypotheticalRequest['key'];
   readonly timeMs: number;
 }
 
-function askedIn(text: string, { checkAsked }: LineForms): Question & Pick<Asked, 'name' | 'count'> {
+function readLine(text: string, { checkLine }: LineForms): LineQuery & Pick<RequestLine, 'name' | 'count'> {
   const value = parsed(text);
   const isWrapped = typeof value === 'object' && value !== null && 'request' in value;
-  if (isWrapped) checkAsked(value);
+  if (isWrapped) checkLine(value);
   // Checked by its schema.
-  const { request, key = {}, time, ...more } = isWrapped ? (value as Asked) : { request: value };
+  const { request, key = {}, time, ...more } = isWrapped ? (value as RequestLine) : { request: value };
   const { id = 'request', labels = {}, models = null } = key;
   return {
     body: bodyOf(request),
@@ -171,11 +171,11 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `bodyOf` states it; what is no text is told by the schema. */
-const modelOf = ({ model }: Question['body']): string => (typeof model === 'string' ? model : '');
+/** `bodyOf` sets it; the schema reports a value of another type. */
+const modelOf = ({ model }: LineQuery['body']): string => (typeof model === 'string' ? model : '');
 
 async function answer(
-  { body, key, timeMs }: Question,
+  { body, key, timeMs }: LineQuery,
   runtime: Runtime,
   { forms, counter }: Tools,
 ): Promise<RequestOutcome> {

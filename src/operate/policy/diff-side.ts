@@ -13,26 +13,26 @@ import { generous } from './environment.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { JudgeTools } from './tools.ts';
 
-/** One of two policies, as far as it can be built. */
-export interface Built {
+/** One of two compared policies, as far as it can be built. */
+export interface BuiltPolicy {
   readonly place: PolicySource;
-  /** What its files state; what could be read of them. */
+  /** The statements of its files, as far as they can be read. */
   readonly outline: Outline;
   /** Hashes of the code of its own plugins, by how it names them. */
   readonly code: ReadonlyMap<string, string>;
   /** Null where it cannot be loaded. */
   readonly side: Side | null;
-  /** Why not. */
+  /** The errors that keep it from being loaded. */
   readonly problems: readonly Diagnostic[];
-  /** What no place in a file can be named for. */
+  /** An error without a place in a file; null for none. */
   readonly message: string | null;
 }
 
 /**
- * Builds a policy without running its cases. Whether it fits to a ledger is not looked at: an earlier one need not, and
- * `policy check` tells it of the one to come.
+ * Builds a policy without running its cases. Does not check that it fits the ledger: an earlier one need not, and
+ * `policy check` reports it for the next one.
  */
-export async function buildSide(place: PolicySource, judge: JudgeTools): Promise<Built> {
+export async function buildSide(place: PolicySource, judge: JudgeTools): Promise<BuiltPolicy> {
   const { ledger: _, ...tools } = { ...judge, folder: place.folder, loader: place.loader };
   const parsed = await tools.parse(place.bundle.files, null);
   const parse = () => parsed;
@@ -57,17 +57,17 @@ const errorsOf = ({ problems }: RejectedPolicy): Diagnostic[] =>
 
 const runtimeOf = (judged: Candidate | RejectedPolicy) => (isRejected(judged) ? null : judged.runtime);
 
-/** What is declared otherwise, with no secret in it. Both must have been built: only then it is known what is secret. */
-export function changesOf(a: Built, b: Built): PolicyChange[] {
+/** Returns the differences of two policies, with secrets masked. Build both first: building registers their secrets. */
+export function changesOf(a: BuiltPolicy, b: BuiltPolicy): PolicyChange[] {
   return [...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)].map(withoutValues);
 }
 
-/** What only goes by another name, with no secret in it. */
-export const renamesOf = (a: Built, b: Built): PolicyRename[] =>
+/** Returns the parts that were only renamed, with secrets masked. */
+export const renamesOf = (a: BuiltPolicy, b: BuiltPolicy): PolicyRename[] =>
   findRenames(a.outline, b.outline).map(({ section, from, to }) => ({ section, from: scrub(from), to: scrub(to) }));
 
-/** Plugins that go by the same name and are not the same. */
-function codeChanges(a: Built, b: Built): PolicyChange[] {
+/** Returns the plugins whose code differs under the same name. */
+function codeChanges(a: BuiltPolicy, b: BuiltPolicy): PolicyChange[] {
   return [...a.code].flatMap(([name, from]): PolicyChange[] => {
     const to = b.code.get(name);
     if (to === undefined || to === from) return [];

@@ -2,15 +2,15 @@ import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { inSlices } from '../../runtime/slices.ts';
 import { type ComparedCase, compareCases, NO_TOTALS, type Side, type Totals, withOutcomes } from './compare.ts';
 import { type ComparedRequests, compareRequests } from './diff-requests.ts';
-import { type Built, buildSide, changesOf, renamesOf } from './diff-side.ts';
+import { type BuiltPolicy, buildSide, changesOf, renamesOf } from './diff-side.ts';
 import { findPlace, folderPlace } from './place.ts';
 import { createScratch, type Scratch } from './scratch.ts';
 import type { PolicyWorkspace, RequestForms } from './tools.ts';
 
 /** Two policies, side by side. */
 export interface PolicyDifference {
-  readonly a: Built;
-  readonly b: Built;
+  readonly a: BuiltPolicy;
+  readonly b: BuiltPolicy;
   readonly changes: readonly PolicyChange[];
   /** The changes that only rename: removed under one name, added under another. */
   readonly renamed: readonly PolicyRename[];

@@ -5,23 +5,23 @@ const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018']);
 /** The mark before the text of a scalar that has no quotes: what follows is no comment, whatever it begins with. */
 const SCALAR_MARK = '\u001f';
 
-/** Something of a text that formatting must keep, with the offset at which it stands. */
+/** A part of a text that formatting must keep, with its offset. */
 interface Piece {
   readonly at: number;
   readonly what: string;
 }
 
-/** What formatting must not do, at the first place in the text where it would. */
+/** A damage that formatting would do, at its first place. */
 export interface Loss {
   /** Ends a sentence that begins with `formatting would change`. */
   readonly what: string;
-  /** Of the text before, in UTF-16 units. */
+  /** Offset in the text before, in UTF-16 units. */
   readonly at: number;
 }
 
 /**
- * What a formatted text lacks of the one that it was made of; null when it has the same data, with numbers as they were
- * written, and the same comments between the same values. Both are YAML.
+ * Compares a formatted text with its original. Returns null if it has the same data, numbers as they were written included,
+ * and the same comments between the same values. Both are YAML.
  */
 export function lostIn(formatted: string, text: string): Loss | null {
   const [before, after] = [contentOf(text), contentOf(formatted)];
@@ -47,7 +47,7 @@ function contentOf(text: string) {
 
 const wordsOf = (pieces: readonly Piece[]): string => JSON.stringify(pieces.map(({ what }) => what));
 
-/** Data with its keys in their order, and what JSON has no place for. Values are added to the leaves. */
+/** Data with its keys in their order, and with anchors and tags. Adds values to the leaves. */
 function shapeOf(node: unknown, leaves: Piece[]): unknown {
   if (isPair(node)) return [shapeOf(node.key, leaves), shapeOf(node.value, leaves)];
   if (isMap(node) || isSeq(node)) {

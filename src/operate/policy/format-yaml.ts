@@ -5,7 +5,7 @@ import { lostIn } from './format-loss.ts';
 /** Columns that a line is broken at where it can be. Editors are told by `yaml.format.printWidth`. */
 const WIDTH = 120;
 
-/** Those of the YAML language server, which formats by prettier, too: an editor must not undo what the command did. */
+/** The settings of the YAML language server, which also formats by prettier: an editor must not undo the command's work. */
 const LAYOUT = {
   parser: 'yaml',
   printWidth: WIDTH,
@@ -17,11 +17,11 @@ const LAYOUT = {
   endOfLine: 'lf',
 } as const;
 
-/** A text as it should be written, or why it is left as it is. */
-export type Formatted = { readonly text: string } | Refused;
+/** A formatted text, or the reason why it is left alone. */
+export type FormatResult = { readonly text: string } | FormatRefusal;
 
-export interface Refused {
-  /** Whether it is no YAML, or YAML that formatting would damage. */
+/** The reason why a text is not formatted: it is no YAML, or formatting would damage it. */
+export interface FormatRefusal {
   readonly kind: 'not-yaml' | 'damaged';
   /** Without a full stop. */
   readonly message: string;
@@ -30,11 +30,11 @@ export interface Refused {
   readonly column: number;
 }
 
-/** Turns a text into one that should be nicer to read. Rejects when it is not YAML. */
+/** Formats a text. Rejects when it is not YAML. */
 export type Layout = (text: string) => Promise<string>;
 
 /** Formats one YAML document. Comments and data are the same afterwards, or else it is refused; prettier does it unless told otherwise. */
-export async function formatYaml(text: string, layout: Layout = prettier): Promise<Formatted> {
+export async function formatYaml(text: string, layout: Layout = prettier): Promise<FormatResult> {
   let formatted: string;
   try {
     formatted = await layout(text);
@@ -48,14 +48,14 @@ export async function formatYaml(text: string, layout: Layout = prettier): Promi
   return { kind: 'damaged', message: `formatting would change ${lost.what}`, line, column };
 }
 
-/** Loaded when it is needed, for a server does not. */
+/** Loads prettier on first use: a server does not need it. */
 async function prettier(text: string): Promise<string> {
   const [{ format }, yaml] = await Promise.all([import('prettier/standalone'), import('prettier/plugins/yaml')]);
   return format(text, { ...LAYOUT, plugins: [yaml] });
 }
 
 /** Prettier's own errors tell a place, and draw it below their first line. */
-function refusalOf(cause: unknown): Refused {
+function refusalOf(cause: unknown): FormatRefusal {
   if (!(cause instanceof Error)) throw cause;
   const message = (cause.message.split('\n')[0] ?? '').replace(/ \(\d+:\d+\)$/, '');
   const start = 'loc' in cause && isObject(cause.loc) && isObject(cause.loc.start) ? cause.loc.start : {};

@@ -4,7 +4,7 @@ import { parseFile } from '../../policy/parse.ts';
 import { Report } from '../../policy/report.ts';
 import type { Tree } from '../../policy/tree.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
-import { formatYaml, type Refused } from './format-yaml.ts';
+import { type FormatRefusal, formatYaml } from './format-yaml.ts';
 import { type OpenedFile, openFiles, replaceFile } from './policy-files.ts';
 
 /** A file and the result of formatting it. */
@@ -15,7 +15,7 @@ export interface FormattedFile {
   /** The errors that keep it from being read as YAML. */
   readonly problems: readonly Diagnostic[];
   /** The damage that formatting would do; null for none. */
-  readonly refused: Refused | null;
+  readonly refused: FormatRefusal | null;
 }
 
 export type ChangedFile = FormattedFile & { readonly formatted: string };

@@ -3,12 +3,12 @@ import type { Environment } from '../../policy/load.ts';
 /** Most bytes of all objects that are read at once. */
 const BYTES_MAX = 67_108_864;
 
-/** Git that could not do what was asked. The message is its own first line, without a full stop. */
+/** A failure of git. The message is git's own first line, without a full stop. */
 export class GitError extends Error {
   override readonly name = 'GitError';
 }
 
-/** What a name such as `HEAD:policies/models.yaml` stands for; links within the repository are followed. */
+/** The object of a name such as `HEAD:policies/models.yaml`. Links within the repository are followed. */
 export type GitObject =
   | { readonly kind: 'tree' | 'blob'; readonly id: string; readonly size: number }
   /** `outside`: a link that leads out of the repository. */
@@ -21,11 +21,11 @@ export type GitObject =
 export interface Repository {
   /** The folder of its working tree. */
   readonly top: string;
-  /** Where in it the folder lies that it was found by: `policies/`, or nothing for the top. */
+  /** The path of the folder that it was found by: `policies/`, or empty for the top. */
   readonly prefix: string;
   /** Names hold no line breaks. */
   find(names: readonly string[]): Promise<GitObject[]>;
-  /** The contents of blobs. Throws GitError for what is none. */
+  /** Reads the contents of blobs. Throws GitError for another object. */
   read(ids: readonly string[]): Promise<Uint8Array[]>;
   /** The names in a tree, with whether each is a file or a link. */
   list(tree: string): Promise<{ readonly name: string; readonly isFile: boolean }[]>;
@@ -60,7 +60,7 @@ export async function openRepository(folder: string, env: Environment): Promise<
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** What git is told by variables would lead it elsewhere, as within a hook; so it gets none but these. */
+/** The only variables that git gets: others could lead it to another repository, as within a hook. */
 const FROM_HERE = ['PATH', 'HOME', 'XDG_CONFIG_HOME', 'TMPDIR'];
 const FIXED = {
   LC_ALL: 'C',

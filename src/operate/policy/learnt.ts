@@ -6,17 +6,17 @@ import type { StrongWords } from '../../routing/story-estimate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readStore } from '../../store/open.ts';
 
-/** Words that are told of a model. */
+/** Words that are listed for a model. */
 const WORDS_MAX = 3;
 
-/** What was learnt, as far as it concerns one question. */
+/** The results of learning for one question. */
 export interface LearntOfQuestion {
   readonly estimate: Estimate;
-  /** The words that count most, of these models by their IDs. */
+  /** Returns the words that count most for these models, by their IDs. */
   words(models: readonly string[]): StrongWords;
 }
 
-/** Estimates a request by what the database has of outcomes; by nothing where there is none. Rejects with StoreError. */
+/** Estimates a request by the outcomes of the database, if it exists. Rejects with StoreError. */
 export async function learntOf(
   facts: Facts,
   question: string | null,

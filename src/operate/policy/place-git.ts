@@ -17,7 +17,7 @@ export interface GitTools {
 }
 
 /** A folder in a commit. */
-interface Committed {
+interface CommitFolder {
   readonly repository: Repository;
   /** As the operator names the commit. */
   readonly ref: string;
@@ -28,8 +28,8 @@ interface Committed {
 }
 
 /**
- * The policy of `HEAD~1` or `main:path/to/folder`, laid out in a folder of its own, so that its own plugins load. A text
- * says why nothing goes by that name; throws UsageError for a commit without such a folder.
+ * Finds the policy of `HEAD~1` or `main:path/to/folder`, and writes it to a folder of its own, so that its own plugins load.
+ * Returns the reason where there is no such commit; throws UsageError for a commit without such a folder.
  */
 export async function gitPlace(said: string, tools: GitTools): Promise<PolicySource | string> {
   if (/\p{Cc}/u.test(said) || said.startsWith(':')) return 'it is no name of a commit';
@@ -49,7 +49,7 @@ async function orTold<T>(work: Promise<T>, tell: (error: GitError) => string): P
   }
 }
 
-async function committed(said: string, { folder, env }: GitTools): Promise<Committed | string> {
+async function committed(said: string, { folder, env }: GitTools): Promise<CommitFolder | string> {
   const colon = said.indexOf(':');
   const [ref, stated] = colon < 0 ? [said, null] : [said.slice(0, colon), said.slice(colon + 1)];
   // A folder may be gone that the commit had.
@@ -80,7 +80,7 @@ function within(path: string): string | null {
   return plain === '.' ? '' : plain;
 }
 
-async function laidOut(label: string, found: Committed, { loader, scratch }: GitTools): Promise<PolicySource> {
+async function laidOut(label: string, found: CommitFolder, { loader, scratch }: GitTools): Promise<PolicySource> {
   const { repository, ref, root, path } = found;
   const base = scratch.make();
   const folder = join(base, path);
@@ -111,7 +111,11 @@ async function laidOut(label: string, found: Committed, { loader, scratch }: Git
 const isPlain = (name: string): boolean => !/[/\p{Cc}]/u.test(name);
 
 /** Writes files of a commit under `base`; those that it does not have are left out, unless they are broken links. */
-async function layOut(paths: readonly string[], { repository, root }: Committed, base: string): Promise<Written[]> {
+async function layOut(
+  paths: readonly string[],
+  { repository, root }: CommitFolder,
+  base: string,
+): Promise<WrittenFile[]> {
   const found = await repository.find(paths.map((path) => `${root}:${path}`));
   const blobs = paths.flatMap((path, at) => {
     const object = found[at]!;
@@ -133,13 +137,13 @@ async function layOut(paths: readonly string[], { repository, root }: Committed,
   return small.map(({ path }, at) => ({ path, content: contents[at]! }));
 }
 
-interface Written {
+interface WrittenFile {
   readonly path: string;
   readonly content: Uint8Array;
 }
 
 /** Loads plugins of the commit itself where they are named by relative paths, and packages as they are installed now. */
-function loading(found: Committed, base: string, loader: PluginLoader, shown: (text: string) => string) {
+function loading(found: CommitFolder, base: string, loader: PluginLoader, shown: (text: string) => string) {
   let fetched: Promise<Error | null> | null = null;
   const load: PluginLoader['load'] = async (specifiers, folder) => {
     const own = specifiers.filter((one) => isRelative(one));
@@ -160,7 +164,7 @@ function loading(found: Committed, base: string, loader: PluginLoader, shown: (t
 const isRelative = (specifier: string): boolean => /^\.{1,2}\//.test(specifier);
 
 /** Code that reaches out of the repository would find whatever lies beside the folder for a while: then it gives an Error. */
-async function layOutCode(specifiers: readonly string[], found: Committed, base: string): Promise<Error | null> {
+async function layOutCode(specifiers: readonly string[], found: CommitFolder, base: string): Promise<Error | null> {
   const { repository, path } = found;
   linkPackages(join(repository.top, path), base);
   const seen = new Set<string>();
@@ -177,7 +181,7 @@ async function layOutCode(specifiers: readonly string[], found: Committed, base:
   return null;
 }
 
-/** What is installed beside the policy now. */
+/** Links the packages that are installed beside the policy now. */
 function linkPackages(folder: string, base: string): void {
   const modules = join(folder, 'node_modules');
   if (existsSync(modules)) symlinkSync(modules, join(base, 'node_modules'));
@@ -196,8 +200,8 @@ function candidates(path: string): string[] {
 
 const LOADERS = { '.ts': 'ts', '.tsx': 'tsx', '.jsx': 'jsx', '.js': 'js', '.mjs': 'js', '.mts': 'ts' } as const;
 
-/** What a module imports by relative paths; nothing for one that cannot be read, which its import reports. */
-function importsOf({ path, content }: Written): string[] {
+/** Returns the relative imports of a module; none for one that cannot be parsed, which its import reports. */
+function importsOf({ path, content }: WrittenFile): string[] {
   const loader = Object.entries(LOADERS).find(([ending]) => extname(path) === ending)?.[1];
   if (!loader) return [];
   try {

@@ -11,33 +11,33 @@ import type { Scratch } from './scratch.ts';
 import { isFolder, type PolicyWorkspace, readPolicy } from './tools.ts';
 
 /**
- * A policy by what an operator calls it: a folder that exists, else a revision that the database keeps, else a commit.
- * Throws UsageError, of one sentence that tells what was tried.
+ * Finds a policy by an operator's name for it: an existing folder, else a stored revision, else a commit.
+ * @throws UsageError that says what was tried.
  */
-export async function findPlace(said: string, command: PolicyWorkspace, scratch: Scratch): Promise<PolicySource> {
-  if (/^(?:\.{0,2}\/|\.{1,2}$)/.test(said) || isFolder(said)) return folderPlace(said, command);
-  const kept = await revisionPlace(said, command);
+export async function findPlace(name: string, command: PolicyWorkspace, scratch: Scratch): Promise<PolicySource> {
+  if (/^(?:\.{0,2}\/|\.{1,2}$)/.test(name) || isFolder(name)) return folderPlace(name, command);
+  const kept = await revisionPlace(name, command);
   if (typeof kept !== 'string') return kept;
   const { folder, judge } = command;
-  const past = await gitPlace(said, { folder, env: judge.env, loader: judge.loader, scratch });
+  const past = await gitPlace(name, { folder, env: judge.env, loader: judge.loader, scratch });
   if (typeof past !== 'string') return past;
-  // Told better by whoever reads folders.
-  if (existsSync(said)) return folderPlace(said, command);
-  throw new UsageError(`Nothing goes by the name ${said}: there is no such folder, ${kept}, and ${past}.`);
+  // The reader of folders reports it better.
+  if (existsSync(name)) return folderPlace(name, command);
+  throw new UsageError(`Nothing goes by the name ${name}: there is no such folder, ${kept}, and ${past}.`);
 }
 
 export async function folderPlace(folder: string, { judge }: PolicyWorkspace): Promise<PolicySource> {
   return { label: folder, kind: 'folder', bundle: await readPolicy(folder), folder, loader: judge.loader };
 }
 
-/** A policy that was in force; a text says why there is none. */
+/** Finds a policy that was in force; returns the reason where there is none. */
 async function revisionPlace(
-  said: string,
+  name: string,
   { database, folder, judge }: PolicyWorkspace,
 ): Promise<PolicySource | string> {
-  if (!/^[0-9a-f]{6,16}$/.test(said)) return 'it is not a revision (6 to 16 of its hexadecimal digits)';
+  if (!/^[0-9a-f]{6,16}$/.test(name)) return 'it is not a revision (6 to 16 of its hexadecimal digits)';
   if (!existsSync(database)) return `no database in ${resolve(database, '..')} keeps a revision`;
-  const revision = await kept(said, database);
+  const revision = await kept(name, database);
   if (revision === null) return `${database} keeps no revision that begins so`;
   const label = revision.revision;
   // Written by the server alone.
@@ -61,7 +61,7 @@ async function kept(beginning: string, database: string): Promise<Revision | nul
   }
 }
 
-/** Of a policy's code only a hash is kept: what is there now counts while it is the same. */
+/** Loads the present code of plugins if it has the stored hash: a revision keeps only hashes of code. */
 function recalling({ surroundings }: Revision, loader: PluginLoader): PluginLoader['load'] {
   if (surroundings === null) return loader.load;
   const hashes = new Map(surroundings.plugins);

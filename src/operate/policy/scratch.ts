@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Folders for a while. */
+/** Temporary folders. */
 export interface Scratch {
-  /** Makes a folder that nobody else can look into. Its path has no links. */
+  /** Makes a private folder. Its path has no links. */
   make(): string;
-  /** Does something with them, and removes them in the end, however the process ends. */
+  /** Waits for work with the folders, and removes them in the end, however the process ends. */
   use<T>(work: Promise<T>): Promise<T>;
 }
 
@@ -37,8 +37,8 @@ export function createScratch(): Scratch {
 }
 
 /**
- * Has another process remove a folder once this one is gone: a plugin that is run from there may end it, or may loop, and
- * then no handler of a signal would ever be called. It stands in a session of its own, where Ctrl-C does not reach it.
+ * Starts a process that removes a folder once this one is gone: a plugin that runs from there may end this process, or loop,
+ * and then no signal handler is called. The other process has a session of its own, where Ctrl-C does not reach it.
  */
 function removeAfter(folder: string): () => void {
   const wait = 'trap "" HUP INT TERM; read -r _; rm -rf -- "$1"';

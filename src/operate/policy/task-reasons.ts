@@ -5,7 +5,7 @@ import type { ProfileInput } from '../../routing/profile/input.ts';
 /** The evidence for a request's task, read from its text. */
 export interface TaskReasons {
   readonly task: string;
-  /** How likely the task is, 0..1. */
+  /** The probability of the task, 0..1. */
   readonly share: number;
   /** In the order of the request; empty where no word counts, such as for an image. */
   readonly words: readonly InfluentialWord[];

@@ -18,7 +18,7 @@ export interface SettingRun {
   readonly run: CaseRun;
 }
 
-/** Runs the cases with this text in their names, or all, in the policy's order. Throws UsageError when none is named so. */
+/** Runs the cases with this text in their names, or all, in the policy's order. Throws UsageError without one. */
 export function runCases({ settings }: Settings, text: string | null): CaseResult[] {
   const all = settings[0]?.runtime.snapshot.cases ?? [];
   const chosen = new Set(text === null ? all : casesNamed(text, all));
@@ -37,7 +37,7 @@ function resultOf(at: number, settings: readonly Setting[]): CaseResult {
   return { case: runs[0]!.run.case, status, runs };
 }
 
-/** What the cases that hold touch of what the policy states. */
+/** Returns the parts of the policy that the cases which hold cover. */
 export function coverageOf({ bundle, settings }: Settings, results: readonly CaseResult[]): CoverageReport {
   const places: CatalogPlaces = catalogPlacesOf(bundle.files);
   const coverage = new Coverage(places);

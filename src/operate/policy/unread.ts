@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isPolicyFile } from '../../runtime/source.ts';
 
-/** What looks like a file of the policy and is none, so that a rule in it would hold nobody: each with the reason. */
+/** Lists files that look like a part of the policy and are not read, so that their rules have no effect: each with the reason. */
 export async function unreadFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const visible = entries.filter(({ name }) => !name.startsWith('.'));

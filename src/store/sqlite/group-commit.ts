@@ -1,7 +1,7 @@
 import { Spread } from '../../core/spread.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
-import { StoreError, type StoreErrorReason, type Write } from '../store.ts';
-import { type Spool, SpoolError, spooledRows } from './spool.ts';
+import { SpoolError, StoreError, type StoreErrorReason, type Write } from '../store.ts';
+import { type Spool, spooledRows } from './spool.ts';
 
 /** With so many commits asked for within the window, it pays to wait for more of them. */
 const DENSE_COMMITS = 24;

@@ -13,7 +13,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { syncFolder } from '../durable-file.ts';
 import { reasonOf } from '../reason.ts';
-import { type SqlValue, StoreError, type Write } from '../store.ts';
+import { SpoolError, type SqlValue, type Write } from '../store.ts';
 import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './spool-format.ts';
 
 /** Bytes of the rows of one reservation at most: its failed attempts, its settlement, its payment. */
@@ -36,9 +36,6 @@ export type SpooledUnit = readonly SpooledRow[];
 /** The rows of a unit that must outlive the process though the database refuses them. */
 export const spooledRows = (writes: readonly Write[]): SpooledUnit =>
   writes.flatMap(({ statement: { spooledAs }, params }) => (spooledAs ? [{ name: spooledAs, params }] : []));
-
-/** The spool could not be written. The rows that it should have taken are in memory alone. */
-export class SpoolError extends StoreError {}
 
 /** The content of a spool file. */
 export interface SpoolReading {

@@ -148,7 +148,7 @@ describe('a request', () => {
     });
   });
 
-  test('is recorded and priced as any chat', async () => {
+  test('is recorded, logged and priced like every chat', async () => {
     upstream.next({ usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 } });
     const { platform } = await replyOf(await ask({ stream: false }));
     expect(platform!.credits_consumed).toBe(0.09);

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Caller, SCOPES } from '../core/caller.ts';
+import { UsageError } from '../core/usage-error.ts';
+import { type Explanation, explain } from '../gateway/explain.ts';
+import { openRecordReader } from '../records/reader.ts';
+import { PastPolicies } from '../runtime/replay.ts';
+import { readStore } from '../store/open.ts';
+import type { PolicyWorkspace } from './policy/tools.ts';
+
+/** An operator who can read the database may see every decision. */
+const OPERATOR: Caller = {
+  keyId: '',
+  scopes: new Set(SCOPES),
+  labels: {},
+  models: null,
+  limits: null,
+  budgets: [],
+};
+
+/**
+ * Explains a stored decision, beside a running server or without one.
+ * @param id the decision's ID, such as `dec_0a4x1wm3zk0`.
+ * @throws UsageError without a database or records; SignalboxError for an unknown decision.
+ */
+export async function explainStoredDecision(
+  id: string,
+  { judge, database, folder }: PolicyWorkspace,
+): Promise<Explanation> {
+  if (!existsSync(database)) {
+    throw new UsageError(`There is no database in ${resolve(database, '..')}; name its folder with --data.`);
+  }
+  const past = new PastPolicies({ ...judge, folder, inForce: () => null });
+  const reader = readStore(database, ['records']);
+  try {
+    if (!(await reader.records.isCurrent())) {
+      throw new UsageError(`${database} has no records of this version yet; start the server once.`);
+    }
+    return await explain({ records: openRecordReader(reader.records), past }, id, OPERATOR);
+  } finally {
+    reader.close();
+  }
+}

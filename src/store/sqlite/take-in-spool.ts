@@ -1,0 +1,38 @@
+import { resolve } from 'node:path';
+import type { Microcredits } from '../../core/credits.ts';
+import { closedBy, unbooked } from './books/spooled.ts';
+import type { WatchedStore } from './database.ts';
+import { SETTLE } from './payments.ts';
+import { readSpool, Spool } from './spool.ts';
+
+/** The settlements that an opening has booked from the spool of an earlier run. */
+export interface SpoolReport {
+  /** IDs of the reservations that they close. */
+  readonly closed: readonly number[];
+  /** The sum of their charges, failed attempts included. */
+  readonly charged: Microcredits;
+  /** Whether the spool's last entry was torn, and is left out. */
+  readonly isTorn: boolean;
+}
+
+/**
+ * Books the settlements that an earlier run left in its spool, and gives the store a new one. To be called before the
+ * books are opened, which close every reservation that is open then.
+ * @throws an Error of one clear sentence, and changes nothing, when the spool is damaged or does not belong to the database.
+ */
+export async function takeInSpool(path: string, store: WatchedStore): Promise<SpoolReport> {
+  const { units, isTorn } = readSpool(path);
+  const { writes, closed, charged } = await unbooked(store, resolve(path), units, [SETTLE]);
+  if (writes.length > 0) await store.commit(writes);
+  store.useSpool(Spool.create(path));
+  return { closed, charged, isTorn };
+}
+
+/** @returns the number of settlements in a spool; undefined where it cannot be read: another server may have taken it over. */
+export function settlementsIn(path: string): number | undefined {
+  try {
+    return closedBy(readSpool(path).units).length;
+  } catch {
+    return undefined;
+  }
+}
