@@ -29,7 +29,7 @@ export type Command =
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
   | ({ readonly name: 'health' } & HealthArguments)
-  | ({ readonly name: 'keys' | 'wallets' | 'ledger' } & DataArguments)
+  | ({ readonly name: 'decisions' | 'keys' | 'wallets' | 'ledger' } & DataArguments)
   | ({ readonly name: 'policy' | 'learn' } & PolicyArguments);
 
 /** Where `serve` listens unless it is told. */
@@ -46,15 +46,17 @@ type DefaultPolicies = (data: string) => string;
 export function parseCommand(argv: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
   // Flags alone are those of `serve`.
   const [name = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
-  const asked = ['--help', '-h'];
-  if (name === 'help' || asked.some((flag) => argv.includes(flag))) {
+  const flags = ['--help', '-h'];
+  if (name === 'help' || flags.some((flag) => argv.includes(flag))) {
     return { name: 'help', text: helpOf(argv.filter((word) => word !== 'help' && !word.startsWith('-'))) };
   }
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, defaultPolicies);
   if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
   if (name === 'plugin' || name === 'import') return { name, args: rest };
-  if (name === 'keys' || name === 'wallets' || name === 'ledger') return { name, ...dataOf(rest, env) };
+  if (name === 'decisions' || name === 'keys' || name === 'wallets' || name === 'ledger') {
+    return { name, ...dataOf(rest, env) };
+  }
   if (name === 'policy' || name === 'learn') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
@@ -62,7 +64,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
     return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), ...own };
   }
   throw new UsageError(
-    `There is no command \`${name}\`; there are serve, health, policy, plugin, import, learn, keys, wallets, ledger, version and help.`,
+    `There is no command \`${name}\`; there are serve, health, policy, plugin, import, learn, decisions, keys, wallets, ledger, version and help.`,
   );
 }
 
