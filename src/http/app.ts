@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
+import { decisionListRoutes } from './admin-decisions.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { contentRoutes } from './contents.ts';
@@ -97,6 +98,7 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
     .use(operationRoutes(operations))
+    .use(decisionListRoutes(context))
     .use(keyRoutes({ ...context, keys }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))

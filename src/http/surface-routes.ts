@@ -1,12 +1,16 @@
-import { Elysia } from 'elysia';
+import { Elysia, type HTTPHeaders } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { AnswerSource } from '../gateway/answer-source.ts';
+import type { Exchange } from '../gateway/exchange.ts';
 import type { Funding } from '../gateway/funding.ts';
-import { beginChat, type ChatCall } from '../gateway/pipeline.ts';
-import type { Surface } from '../surface/surface.ts';
-import { answer } from './answer.ts';
+import { type ChatCall, type ChatEdge, type NamedRun, type RepeatedAnswer, serveChat } from '../gateway/pipeline.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
+import type { EventForm, Surface } from '../surface/surface.ts';
+import { type AnswerForm, answer } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
-import { answerOnce, askOf } from './replay.ts';
+import { claimName, nameOf } from './replay.ts';
 import { FUNDING_ERRORS } from './x402/operations.ts';
 
 /** The errors of every surface. */
@@ -34,40 +38,89 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
 /** Seconds for which nobody may read of an answer that is complete, or whose deadline is over; its socket holds memory. */
 const UNREAD_S = 30;
 
-/** The funding of a request. A caller who has just proved itself is counted against the rate limits from here on. */
-async function fundingOf({ gateway }: RouteContext, call: ChatCall, { url, headers }: Request): Promise<Funding> {
-  const { context } = call;
-  const idempotencyKey = headers.get('idempotency-key');
-  const funding = await gateway.funding.of({ ...call, key: context.caller, idempotencyKey, url, headers });
-  if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
-  return funding;
-}
-
 /** The route of a surface: a request is read, carried out and answered in its dialect, in JSON or as a stream. */
-export const surfaceRoutes = (context: RouteContext, surface: Surface) =>
+export const surfaceRoutes = (services: RouteContext, surface: Surface) =>
   new Elysia({ name: surface.name }).post(
     surface.path,
-    async ({ body, request, server, set }) => {
+    ({ body, request, server, set }) => {
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
-      const requestContext = context.contextOf(request);
-      requestContext.whenOver(() => server?.timeout(request, UNREAD_S));
-      const { request: chat, events } = surface.read(body, request.headers);
-      requestContext.isStream = events !== null;
-      const call = { request: chat, context: requestContext };
-      const funding = await fundingOf(context, call, request);
-      const ask = askOf(requestContext, request.headers, funding, surface);
-      const form = { surface, events };
-      if (ask) return answerOnce(context, ask, funding, { ...call, headers: set.headers }, form);
-      const exchange = await beginChat(context.gateway, call, funding);
-      requestContext.addLimitHeaders(set.headers);
-      request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
-      // The caller may have left while the money was set aside: that event is over.
-      if (request.signal.aborted) exchange.abandon('caller-gone');
-      return answer(exchange, form, set.headers, exchange.policy.commitAfterMs);
+      const context = services.contextOf(request);
+      context.whenOver(() => server?.timeout(request, UNREAD_S));
+      return serveChat(
+        services.gateway,
+        context,
+        new SurfaceEdge(services, surface, { context, body, request, headers: set.headers }),
+      );
     },
     surfaceOperation(surface),
   );
+
+/** An HTTP request on the route of a surface, with the headers of its response. */
+interface SurfaceCall {
+  readonly context: RequestContext;
+  readonly body: unknown;
+  readonly request: Request;
+  readonly headers: HTTPHeaders;
+}
+
+/** The ends of the pipeline for one request: its surface reads and writes, HTTP carries. */
+class SurfaceEdge implements ChatEdge<Response | string> {
+  readonly #services: RouteContext;
+  readonly #surface: Surface;
+  readonly #http: SurfaceCall;
+  #events: EventForm | null = null;
+  #addCredit: (() => void) | null = null;
+
+  constructor(services: RouteContext, surface: Surface, http: SurfaceCall) {
+    this.#services = services;
+    this.#surface = surface;
+    this.#http = http;
+  }
+
+  read(): ModelRequest {
+    const { context, body, request: origin } = this.#http;
+    const { request, events } = this.#surface.read(body, origin.headers);
+    this.#events = events;
+    context.isStream = events !== null;
+    return request;
+  }
+
+  /** A payer that has just proved itself counts against the rate limits from here on. */
+  async fund(call: ChatCall): Promise<Funding> {
+    const { context } = call;
+    const { url, headers } = this.#http.request;
+    const idempotencyKey = headers.get('idempotency-key');
+    const { funding: source } = this.#services.gateway;
+    const funding = await source.of({ ...call, key: context.caller, idempotencyKey, url, headers });
+    if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
+    return funding;
+  }
+
+  async claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Response | string> | null> {
+    const { request, headers } = this.#http;
+    const name = nameOf(call.context, request.headers, funding, this.#surface);
+    if (!name) return null;
+    const named = await claimName(this.#services, name, { ...call, headers }, this.#form);
+    if (named.kind === 'run') this.#addCredit = named.addCredit;
+    return named;
+  }
+
+  async write(source: AnswerSource, { funded, policy }: Exchange): Promise<Response | string> {
+    const { context, headers } = this.#http;
+    context.addLimitHeaders(headers);
+    Object.assign(headers, funded.headers);
+    try {
+      return await answer(source, this.#form, headers, policy.commitAfterMs);
+    } finally {
+      this.#addCredit?.();
+    }
+  }
+
+  get #form(): AnswerForm {
+    return { surface: this.#surface, events: this.#events };
+  }
+}
 
 function surfaceOperation({ docs, pays, keyHeader, operation: asked, errorBody }: Surface) {
   const { request, error, ...spec } = docs;

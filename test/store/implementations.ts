@@ -5,20 +5,20 @@ import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
 import { memoryBlocklist, memoryPayments, memoryPendingSettlements, memoryQuoteSecret } from './memory/payments.ts';
+import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
 import { tempFolder } from './support.ts';
 
-/** The repositories of access and payments. */
-export type SomeRepositories = Omit<Repositories, 'records'>;
-export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> & SomeRepositories & AsyncDisposable;
+export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> & Repositories & AsyncDisposable;
 
-export const memoryRepositories = (store: MemoryStore): SomeRepositories => ({
+export const memoryRepositories = (store: MemoryStore): Repositories => ({
   ...memoryKeys(store),
   idempotency: memoryIdempotency(store),
   payments: memoryPayments(store),
   blocklist: memoryBlocklist(store),
   pendingSettlements: memoryPendingSettlements(store),
   quoteSecret: memoryQuoteSecret(store),
+  records: memoryRecords(store),
 });
 
 export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {
