@@ -1,7 +1,6 @@
 import { cpus } from 'node:os';
 import { shipped } from '../plugins/index.ts';
 import { SCOPES } from '../src/core/caller.ts';
-import type { ChatRequest } from '../src/core/chat-request.ts';
 import { createIds } from '../src/core/id.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
 import { emptyMemories } from '../src/learning/open.ts';
@@ -10,6 +9,7 @@ import { loadPolicy } from '../src/policy/load.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { withRules } from '../src/routing/rules.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../src/runtime/runtime.ts';
+import type { ChatRequest } from '../src/surface/openai-chat/request.ts';
 import { chatFacts, profile, questionOf } from '../test/support/chat-body.ts';
 import { largePolicy } from './large-policy.ts';
 import { quantile, table } from './stats.ts';

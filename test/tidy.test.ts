@@ -18,8 +18,8 @@ const APART = [
 /** A room may import itself and every room of a layer further up, but for those that are APART. A room within another one has its own place. */
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
-  ['contract'],
-  ['telemetry', 'ledger/rules'],
+  ['contract', 'surface/openai-chat/request.ts'],
+  ['surface/openai-chat/route-query.ts', 'telemetry', 'ledger/rules'],
   ['store'],
   [
     'store/sqlite',
@@ -130,6 +130,14 @@ describe('rooms', () => {
           .map((target) => `${path} → ${target}`),
       );
     expect(outward).toEqual([]);
+  });
+
+  test('before the surfaces only the policy, whose cases are written in it, knows the form of OpenAI’s requests', () => {
+    const knowing = sources
+      .filter(({ path }) => path.startsWith('src/') && layerOf(roomOf(path)) < layerOf('surface'))
+      .filter(({ path }) => !path.startsWith('src/policy/') && !path.startsWith('src/surface/'))
+      .filter(({ path, imports }) => imports.some((target) => fileAt(path, target).startsWith('src/surface/')));
+    expect(knowing.map(({ path }) => path)).toEqual([]);
   });
 
   test('of gateway and http only the folders x402 know payments, and the app that composes them', () => {

@@ -14,29 +14,29 @@ const FLAGS = { url: { type: 'string' }, ready: { type: 'boolean' }, json: { typ
 export async function runHealth(args: readonly string[], port: number): Promise<CommandResult> {
   const { url = `http://127.0.0.1:${port}`, ready = false, json = false } = parseFlags(args, FLAGS);
   const path = ready ? '/readyz' : '/healthz';
-  const { shown, asked } = addressOf(url, path);
-  const status = await statusOf(asked, shown);
+  const { shown, target } = addressOf(url, path);
+  const status = await statusOf(target, shown);
   if (status !== 200) throw new UsageError(`${shown} says ${status}: the server is not ${ready ? 'ready' : 'well'}.`);
   const text = json ? jsonText({ ok: true, url: shown, status }) : `${shown} says ${status}\n`;
   return { text, code: 0 };
 }
 
 /** The address to ask, and the same without a password, for messages. */
-function addressOf(url: string, path: string): { readonly asked: URL; readonly shown: string } {
+function addressOf(url: string, path: string): { readonly target: URL; readonly shown: string } {
   const base = URL.parse(url);
   if (base === null || (base.protocol !== 'http:' && base.protocol !== 'https:'))
     throw new UsageError('--url takes the address of a server, as http://127.0.0.1:8787.');
   base.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`;
   base.search = '';
   base.hash = '';
-  return { asked: base, shown: `${base.origin}${base.pathname}` };
+  return { target: base, shown: `${base.origin}${base.pathname}` };
 }
 
 /** Past any proxy that the environment names: that would tell how it is itself. */
-async function statusOf(asked: URL, shown: string): Promise<number> {
+async function statusOf(target: URL, shown: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const get = asked.protocol === 'https:' ? getSecure : getPlain;
-  const asking = get(asked, { agent: false }, (answer) => {
+  const get = target.protocol === 'https:' ? getSecure : getPlain;
+  const asking = get(target, { agent: false }, (answer) => {
     answer.destroy();
     resolve(answer.statusCode ?? 0);
   });

@@ -46,8 +46,8 @@ type DefaultPolicies = (data: string) => string;
 export function parseCommand(argv: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
   // Flags alone are those of `serve`.
   const [name = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
-  const asked = ['--help', '-h'];
-  if (name === 'help' || asked.some((flag) => argv.includes(flag))) {
+  const flags = ['--help', '-h'];
+  if (name === 'help' || flags.some((flag) => argv.includes(flag))) {
     return { name: 'help', text: helpOf(argv.filter((word) => word !== 'help' && !word.startsWith('-'))) };
   }
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };

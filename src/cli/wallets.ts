@@ -102,12 +102,12 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
   const { rest, amount: negative } = takeNegative(args);
   const options = { note: { type: 'string', default: '' } } as const;
   const { values, positionals } = parseArguments(rest, options);
-  const [asked, text = negative, more] = positionals;
+  const [holder, text = negative, more] = positionals;
   const usage = 'credit takes the address of a wallet and the Credits to add, such as 25 or -2.50';
-  if (!asked || text === null || more !== undefined || (negative !== null && text !== negative)) {
+  if (!holder || text === null || more !== undefined || (negative !== null && text !== negative)) {
     throw new UsageError(`wallets ${usage}.`);
   }
-  const wallet = addressOf([asked], usage);
+  const wallet = addressOf([holder], usage);
   const amount = parseCredits(text);
   if (!amount) throw new UsageError(`Credits are written 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`);
   checkNote(values.note);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ChatRequest } from '../core/chat-request.ts';
+import type { ChatRequest } from '../surface/openai-chat/request.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

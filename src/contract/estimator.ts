@@ -62,8 +62,8 @@ export interface Outcome extends Pick<Inquiry, 'features' | 'task'> {
   readonly among: number;
 }
 
-/** What is known of a model, for people. */
-export interface Known {
+/** The quality of a model by declaration and by outcomes, for people. */
+export interface ModelKnowledge {
   readonly model: string;
   /** Null for all tasks together. */
   readonly task: string | null;
@@ -87,7 +87,7 @@ export interface Estimator {
   estimate(inquiry: Inquiry, into: Finding, seen: boolean): void;
   /** Learns. Returns what it would have estimated of the model, before it knew. */
   learn(outcome: Outcome): number;
-  known(): Known[];
+  known(): ModelKnowledge[];
   /** The words that count most for or against a model, the strongest first; at most `most`. */
   telling(text: string, task: number, model: number, most: number): TellingWord[];
 }
@@ -114,6 +114,8 @@ export interface PreparedEstimator {
 /** Estimates the quality of a model's answer to a request, and learns from outcomes. Deterministic: no clock, no chance. */
 export interface EstimatorPlugin<Options extends TObject = TObject> {
   readonly kind: 'estimator';
+  /** The version of the contract that the plugin is made for: 1 if left out. Both versions are the same for this kind. */
+  readonly contract?: 1 | 2;
   readonly name: string;
   readonly status: PluginStatus;
   /** Checks `options` of the policy's `learning`; its defaults are applied before `prepare`. */

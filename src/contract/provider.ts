@@ -127,6 +127,8 @@ export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
 
 export interface ProviderPlugin<Settings extends TObject = TObject> {
   readonly kind: 'provider';
+  /** The version of the contract that the plugin is made for. */
+  readonly contract: 2;
   readonly name: string;
   readonly status: PluginStatus;
   /** Checks the adapter's own settings in the policy; its defaults are applied before `prepare`. */

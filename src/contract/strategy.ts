@@ -45,6 +45,8 @@ export interface PreparedStrategy {
 
 export interface StrategyPlugin<Options extends TObject = TObject> {
   readonly kind: 'strategy';
+  /** The version of the contract that the plugin is made for: 1 if left out. Both versions are the same for this kind. */
+  readonly contract?: 1 | 2;
   readonly name: string;
   readonly status: PluginStatus;
   /** Checks the `options` of a selector; its defaults are applied before `prepare`. */

@@ -18,7 +18,6 @@ import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { decisionListRoutes } from './admin-decisions.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type BodyLimits, readJson } from './body.ts';
-import { surfaceRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
 import type { RouteContext } from './context.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
@@ -36,6 +35,7 @@ import { type Operations, operationRoutes } from './operations.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { RouteTable, routeRules } from './routes.ts';
+import { surfaceRoutes } from './surface-routes.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 

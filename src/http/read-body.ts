@@ -1,6 +1,6 @@
-import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from '../core/route-query.ts';
 import { compileRead } from '../core/validation.ts';
 import { checkChat, checkToolKinds } from '../surface/openai-chat/check.ts';
+import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from '../surface/openai-chat/route-query.ts';
 
 const checkedChat = compileRead(RouteChat);
 const checkedQuery = compileRead(RouteQuery);

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
-import { RouteRequest } from '../core/route-query.ts';
 import { recommend } from '../gateway/route.ts';
 import { readRouteRequest } from '../surface/openai-chat/reader.ts';
+import { RouteRequest } from '../surface/openai-chat/route-query.ts';
 import type { RouteContext } from './context.ts';
 import { ROUTE_ANSWER, ROUTE_REQUESTS } from './docs/examples.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';

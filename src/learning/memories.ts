@@ -1,4 +1,4 @@
-import type { Known, TellingWord } from '../contract/estimator.ts';
+import type { ModelKnowledge, TellingWord } from '../contract/estimator.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { EstimatorMemories, LearningTables, OutcomeWithFeatures, ResetRow } from '../store/learning.ts';
@@ -24,7 +24,7 @@ const TAIL_MAX = 100_000;
 export interface LearningReader {
   read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null;
   estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate;
-  known(policy: LearningPolicyInForce): readonly Known[];
+  known(policy: LearningPolicyInForce): readonly ModelKnowledge[];
   /** The words of a text with the most influence on the estimate for a model, by its ID. */
   telling(
     policy: LearningPolicyInForce,
@@ -112,7 +112,7 @@ export class Memories implements LearningReader {
     countRequest(policy, this.over(policy), facts, features, policy.snapshot.learning.mode === 'off');
   }
 
-  known(policy: LearningPolicyInForce): readonly Known[] {
+  known(policy: LearningPolicyInForce): readonly ModelKnowledge[] {
     const { memory, estimator } = this.over(policy);
     try {
       return estimator?.known() ?? [];

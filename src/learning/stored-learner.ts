@@ -1,4 +1,4 @@
-import type { Known, TellingWord } from '../contract/estimator.ts';
+import type { ModelKnowledge, TellingWord } from '../contract/estimator.ts';
 import { declaredFor } from '../core/declared.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
@@ -125,7 +125,7 @@ export class StoredLearner implements ServerLearner {
     this.#memories.noteRequest(policy, facts, features);
   }
 
-  known(policy: LearningPolicyInForce): readonly Known[] {
+  known(policy: LearningPolicyInForce): readonly ModelKnowledge[] {
     return this.#memories.known(policy);
   }
 

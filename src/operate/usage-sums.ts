@@ -16,7 +16,7 @@ export function parseGrouping(name: string): Grouping | null {
 export const columnOf = (grouping: Grouping): string => (grouping === 'key' ? 'key_id' : grouping);
 
 /** Tokens and money of charges. */
-export interface Charges {
+export interface UsageFigures {
   readonly charges: number;
   readonly input: number;
   readonly cached: number;
@@ -28,8 +28,8 @@ export interface Charges {
   readonly overrun: Microcredits;
 }
 
-/** Charges with the dimensions that they can be grouped by; a dimension that they lack is empty. */
-export interface Spending extends Charges {
+/** UsageFigures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
+export interface Spending extends UsageFigures {
   /** Ms since 1970: of the reservation. */
   readonly moment: number;
   readonly keyId: string;
@@ -39,13 +39,13 @@ export interface Spending extends Charges {
   readonly provider: string;
 }
 
-/** Charges of one group. */
-export interface UsageGroup extends Charges {
+/** UsageFigures of one group. */
+export interface UsageGroup extends UsageFigures {
   /** The group's name in each grouping. */
   readonly names: readonly string[];
 }
 
-type Sums = { names: readonly string[] } & { -readonly [Figure in keyof Charges]: Charges[Figure] };
+type Sums = { names: readonly string[] } & { -readonly [Figure in keyof UsageFigures]: UsageFigures[Figure] };
 
 /** Sums up charges by groupings. */
 export class UsageSums {
@@ -122,7 +122,7 @@ function namer(grouping: Grouping, timeZone: string): (spending: Spending) => st
   }
 }
 
-/** Charges come nearly in the order of time, so the last window is remembered. */
+/** UsageFigures come nearly in the order of time, so the last window is remembered. */
 function calendar(kind: 'day' | 'month', timeZone: string, length: number): (spending: Spending) => string {
   let window: Window = { starts: 0, ends: 0 };
   let name = '';

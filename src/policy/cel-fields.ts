@@ -1,5 +1,5 @@
-import { KNOWN_FIELDS, RouteConstraints } from '../core/chat-request.ts';
-import { RouteQuery } from '../core/route-query.ts';
+import { KNOWN_FIELDS, RouteConstraints } from '../surface/openai-chat/request.ts';
+import { RouteQuery } from '../surface/openai-chat/route-query.ts';
 import { FIELDS, type TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 

@@ -1,4 +1,4 @@
-import { ChatMessage } from '../core/chat-request.ts';
+import { ChatMessage } from '../surface/openai-chat/request.ts';
 import { wordsOf } from './json-schema-words.ts';
 
 /** OpenAI's messages in brief. The loader checks the whole shape. */

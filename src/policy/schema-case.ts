@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { withoutNull } from '../core/nullable.ts';
-import { RouteChat } from '../core/route-query.ts';
+import { RouteChat } from '../surface/openai-chat/route-query.ts';
 import { closed } from './schema-parts.ts';
 
 const query = RouteChat.properties;

@@ -5,7 +5,7 @@ import type { BlocklistTable, PaymentTable, PendingSettlementTable, QuoteSecretT
 import type { RecordTables } from './records.ts';
 import type { TrailTable } from './trail.ts';
 
-/** All that lasts, by its kind. What these make of writes is committed by the store that they belong to, together or apart. */
+/** The repositories of one store. It commits their writes, together or apart; writes of another store are refused. */
 export interface Repositories {
   readonly keys: KeyTable;
   readonly trail: TrailTable;

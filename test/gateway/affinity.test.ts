@@ -2,11 +2,11 @@ import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CAPABILITIES } from '../../src/core/capability.ts';
-import type { ChatMessage, ChatRequest, Tool } from '../../src/core/chat-request.ts';
 import type { CachedTokens } from '../../src/core/facts.ts';
 import type { Model, PolicySnapshot, Provider } from '../../src/core/snapshot.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import { markOfTurn } from '../../src/gateway/answer-mark.ts';
+import type { ChatMessage, ChatRequest, ChatTool } from '../../src/surface/openai-chat/request.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model, snapshot } from '../routing/build.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
@@ -95,7 +95,7 @@ describe('the next turn of a conversation', () => {
   test('finds nothing when anything before it differs: its words, their speaker, the tools, the format', () => {
     const { cached, answer } = memory();
     answer(QUESTION, 'a');
-    const tool: Tool = { type: 'function', function: { name: 'f' } };
+    const tool: ChatTool = { type: 'function', function: { name: 'f' } };
     const others: Prompt[] = [
       { messages: [said('system', 'Be brief!'), said('user', 'What is a gateway?')] },
       { messages: [said('developer', 'Be brief.'), said('user', 'What is a gateway?')] },
@@ -374,7 +374,7 @@ describe('the memory', () => {
   ) as fc.Arbitrary<ChatMessage>;
   const prompts: fc.Arbitrary<Prompt> = fc.record({
     messages: fc.array(message, { minLength: 1, maxLength: 4 }),
-    tools: fc.constantFrom(undefined, undefined, [{ type: 'function', function: { name: 'f' } }] as Tool[]),
+    tools: fc.constantFrom(undefined, undefined, [{ type: 'function', function: { name: 'f' } }] as ChatTool[]),
   });
 
   test('never takes a conversation for another: one and the same text finds it, whatever differs does not', () => {

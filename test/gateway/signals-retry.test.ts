@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { ModelRequest } from '../../src/core/model-request.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import type { Example } from '../../src/learning/learner.ts';
+import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 let now = 1_000_000;

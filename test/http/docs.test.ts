@@ -4,9 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
-import { ChatRequest } from '../../src/core/chat-request.ts';
 import { FeedbackRequest } from '../../src/core/feedback.ts';
-import { RouteRequest } from '../../src/core/route-query.ts';
 import * as examples from '../../src/http/docs/examples.ts';
 import * as admin from '../../src/http/docs/examples-admin.ts';
 import * as feedback from '../../src/http/docs/examples-feedback.ts';
@@ -16,6 +14,8 @@ import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/
 import * as payments from '../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../src/surface/openai-chat/examples.ts';
+import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
+import { RouteRequest } from '../../src/surface/openai-chat/route-query.ts';
 import { ROUTES } from '../support/routes.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import type { ChatMessage } from '../../src/core/chat-request.ts';
+import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { effort } from '../deep/effort.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import { joinParts, providerCall } from '../support/provider-call.ts';

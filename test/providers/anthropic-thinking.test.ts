@@ -3,7 +3,7 @@ import { rulesOf } from '../../plugins/providers/anthropic/models.ts';
 import { structuredSchema } from '../../plugins/providers/anthropic/schema.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { Capability } from '../../src/core/capability.ts';
-import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
+import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import { gemini } from '../../plugins/providers/gemini.ts';
-import type { ChatMessage } from '../../src/core/chat-request.ts';
+import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { inTime } from '../support/in-time.ts';
 import { providerCall } from '../support/provider-call.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage, ChatRequest, ContentPart } from '../../src/core/chat-request.ts';
+import type { ChatMessage, ChatRequest, MessagePart } from '../../src/surface/openai-chat/request.ts';
 import { inTime } from '../support/in-time.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
@@ -39,7 +39,7 @@ const bodyOf = (request: Partial<ChatRequest>, upstream = NEW) =>
 const contentsOf = (...messages: ChatMessage[]) => bodyOf({ messages }).contents;
 const refusalOf = (request: Partial<ChatRequest>, upstream = NEW) =>
   adapter.request(providerCall(request, { upstream }));
-const partsOf = (...content: ContentPart[]) => contentsOf({ role: 'user', content });
+const partsOf = (...content: MessagePart[]) => contentsOf({ role: 'user', content });
 
 describe('results of tools', () => {
   test('directly follow their calls: messages between them come after', () => {
@@ -124,9 +124,9 @@ describe('a conversation that starts with a call', () => {
 
 describe('media by other names:', () => {
   const data = (type: string) => `data:${type};base64,aGk=`;
-  const file = (type: string): ContentPart => ({ type: 'file', file: { file_data: data(type) } });
+  const file = (type: string): MessagePart => ({ type: 'file', file: { file_data: data(type) } });
 
-  test.each<[string, string, ContentPart]>([
+  test.each<[string, string, MessagePart]>([
     ['an image', 'image/jpeg', { type: 'image_url', image_url: { url: data('image/jpg') } }],
     ['a sound', 'audio/mp3', { type: 'input_audio', input_audio: { data: 'aGk=', format: 'MP3' } }],
     ['JSON', 'text/plain', file('application/json')],

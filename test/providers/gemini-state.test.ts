@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import type { ChatMessage } from '../../src/core/chat-request.ts';
+import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { presets } from '../../plugins/providers/openai-compatible/presets.ts';
 import { PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
-import type { ChatMessage } from '../../src/core/chat-request.ts';
+import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { openaiAdapter, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import { openai } from '../../plugins/providers/openai.ts';
 import type { Capability } from '../../src/core/capability.ts';
-import type { ChatRequest } from '../../src/core/chat-request.ts';
+import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { openai } from '../../plugins/providers/openai.ts';
 import type { WireAdapter } from '../../src/contract/provider.ts';
-import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
+import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
 
 const adapter = openai.prepare({ service: 'openai', reasoning_summaries: 'auto' }) as WireAdapter;

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { simulated } from '../../plugins/providers/simulated.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { Pause, ProviderCall } from '../../src/contract/provider.ts';
-import type { ChatRequest, Tool } from '../../src/core/chat-request.ts';
 import { estimateTokens } from '../../src/core/tokens.ts';
+import type { ChatRequest, ChatTool } from '../../src/surface/openai-chat/request.ts';
 import { openCall } from '../../src/upstream/call.ts';
 import { inTime } from '../support/in-time.ts';
 import { DEADLINES, partsOf, providerCall, textIn } from '../support/provider-call.ts';
@@ -20,7 +20,7 @@ const finishOf = (parts: readonly StreamPart[], choice = 0) =>
 const usageOf = (parts: readonly StreamPart[]) => parts.find((part) => part.type === 'usage')?.usage;
 const said = (content: string): Partial<ChatRequest> => ({ messages: [{ role: 'user', content }] });
 
-const tool = (name: string, description: string, parameters: object = { type: 'object' }): Tool => ({
+const tool = (name: string, description: string, parameters: object = { type: 'object' }): ChatTool => ({
   type: 'function',
   function: { name, description, parameters },
 });

@@ -1,8 +1,8 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
-import type { ChatMessage } from '../../src/core/chat-request.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import type { Receipt } from '../../src/gateway/receipt.ts';
 import { CompletionWriter } from '../../src/surface/openai-chat/completion.ts';
+import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 
 /** A receipt of which writers read no more than this. */
 export const RECEIPT = {

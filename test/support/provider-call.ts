@@ -2,8 +2,8 @@ import { type DialectSettings, PLAIN } from '../../plugins/providers/openai-comp
 import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ModelTraits, PreparedProvider, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
-import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
+import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { openCall } from '../../src/upstream/call.ts';
 import { network, type UpstreamNetwork } from '../../src/upstream/connection/network.ts';
 import type { UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';

@@ -1,6 +1,7 @@
 import { createReadStream, readFileSync, realpathSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import type { Plugin } from '../../contract/kinds.ts';
 import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
@@ -11,7 +12,6 @@ import {
   NotIncluded,
   NotYaml,
 } from '../../importers/litellm/litellm.ts';
-import type { Plugin } from '../../plugin-host/registry.ts';
 import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
@@ -61,8 +61,8 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   const written = new Set(imported.files.map((one) => one.name));
   const others = (await readdir(values.out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));
   const code = imported.report.problems.length > 0 ? 2 : 0;
-  const told = { file, folder: values.out, imported, others };
-  return { text: values.json ? reportJson(told) : reportText(told), code };
+  const outcome = { file, folder: values.out, imported, others };
+  return { text: values.json ? reportJson(outcome) : reportText(outcome), code };
 }
 
 function read(file: string, text: string, sources: ImportSources): ImportResult {
@@ -133,7 +133,7 @@ async function priceMapOf(file: string | undefined): Promise<ImportSources['pric
   try {
     parsed = JSON.parse(text);
   } catch {
-    // Told below, together with JSON of another kind.
+    // ImportOutcome below, together with JSON of another kind.
   }
   if (!isObject(parsed))
     throw new UsageError(`${file} is not LiteLLM's map of prices: a JSON object by the names of models.`);
@@ -147,8 +147,8 @@ function nothingIn(file: string, { report }: ImportResult): string {
       `  ${included ?? ''}${included ? ':' : ''}${line}:${column} ${path}: ${message}`,
   );
   const reasons = report.skipped.map(({ name, why }) => `  ${name ?? 'an entry'}: ${why}`);
-  const told = (places.length > 0 ? places : reasons).map(visible);
-  const why = told.length > 0 ? told.join('\n') : '  it has no model_list with entries';
+  const found = (places.length > 0 ? places : reasons).map(visible);
+  const why = found.length > 0 ? found.join('\n') : '  it has no model_list with entries';
   return `${file} has no model that Signalbox can serve:\n${why}`;
 }
 

@@ -4,8 +4,8 @@ import { type ImportReport, type ImportResult, type KeyReport, OUTCOMES } from '
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText } from '../text.ts';
 
-/** What is told of. */
-export interface Told {
+/** The result of an import, with its folder. */
+export interface ImportOutcome {
   /** The configuration, as it was named. */
   readonly file: string;
   readonly folder: string;
@@ -15,7 +15,7 @@ export interface Told {
 }
 
 /** The report for programs: every key, with its place and what became of it. */
-export function reportJson({ file, folder, others, imported: { files, report } }: Told): string {
+export function reportJson({ file, folder, others, imported: { files, report } }: ImportOutcome): string {
   const body = {
     from: file,
     folder,
@@ -51,7 +51,7 @@ const TITLES = {
 } as const;
 
 /** The report for people: what to do, then what became of the keys, those that fared alike together. */
-export function reportText({ file, folder, others, imported: { files, report } }: Told): string {
+export function reportText({ file, folder, others, imported: { files, report } }: ImportOutcome): string {
   const counts = OUTCOMES.map(
     (outcome) => `${report.keys.filter((key) => key.outcome === outcome).length} ${outcome.replace('_', ' ')}`,
   );

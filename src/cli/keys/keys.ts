@@ -101,13 +101,13 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
   const { rest, amount: negative } = takeNegative(args);
   const options = { note: { type: 'string', default: '' } } as const;
   const { values, positionals } = parseArguments(rest, options);
-  const [asked, text = negative, more] = positionals;
-  if (!asked || text === null || more !== undefined || (negative !== null && text !== negative)) {
+  const [holder, text = negative, more] = positionals;
+  if (!holder || text === null || more !== undefined || (negative !== null && text !== negative)) {
     throw new UsageError('keys grant takes the ID of a key and the Credits to add, such as 25 or -2.50.');
   }
   const amount = parseCredits(text);
   if (!amount) throw new UsageError(`Credits are written 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`);
-  const id = idOf([asked], 'grant');
+  const id = idOf([holder], 'grant');
   if (!(await hasJournal(store))) {
     throw new UsageError('The database has no ledger of this version yet; start the server once.');
   }

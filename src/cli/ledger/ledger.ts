@@ -77,8 +77,8 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<L
 }
 
 async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
-  const asked = parseExport(args);
-  await reading(command, (reader) => writeExport(asked, reader, command.write));
+  const query = parseExport(args);
+  await reading(command, (reader) => writeExport(query, reader, command.write));
   return 0;
 }
 

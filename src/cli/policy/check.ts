@@ -64,8 +64,8 @@ function asText(
   // Warnings would bury what keeps the policy from serving.
   const shown = errors > 0 ? found.filter(isTold) : found;
   const figures = shown.filter(isOfFigure);
-  const told = shown.filter((one) => !isOfFigure(one));
-  const parts = told.length === 0 ? [] : [problemsText(told, bundle, colour)];
+  const others = shown.filter((one) => !isOfFigure(one));
+  const parts = others.length === 0 ? [] : [problemsText(others, bundle, colour)];
   if (figures.length > 0)
     parts.push(`Figures to look up again:\n${(all ? figures.map(inALine) : folded(figures)).join('\n')}`);
   if (unread.length > 0) parts.push(`Not read: ${visible(unread.join(', '))}`);

@@ -1,6 +1,6 @@
 import {
-  type Choice,
   type ComparedCase,
+  type ComparedChoice,
   isRefused,
   isSame,
   type RequestOutcome,
@@ -64,7 +64,7 @@ const caseJson = ({ case: one, of, isReworded, a, b, broken }: ComparedCase) => 
 });
 
 function answersJson(a: RequestOutcome, b: RequestOutcome) {
-  const by = (read: (one: Choice) => number) => (isRefused(a) || isRefused(b) ? null : tidy(read(b) - read(a)));
+  const by = (read: (one: ComparedChoice) => number) => (isRefused(a) || isRefused(b) ? null : tidy(read(b) - read(a)));
   const difference = {
     cost_credits: by(({ costCredits }) => costCredits),
     cost_usd: by(({ costUsd }) => costUsd),

@@ -1,8 +1,8 @@
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import {
-  type Choice,
   type ComparedCase,
+  type ComparedChoice,
   isRefused,
   type RequestOutcome,
   type Totals,
@@ -145,9 +145,9 @@ function goals(a: RequestOutcome, b: RequestOutcome): string {
 function figures(a: RequestOutcome, b: RequestOutcome, { inUsd }: Words): string[] {
   const [from, to] = [chosen(a), chosen(b)];
   if (from === null && to === null) return [];
-  const of = (read: (one: Choice) => string, unit = '') =>
+  const of = (read: (one: ComparedChoice) => string, unit = '') =>
     from && to ? `${pair(read(from), read(to))}${unit}` : pair(from && read(from) + unit, to && read(to) + unit);
-  const by = (read: (one: Choice) => number) => (from && to ? growth(read(from), read(to)) : '');
+  const by = (read: (one: ComparedChoice) => number) => (from && to ? growth(read(from), read(to)) : '');
   const usd = `, ${of(({ costUsd }) => short(costUsd), ' USD')}${by(({ costUsd }) => costUsd)}`;
   const refusals = [a, b].filter(isRefused).map(({ message }) => `because  ${message}`);
   return [
@@ -159,7 +159,7 @@ function figures(a: RequestOutcome, b: RequestOutcome, { inUsd }: Words): string
   ];
 }
 
-const chosen = (answer: RequestOutcome): Choice | null => (isRefused(answer) ? null : answer);
+const chosen = (answer: RequestOutcome): ComparedChoice | null => (isRefused(answer) ? null : answer);
 
 function movesText({ moves }: ComparedRequests, inUsd: boolean, terminal: boolean): string {
   const rows = moves.map(({ a, b, totals }) => [short(totals.requests), visible(goals(a, b)), costs(totals, inUsd)]);

@@ -1,5 +1,5 @@
 import { COVERAGE_CLASSES, type CoverageEntry } from '../../operate/policy/coverage.ts';
-import type { CoverageSummary, Share } from '../../operate/policy/coverage-summary.ts';
+import type { CoverageShare, CoverageSummary } from '../../operate/policy/coverage-summary.ts';
 import { isDecision } from '../../operate/policy/reasons.ts';
 import type { Settings } from '../../operate/policy/settings.ts';
 import type { CaseResult } from '../../operate/policy/test-run.ts';
@@ -32,8 +32,8 @@ function caseBody({ case: policyCase, status, runs }: CaseResult, settings: Sett
   }));
   // The case's own fields are of the first setting in which it fails, or else ran.
   const first = ofRuns.find((one) => one.status === status) ?? ofRuns[0]!;
-  const { settings: _names, status: _status, ...told } = first;
-  return { name, file, line, column, status, ...told, settings: ofRuns };
+  const { settings: _names, status: _status, ...fields } = first;
+  return { name, file, line, column, status, ...fields, settings: ofRuns };
 }
 
 function outcomeBody({ outcome }: CaseResult['runs'][number]['run'], { runtime }: Settings['settings'][number]) {
@@ -61,6 +61,6 @@ function coverageBody({ report, all, byClass, min, isEnough, weakest }: Coverage
   return { ...shareBody(all), min, enough: isEnough, weakest, classes: Object.fromEntries(classes) };
 }
 
-const shareBody = ({ touched, total, percent }: Share) => ({ touched, total, percent });
+const shareBody = ({ touched, total, percent }: CoverageShare) => ({ touched, total, percent });
 
 const entryBody = ({ name, place: { file, line, column } }: CoverageEntry) => ({ name, file, line, column });

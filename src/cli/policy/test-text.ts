@@ -79,14 +79,14 @@ interface FailedRun {
 
 function failedRuns({ runs }: CaseResult): FailedRun[] {
   const failed = runs.filter(({ run }) => run.failures.length > 0);
-  const bySame = Map.groupBy(failed, ({ run }) => JSON.stringify(run.failures.map(told)));
+  const bySame = Map.groupBy(failed, ({ run }) => JSON.stringify(run.failures.map(textsOf)));
   return [...bySame.values()].map((same: SettingRun[]) => ({
     settings: same.flatMap(({ settings }) => settings),
     failures: same[0]!.run.failures,
   }));
 }
 
-const told = ({ key, wanted, got, hint }: Mismatch) => [key, wanted, got, hint];
+const textsOf = ({ key, wanted, got, hint }: Mismatch) => [key, wanted, got, hint];
 
 function runText({ settings, failures }: FailedRun, { case: { name }, runs }: CaseResult, form: TextForm): string {
   const all = runs.flatMap((one) => one.settings);

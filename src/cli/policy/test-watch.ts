@@ -65,14 +65,14 @@ class PluginCode {
   /** The plugins' files of the last policy that could be read. */
   files: readonly string[] = [];
   readonly #folder: string;
-  #seen = '';
+  #signature = '';
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
   async hasChanged(): Promise<boolean> {
-    return (await signatureOf(this.#folder, this.files)) !== this.#seen;
+    return (await signatureOf(this.#folder, this.files)) !== this.#signature;
   }
 
   async run<Result>(run: (loader: ReturnType<typeof createPluginLoader>) => Promise<Result>): Promise<Result> {
@@ -88,7 +88,7 @@ class PluginCode {
       if (!isSame) this.files = found;
       const [policyNow, allNow] = await this.#signatures();
       // Other files than before are no change of any: but an edit that came while it ran is.
-      this.#seen = isSame || policyNow !== policy ? all : allNow;
+      this.#signature = isSame || policyNow !== policy ? all : allNow;
     }
   }
 

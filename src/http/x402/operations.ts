@@ -76,7 +76,7 @@ export const WALLET_KEY = operation({
 export const WALLET = operation({
   access: 'key',
   summary: 'Your own wallet',
-  description: 'What the wallet has, its keys and its last payments. For a key of a wallet; others get 403.',
+  description: 'The wallet’s balance, its keys and its last payments. For a key of a wallet; others get 403.',
   tag,
   answer: { schema: schemas.Wallet, description: 'The wallet.', example: examples.WALLET_ANSWER },
   errors: ['insufficient_permissions'],
@@ -84,7 +84,7 @@ export const WALLET = operation({
 
 export const PAYMENT = operation({
   access: 'key',
-  summary: 'What became of a payment',
+  summary: 'Look up a payment',
   description:
     'For a key of the wallet that paid, the API key that came with the payment, and operators; 404 for others.',
   tag,
@@ -104,7 +104,7 @@ export const WELL_KNOWN = operation({
 export const PAYMENTS = operation({
   access: 'admin',
   summary: 'List payments',
-  description: 'What agents paid, newest first.',
+  description: 'The payments of agents, newest first.',
   tag: 'admin',
   answer: { schema: schemas.PaymentList, description: 'The payments.', example: examples.PAYMENTS_ANSWER },
   errorField: 'limit',
@@ -116,7 +116,7 @@ export const RECONCILE = operation({
   body: 'none',
   summary: 'Ask the chain for a payment',
   description:
-    'Looks now what became of a payment, which is done by itself every few seconds while one is unknown. Reads no body.',
+    'Asks the chain about a payment now. This happens by itself every few seconds while one is unknown. Reads no body.',
   tag: 'admin',
   answer: { schema: schemas.Payment, description: 'The payment as it stands.', example: examples.PAYMENT_ANSWER },
   errors: ['insufficient_permissions', 'not_found', 'payment_unavailable'],
@@ -125,7 +125,7 @@ export const RECONCILE = operation({
 export const WALLET_STATUS = operation({
   access: 'admin',
   summary: 'Show a wallet',
-  description: 'What a wallet has, its keys and its last payments, and whether it is shut out.',
+  description: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
   tag: 'admin',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.WALLET_STATUS_ANSWER },
   errors: ['insufficient_permissions', 'not_found'],

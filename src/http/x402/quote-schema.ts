@@ -6,7 +6,7 @@ const atomic = (description: string) =>
 const network = Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] });
 
 /** `payment_quote` of a route query. */
-export const PaymentQuote = named('PaymentQuote', 'What a wallet without a balance would be asked to pay for it.', {
+export const PaymentQuote = named('PaymentQuote', 'The most that a wallet without a balance would be asked to pay.', {
   schemes: Type.Array(Type.String(), { description: 'Of x402.', examples: [['exact']] }),
   max_credits: credits('At most, the settlement included.', 4.25),
   max_atomic: Type.Array(

@@ -17,14 +17,14 @@ const note = Type.Optional(Type.String({ description: 'Kept with it.', examples:
 /** The body of `POST /v1/wallets/topup`. */
 export const TopUpRequest = Type.Object(
   {
-    usd: amount('What to pay in, in US dollars. Either this or `credits`.'),
-    credits: amount('What to pay in, in Credits. Either this or `usd`.'),
+    usd: amount('The amount to pay in, in US dollars. Either this or `credits`.'),
+    credits: amount('The amount to pay in, in Credits. Either this or `usd`.'),
     name: keyName,
     new_key: Type.Optional(
       Type.Boolean({ default: false, description: 'Whether another key is wanted beside those that the wallet has.' }),
     ),
   },
-  { ...closed, description: 'What to pay in.' },
+  { ...closed, description: 'A top-up.' },
 );
 export type TopUpRequest = Static<typeof TopUpRequest>;
 
@@ -54,7 +54,7 @@ export const CreditRequest = Type.Object(
     }),
     note,
   },
-  { ...closed, description: 'What to add to the balance.' },
+  { ...closed, description: 'A change of the balance.' },
 );
 export type CreditRequest = Static<typeof CreditRequest>;
 
@@ -76,21 +76,21 @@ const payment = {
     PAYMENT_STATES,
     '`settling`: it is being settled. `captured`: it has arrived, and its request runs. `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it never will.',
   ),
-  purpose: word(PURPOSES, 'What it was for: a completion, or a top-up.'),
+  purpose: word(PURPOSES, 'Its purpose: a completion, or a top-up.'),
   network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
   asset: address('Contract of the token.'),
   payer: wallet,
   pay_to: address('Whom it was paid to.'),
-  amount_atomic: Type.String({ description: 'What was paid, in atomic units of the asset.', examples: ['3250'] }),
-  paid_credits: credits('What that is worth.', 3.25),
-  fee_credits: credits('What its settlement cost; 0 once it was waived, as for a request that was charged nothing.', 1),
+  amount_atomic: Type.String({ description: 'The amount paid, in atomic units of the asset.', examples: ['3250'] }),
+  paid_credits: credits('The value of that amount.', 3.25),
+  fee_credits: credits('The cost of its settlement; 0 once waived, as for a request that was charged nothing.', 1),
   charged_credits: orNull(
     Type.Number({ examples: [1.09] }),
-    'What its request was charged, in Credits: 0 where none ran on it. Null before that is known, and where the chain has told later that it had arrived.',
+    'The charge of its request, in Credits: 0 where none ran on it. Null before that is known, and where the chain has told later that it had arrived.',
   ),
   balance_added_credits: orNull(
     Type.Number({ examples: [1.16] }),
-    'What of it became balance of the wallet, in Credits: paid less fee and charge. Null before it is settled.',
+    'The part that became balance of the wallet, in Credits: paid less fee and charge. Null before it is settled.',
   ),
   decision_id: orNull(Type.String({ examples: ['dec_0a4x1wm3zk0'] }), 'The decision that it paid for; null for none.'),
   transaction: orNull(Type.String(), 'Hash of the transaction; null while none is known.'),
@@ -99,7 +99,7 @@ const payment = {
   updated_at: moment('When it last changed.'),
 };
 
-export const Payment = named('Payment', 'A payment by x402, and what became of it.', payment);
+export const Payment = named('Payment', 'A payment by x402, with its state.', payment);
 
 export const PaymentList = named('PaymentList', 'Payments.', {
   object: Type.Literal('list', { description: 'Always `list`.' }),
@@ -107,16 +107,16 @@ export const PaymentList = named('PaymentList', 'Payments.', {
 });
 
 const balance = {
-  balance_credits: credits('What it may still spend, less what running requests hold.', 996.75),
-  held_credits: credits('What running requests hold.', 0),
+  balance_credits: credits('The amount it may still spend, less the holds of running requests.', 996.75),
+  held_credits: credits('The holds of running requests.', 0),
   granted_credits: credits(
-    'All that was paid in or credited, less the fees of settlements and what was taken back.',
+    'All that was paid in or credited, less the fees of settlements and amounts taken back.',
     1_000,
   ),
 };
 const payments = Type.Array(Payment, { description: 'The last 20, newest first.' });
 
-export const Wallet = named('Wallet', 'A wallet, and what it has.', {
+export const Wallet = named('Wallet', 'A wallet with its balance, keys and payments.', {
   object: Type.Literal('wallet', { description: 'Always `wallet`.' }),
   wallet,
   ...balance,
@@ -140,7 +140,7 @@ export const WalletStatus = named('WalletStatus', 'A wallet, as the operator see
 export const WalletTopUp = named('WalletTopUp', 'A top-up that has arrived.', {
   object: Type.Literal('wallet.topup', { description: 'Always `wallet.topup`.' }),
   wallet,
-  paid_credits: credits('What was paid in.', 1_000),
+  paid_credits: credits('The amount paid in.', 1_000),
   balance_credits: balance.balance_credits,
   key: orNull(
     keySecret(
@@ -178,20 +178,20 @@ export const PaymentTerms = named('PaymentTerms', 'How this gateway takes paymen
           version: Type.String({ description: 'Version of its EIP-712 domain.', examples: ['2'] }),
           decimals: Type.Integer({ description: 'Decimals of its atomic unit.', examples: [6] }),
         },
-        { description: 'What is paid in.' },
+        { description: 'The asset of payments.' },
       ),
-      pay_to: address('Whom is paid.'),
+      pay_to: address('The payee.'),
       ready: Type.Boolean({ description: 'Whether it can be paid on now.' }),
     }),
     { description: 'In the order in which they are offered.' },
   ),
-  usd_per_credit: usd('What a Credit costs.', 0.001),
+  usd_per_credit: usd('The price of a Credit.', 0.001),
   quote: Type.Object(
     {
       ttl_seconds: Type.Number({ description: 'How long a quote can be paid.', examples: [120] }),
       max_usd: usd('The most that one request is quoted for.', 1),
-      min_charge_usd: usd('The least that is settled; what is above the price becomes balance.', 0.001),
-      settle_fee_usd: usd('What a settlement adds to the price of a request.', 0.001),
+      min_charge_usd: usd('The least that is settled; the excess over the price becomes balance.', 0.001),
+      settle_fee_usd: usd('The amount that a settlement adds to the price of a request.', 0.001),
     },
     { description: 'How requests are quoted for.' },
   ),
@@ -204,9 +204,9 @@ export const PaymentTerms = named('PaymentTerms', 'How this gateway takes paymen
     Type.Object({
       method: Type.String({ description: 'Of HTTP.', examples: ['POST'] }),
       path: Type.String({ description: 'Of the route.', examples: ['/v1/chat/completions'] }),
-      description: Type.String({ description: 'What is paid for.' }),
+      description: Type.String({ description: 'The thing to pay for.' }),
     }),
-    { description: 'What can be had without an API key.' },
+    { description: 'The resources that need no API key.' },
   ),
-  refunds: Type.String({ description: 'What becomes of money that is not used.' }),
+  refunds: Type.String({ description: 'Where money goes that a request does not use.' }),
 });

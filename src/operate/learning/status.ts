@@ -1,4 +1,4 @@
-import type { Known } from '../../contract/estimator.ts';
+import type { ModelKnowledge } from '../../contract/estimator.ts';
 import { iso } from '../../core/clock.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
 import type { LearningActivity, LearningPolicyInForce } from '../../learning/learner.ts';
@@ -12,7 +12,7 @@ export interface LearningStatus extends LearningOverview {
   readonly learning: LearningPolicy;
   readonly brier: LearningActivity['brier'];
   /** Models with outcomes. */
-  readonly known: readonly Known[];
+  readonly known: readonly ModelKnowledge[];
   /** Failures of the estimator, as sentences. */
   readonly faults: readonly string[];
 }
@@ -58,7 +58,7 @@ const LEFT_MIN = 0.01;
 export const isAtBound = ({ learnt, bound }: KeyShare): boolean => bound - learnt < LEFT_MIN;
 
 /** The difference that outcomes make to a quality, in points of a hundred. */
-export const points = ({ declared, learnt }: Known): number => 100 * (learnt - declared);
+export const points = ({ declared, learnt }: ModelKnowledge): number => 100 * (learnt - declared);
 
 /** JSON has neither infinity nor NaN. */
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);

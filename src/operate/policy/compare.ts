@@ -17,7 +17,7 @@ export interface Side {
 }
 
 /** The choice for a request, by the catalog's figures alone. */
-export interface Choice {
+export interface ComparedChoice {
   readonly model: string;
   /** The provider of the endpoint that would be tried first. */
   readonly provider: string;
@@ -34,7 +34,7 @@ export interface RefusedRequest {
   readonly message: string;
 }
 
-export type RequestOutcome = Choice | RefusedRequest;
+export type RequestOutcome = ComparedChoice | RefusedRequest;
 
 export const isRefused = (answer: RequestOutcome): answer is RefusedRequest => 'code' in answer;
 
@@ -90,8 +90,8 @@ function compareCase(before: PolicyCase | undefined, after: PolicyCase | undefin
 }
 
 const SETTINGS = ['anywhere', 'here'] as const;
-type Setting = (typeof SETTINGS)[number];
-type Runs = Readonly<Record<Setting, CaseRun | null>>;
+type SettingKey = (typeof SETTINGS)[number];
+type Runs = Readonly<Record<SettingKey, CaseRun | null>>;
 
 const runsOf = (policyCase: PolicyCase, { anywhere, here }: Side): Runs => ({
   anywhere: runCase(policyCase, anywhere),
@@ -110,7 +110,7 @@ function failuresIn(runs: Runs): CaseRun['failures'] {
  * Returns the runtimes that decide a request for a model or selector: with all variables set, unless only those of this
  * environment serve it.
  */
-export function settingFor(model: string, a: Side, b: Side, preferred?: Setting): readonly [Runtime, Runtime] {
+export function settingFor(model: string, a: Side, b: Side, preferred?: SettingKey): readonly [Runtime, Runtime] {
   const known = (runtime: Runtime | null) => runtime !== null && isKnown(model, runtime.snapshot);
   const setting =
     preferred ??
@@ -182,7 +182,11 @@ export function withOutcomes(totals: Totals, a: RequestOutcome, b: RequestOutcom
   return { ...counted, answered: totals.answered + count, a: plus(totals.a, a, count), b: plus(totals.b, b, count) };
 }
 
-const plus = (sums: SideTotals, { costCredits, costUsd, latencyMs, quality }: Choice, count: number): SideTotals => ({
+const plus = (
+  sums: SideTotals,
+  { costCredits, costUsd, latencyMs, quality }: ComparedChoice,
+  count: number,
+): SideTotals => ({
   credits: sums.credits + costCredits * count,
   usd: sums.usd + costUsd * count,
   latencyMs: sums.latencyMs + latencyMs * count,

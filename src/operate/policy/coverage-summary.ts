@@ -1,7 +1,7 @@
 import { COVERAGE_CLASSES, type CoverageClass, type CoverageEntry, type CoverageReport } from './coverage.ts';
 
 /** The covered part of a class, or of all. */
-export interface Share {
+export interface CoverageShare {
   readonly touched: number;
   readonly total: number;
   /** 0 to 100, rounded down to a tenth; 100 of nothing. */
@@ -11,8 +11,8 @@ export interface Share {
 /** Coverage with its sums. */
 export interface CoverageSummary {
   readonly report: CoverageReport;
-  readonly all: Share;
-  readonly byClass: Readonly<Record<CoverageClass, Share>>;
+  readonly all: CoverageShare;
+  readonly byClass: Readonly<Record<CoverageClass, CoverageShare>>;
   /** The least percentage; null for none. */
   readonly min: number | null;
   readonly isEnough: boolean;
@@ -37,7 +37,7 @@ export function summaryOf(report: CoverageReport, min: number | null): CoverageS
   return { report, all, byClass, min, isEnough, weakest: weakest && untouched(weakest) > 0 ? weakest : null };
 }
 
-function shareOf(entries: readonly CoverageEntry[]): Share {
+function shareOf(entries: readonly CoverageEntry[]): CoverageShare {
   const total = entries.length;
   const touched = entries.filter(({ isTouched }) => isTouched).length;
   return { touched, total, percent: total === 0 ? 100 : Math.floor((touched * 1000) / total) / 10 };

@@ -6,11 +6,11 @@ import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import { type HypotheticalRequest, hypotheticalFacts } from './hypothetical.ts';
 import { UNNAMED } from './reasons.ts';
-import type { RequestReader } from './request-reader.ts';
+import type { BodyReader } from './request-reader.ts';
 
 /** Returns the facts as a server would: with the prompt's exact count where its upper bound alone leaves no model. */
 export async function exactFacts(
-  { read, turns }: RequestReader,
+  { read, turns }: BodyReader,
   request: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure,

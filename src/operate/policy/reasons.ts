@@ -3,13 +3,13 @@ import { SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
 import { dropNulls } from '../../core/nullable.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
-import { RouteRequest } from '../../core/route-query.ts';
 import { hasBit } from '../../core/rules.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import { violatedConstraints } from '../../routing/rejections.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
+import { RouteRequest } from '../../surface/openai-chat/route-query.ts';
 import { hypotheticalFacts } from './hypothetical.ts';
 
 /** The ID and seed of a decision without a record: the same inputs always give the same decision. */

@@ -21,7 +21,7 @@ export function bodyOf(value: unknown): Body {
 }
 
 /** A checked request. */
-export interface RequestReader {
+export interface BodyReader {
   /** Returns its facts for a caller. Throws SignalboxError. */
   read(caller: Caller): Facts;
   /** The task type that a route query states. */
@@ -42,7 +42,7 @@ export function readerOf(
   body: Body,
   snapshot: PolicySnapshot,
   { readRoute }: Pick<RequestForms, 'readRoute'>,
-): RequestReader {
+): BodyReader {
   const request = readRouteRequest(readRoute(body));
   screen(request, snapshot.gateway);
   const { routing, settings, stream } = request;

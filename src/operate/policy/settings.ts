@@ -11,7 +11,7 @@ const SETTINGS = ['all_set', 'here'] as const;
 export type SettingName = (typeof SETTINGS)[number];
 
 /** A policy in one environment: its variables decide which models can be served. */
-export interface Setting {
+export interface PolicySetting {
   /** Both, where they come to the same snapshot. */
   readonly names: readonly SettingName[];
   readonly runtime: Runtime;
@@ -21,7 +21,7 @@ export interface Setting {
 export interface Settings {
   readonly bundle: PolicyBundle;
   /** Empty where the policy is wrong. */
-  readonly settings: readonly Setting[];
+  readonly settings: readonly PolicySetting[];
   /** Its errors; the cases have not run. */
   readonly problems: readonly Diagnostic[];
   /** Providers that the variables set here leave out, with the reason. */
@@ -49,7 +49,7 @@ export async function settingsOf(folder: string, judge: JudgeTools, onlyHere: bo
 }
 
 /** Returns one setting where both come to the same snapshot. */
-function joined(anywhere: Runtime | null, here: Runtime | null): Setting[] {
+function joined(anywhere: Runtime | null, here: Runtime | null): PolicySetting[] {
   if (anywhere && here && anywhere.snapshot.revision === here.snapshot.revision) {
     return [{ names: SETTINGS, runtime: here }];
   }

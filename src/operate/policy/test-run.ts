@@ -3,7 +3,7 @@ import { type CatalogPlaces, catalogPlacesOf } from '../../policy/catalog-places
 import { casesNamed } from './case-names.ts';
 import { type CaseRun, runCase } from './cases.ts';
 import { Coverage, type CoverageReport } from './coverage.ts';
-import type { Setting, SettingName, Settings } from './settings.ts';
+import type { PolicySetting, SettingName, Settings } from './settings.ts';
 
 /** A case in every setting that it ran in, or was to run in. */
 export interface CaseResult {
@@ -26,7 +26,7 @@ export function runCases({ settings }: Settings, text: string | null): CaseResul
   return all.flatMap((policyCase, at) => (chosen.has(policyCase) ? [resultOf(at, settings)] : []));
 }
 
-function resultOf(at: number, settings: readonly Setting[]): CaseResult {
+function resultOf(at: number, settings: readonly PolicySetting[]): CaseResult {
   const runs = settings.map(({ names, runtime }) => ({
     settings: names,
     run: runCase(runtime.snapshot.cases[at]!, runtime),

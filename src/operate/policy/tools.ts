@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
-import type { RouteRequest } from '../../core/route-query.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
+import type { RouteRequest } from '../../surface/openai-chat/route-query.ts';
 
 /** The tools that judge the policy of any folder. `env` is the real environment. */
 export type JudgeTools = Omit<PolicyTools, 'folder'>;

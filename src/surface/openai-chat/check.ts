@@ -1,6 +1,6 @@
-import type { ChatMessage, ChatRequest, ContentPart } from '../../core/chat-request.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/object.ts';
+import type { ChatMessage, ChatRequest, MessagePart } from './request.ts';
 
 /**
  * Checks the rules of the dialect that its schema cannot state: fields that contradict each other, and fields that
@@ -91,7 +91,7 @@ const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
 /** Members of a part that hold media: each belongs to parts of its own type. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file']);
 
-function checkPart(part: ContentPart, at: string): void {
+function checkPart(part: MessagePart, at: string): void {
   if (part.type === 'image_url' && !IMAGE_URL.test(part.image_url.url)) {
     throw invalid(`${at}.image_url.url`, 'An image is given by an http or https address, or as a data: URL.');
   }

@@ -1,4 +1,3 @@
-import type { ChatMessage, ChatRequest, ContentPart as OpenAiPart, Tool } from '../../core/chat-request.ts';
 import type {
   ContentPart,
   Conversation,
@@ -11,6 +10,7 @@ import type {
 import { isObject } from '../../core/object.ts';
 import type { OriginalPath } from '../../core/original.ts';
 import { extrasOf, NO_EXTRAS } from './extras.ts';
+import type { ChatMessage, ChatRequest, ChatTool, MessagePart } from './request.ts';
 
 const NO_TOOLS: readonly never[] = Object.freeze([]);
 
@@ -24,7 +24,7 @@ const OF_MESSAGE: ReadonlySet<string> = new Set([
   'function_call',
 ]);
 /** A member of another kind of part is an extra: some servers read it. */
-const OF_PART: Readonly<Record<OpenAiPart['type'], ReadonlySet<string>>> = {
+const OF_PART: Readonly<Record<MessagePart['type'], ReadonlySet<string>>> = {
   text: new Set(['type', 'text']),
   refusal: new Set(['type', 'refusal']),
   image_url: new Set(['type', 'image_url']),
@@ -105,7 +105,7 @@ function olderCall(call: unknown, at: OriginalPath): ToolCallPart | null {
 const olderId = (name: string): string => `function_${name}`;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function partOf(part: OpenAiPart, at: OriginalPath): ContentPart {
+function partOf(part: MessagePart, at: OriginalPath): ContentPart {
   const outer = extrasOf(part, OF_PART[part.type]);
   switch (part.type) {
     case 'text':
@@ -132,7 +132,7 @@ function partOf(part: OpenAiPart, at: OriginalPath): ContentPart {
 const OF_TOOL: ReadonlySet<string> = new Set(['type', 'function']);
 const OF_DEFINITION: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict']);
 
-function toolOf(tool: Tool, index: number): ToolDefinition {
+function toolOf(tool: ChatTool, index: number): ToolDefinition {
   const { function: fn } = tool;
   const { name, description, parameters, strict } = fn;
   const extras = extrasOf(fn, OF_DEFINITION, extrasOf(tool, OF_TOOL));

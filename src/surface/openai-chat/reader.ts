@@ -1,9 +1,9 @@
-import { type ChatRequest, KNOWN_FIELDS } from '../../core/chat-request.ts';
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
-import type { RouteRequest } from '../../core/route-query.ts';
 import { conversationOf } from './conversation.ts';
 import { extrasOf } from './extras.ts';
+import { type ChatRequest, KNOWN_FIELDS } from './request.ts';
+import type { RouteRequest } from './route-query.ts';
 
 /** The dialect of OpenAI's chat completions, in `original.dialect`. */
 const OPENAI_CHAT = 'openai-chat';

@@ -1,16 +1,199 @@
-import { ChatRequest } from '../../core/chat-request.ts';
-import { compileRead } from '../../core/validation.ts';
-import { checkChat, checkToolKinds } from './check.ts';
-
-const checked = compileRead(ChatRequest);
+import { type Static, Type } from '@sinclair/typebox';
+import { nullable, nullableMembers } from '../../core/nullable.ts';
 
 /**
- * Reads the body of a chat request.
- * @throws SignalboxError for the field at fault.
+ * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the
+ * runtime check, the static type and the documentation. Fields it does not know are kept;
+ * whether they reach an upstream is the provider's `passthrough` list to say. Every optional
+ * field is nullable, and null is dropped before anything reads the request, but for the
+ * `content` of a message: of an answer that only calls tools, some servers want it to be there.
  */
-export function readChat(body: unknown): ChatRequest {
-  checkToolKinds(body);
-  const chat = checked(body);
-  checkChat(chat);
-  return chat;
-}
+const open = { additionalProperties: true } as const;
+
+const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, open);
+const ImagePart = Type.Object(
+  {
+    type: Type.Literal('image_url'),
+    image_url: Type.Object(
+      { url: Type.String({ description: 'https address or data: URL' }), detail: nullable(Type.String()) },
+      open,
+    ),
+  },
+  open,
+);
+const AudioPart = Type.Object(
+  {
+    type: Type.Literal('input_audio'),
+    input_audio: Type.Object({ data: Type.String({ description: 'base64' }), format: Type.String() }, open),
+  },
+  open,
+);
+const FilePart = Type.Object(
+  {
+    type: Type.Literal('file'),
+    file: Type.Object(
+      {
+        file_data: nullable(Type.String()),
+        file_id: nullable(Type.String()),
+        filename: nullable(Type.String()),
+      },
+      open,
+    ),
+  },
+  open,
+);
+const RefusalPart = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() }, open);
+export const MessagePart = Type.Union([TextPart, ImagePart, AudioPart, FilePart, RefusalPart]);
+export type MessagePart = Static<typeof MessagePart>;
+
+const ToolCall = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.Literal('function'),
+    function: Type.Object({ name: Type.String(), arguments: Type.String() }, open),
+  },
+  open,
+);
+
+export const ChatMessage = Type.Object(
+  {
+    role: Type.Union(
+      [
+        Type.Literal('system'),
+        Type.Literal('developer'),
+        Type.Literal('user'),
+        Type.Literal('assistant'),
+        Type.Literal('tool'),
+        Type.Literal('function'),
+      ],
+      { description: 'Who speaks.' },
+    ),
+    content: Type.Optional(Type.Union([Type.String(), Type.Array(MessagePart, { minItems: 1 }), Type.Null()])),
+    name: nullable(Type.String()),
+    refusal: nullable(Type.String()),
+    tool_calls: nullable(Type.Array(ToolCall)),
+    tool_call_id: nullable(Type.String({ description: 'The call that a `tool` message answers.' })),
+  },
+  open,
+);
+export type ChatMessage = Static<typeof ChatMessage>;
+
+export const ChatTool = Type.Object(
+  {
+    type: Type.Literal('function'),
+    function: Type.Object(
+      {
+        name: Type.String({ minLength: 1, maxLength: 64 }),
+        description: nullable(Type.String()),
+        parameters: nullable(Type.Object({}, { ...open, description: 'A JSON schema.' })),
+        strict: nullable(Type.Boolean()),
+      },
+      open,
+    ),
+  },
+  open,
+);
+export type ChatTool = Static<typeof ChatTool>;
+
+const ToolChoice = Type.Union(
+  [
+    Type.Literal('none'),
+    Type.Literal('auto'),
+    Type.Literal('required'),
+    Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }, open) }, open),
+  ],
+  { description: '`none`, `auto`, `required`, or the one function to call.' },
+);
+
+const ResponseFormat = Type.Union([
+  Type.Object({ type: Type.Literal('text') }, open),
+  Type.Object({ type: Type.Literal('json_object') }, open),
+  Type.Object(
+    {
+      type: Type.Literal('json_schema'),
+      json_schema: Type.Object(
+        {
+          name: Type.String(),
+          description: nullable(Type.String()),
+          schema: nullable(Type.Object({}, open)),
+          strict: nullable(Type.Boolean()),
+        },
+        open,
+      ),
+    },
+    open,
+  ),
+]);
+
+export const RouteStrategy = Type.Object(
+  {
+    cost_weight: nullable(Type.Number({ minimum: 0, description: 'How much cost counts. Only the ratio matters.' })),
+    quality_weight: nullable(Type.Number({ minimum: 0, description: 'How much quality counts.' })),
+  },
+  { additionalProperties: false, description: 'Routes by these weights with the strategy `weighted`.' },
+);
+export type RouteStrategy = Static<typeof RouteStrategy>;
+
+export const RouteConstraints = Type.Object(
+  {
+    max_cost_credits: nullable(Type.Number({ minimum: 0, description: 'Ceiling of the expected cost, in Credits.' })),
+    max_latency_ms: nullable(
+      Type.Integer({ minimum: 1, description: 'Ceiling of the expected latency to the end, in ms.' }),
+    ),
+    required_languages: nullable(
+      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+        maxItems: 64,
+        description: 'Programming languages the model must handle; aliases such as `js` and `golang` are known.',
+      }),
+    ),
+  },
+  { additionalProperties: false, description: 'Hard limits on what may be chosen.' },
+);
+export type RouteConstraints = Static<typeof RouteConstraints>;
+
+const penalty = { minimum: -2, maximum: 2 } as const;
+const tokenCount = (description: string) => nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description }));
+
+export const ChatRequest = Type.Object(
+  {
+    model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
+    messages: Type.Array(ChatMessage, { minItems: 1 }),
+    stream: nullable(Type.Boolean({ default: false })),
+    stream_options: nullable(Type.Object({ include_usage: nullable(Type.Boolean()) }, open)),
+    max_tokens: tokenCount('Most output tokens.'),
+    max_completion_tokens: tokenCount('Most output tokens; the newer name of `max_tokens`.'),
+    temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
+    top_p: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+    frequency_penalty: nullable(Type.Number(penalty)),
+    presence_penalty: nullable(Type.Number(penalty)),
+    n: nullable(Type.Integer({ minimum: 1, maximum: 128 })),
+    stop: nullable(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
+    seed: nullable(Type.Integer()),
+    logprobs: nullable(Type.Boolean()),
+    top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
+    logit_bias: nullable(nullableMembers(Type.Number())),
+    tools: nullable(Type.Array(ChatTool)),
+    tool_choice: nullable(ToolChoice),
+    parallel_tool_calls: nullable(Type.Boolean()),
+    response_format: nullable(ResponseFormat),
+    reasoning_effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+    user: nullable(Type.String()),
+    metadata: nullable(nullableMembers(Type.String())),
+    route_strategy: nullable(RouteStrategy),
+    constraints: nullable(RouteConstraints),
+    budget_limit: nullable(
+      Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
+    ),
+    agent_wallet: nullable(
+      Type.String({
+        maxLength: 128,
+        description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
+      }),
+    ),
+  },
+  { ...open, $id: 'ChatCompletionRequest' },
+);
+export type ChatRequest = Static<typeof ChatRequest>;
+
+/** The fields that the gateway itself understands. Anything else is an extra. */
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set(Object.keys(ChatRequest.properties));

@@ -1,4 +1,3 @@
-import { ChatRequest } from '../../core/chat-request.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
 import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
 import { CompletionWriter } from './completion.ts';
@@ -6,8 +5,9 @@ import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
 import { errorBody } from './error.ts';
 import { ErrorBody } from './error-schema.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './examples.ts';
+import { readChat } from './read-chat.ts';
 import { readChatRequest } from './reader.ts';
-import { readChat } from './request.ts';
+import { ChatRequest } from './request.ts';
 
 const docs: SurfaceDocs = {
   summary: 'Create a chat completion',

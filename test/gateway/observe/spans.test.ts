@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
-import type { ChatRequest } from '../../../src/core/chat-request.ts';
 import type { AttemptRecord } from '../../../src/core/decision-record.ts';
 import type { Provider } from '../../../src/core/snapshot.ts';
 import { type CallFacts, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
 import type { RequestContext } from '../../../src/gateway/request-context.ts';
+import type { ChatRequest } from '../../../src/surface/openai-chat/request.ts';
 import type { SpanAttributes } from '../../../src/telemetry/trace.ts';
 import { chatRequest } from '../../support/model-request.ts';
 import { type ContextFacts, contextWith } from '../../support/request-context.ts';

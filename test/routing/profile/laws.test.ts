@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import type { Profile } from '../../../src/routing/profile/profile.ts';
+import type { ChatMessage, ChatTool } from '../../../src/surface/openai-chat/request.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
@@ -46,7 +46,7 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
 );
 const tool = fc
   .constantFrom('get_weather', 'run', 'x', 'sendEmail')
-  .map((name): Tool => ({ type: 'function', function: { name } }));
+  .map((name): ChatTool => ({ type: 'function', function: { name } }));
 const request: fc.Arbitrary<ProfileInput> = fc.record({
   messages: fc.array(message, { maxLength: 6 }),
   tools: fc.option(fc.array(tool, { maxLength: 3 }), { nil: undefined }),
@@ -107,7 +107,7 @@ How many are 3 + 4?`;
   });
 
   test('ignores descriptions of offered tools', () => {
-    const tool = (description: string): Tool => {
+    const tool = (description: string): ChatTool => {
       const parameters = { type: 'object', description };
       return { type: 'function', function: { name: 'get_zebra', description, parameters } };
     };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { schemaTokens } from '../../../src/routing/profile/schema-length.ts';
+import type { ChatMessage, ChatTool } from '../../../src/surface/openai-chat/request.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
 import { system, user } from './prompts.ts';
@@ -156,7 +156,7 @@ describe('the length of an answer, by a schema', () => {
   });
 
   test('is that of the arguments where only one call is possible', () => {
-    const tool = (name: string): Tool => ({ type: 'function', function: { name, parameters: THREE } });
+    const tool = (name: string): ChatTool => ({ type: 'function', function: { name, parameters: THREE } });
     const named = { type: 'function', function: { name: 'save' } } as const;
     expect(stated('Save it', { tools: [tool('save'), tool('other')], tool_choice: named })).toBeLessThan(80);
     expect(stated('Save it', { tools: [tool('save')], tool_choice: 'required' })).toBeLessThan(80);

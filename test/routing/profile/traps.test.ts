@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
+import type { ChatMessage, ChatTool } from '../../../src/surface/openai-chat/request.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
 import { assistant, image, user } from './prompts.ts';
 
-const tool = (name: string): Tool => ({ type: 'function', function: { name, description: 'Runs Python code.' } });
+const tool = (name: string): ChatTool => ({ type: 'function', function: { name, description: 'Runs Python code.' } });
 
 const read = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
   profile({ messages: typeof question === 'string' ? [user(question)] : [...question], ...more });

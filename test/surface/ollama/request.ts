@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { ChatMessage, ChatRequest, Tool } from '../../../src/core/chat-request.ts';
 import { compileRead } from '../../../src/core/validation.ts';
+import type { ChatMessage, ChatRequest, ChatTool } from '../../../src/surface/openai-chat/request.ts';
 
 const open = { additionalProperties: true } as const;
 
@@ -86,7 +86,7 @@ export function toChat({ model, messages, tools, format, options = {}, stream = 
 
 const neutralTool = ({
   function: { name, description, parameters },
-}: NonNullable<OllamaRequest['tools']>[number]): Tool => ({
+}: NonNullable<OllamaRequest['tools']>[number]): ChatTool => ({
   type: 'function',
   function: { name, ...(description && { description }), ...(parameters && { parameters }) },
 });

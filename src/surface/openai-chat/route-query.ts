@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ChatRequest, RouteConstraints, RouteStrategy } from './chat-request.ts';
-import { nullable, nullableMembers, onlyNull } from './nullable.ts';
-import { isObject } from './object.ts';
+import { nullable, nullableMembers, onlyNull } from '../../core/nullable.ts';
+import { isObject } from '../../core/object.ts';
+import { ChatRequest, RouteConstraints, RouteStrategy } from './request.ts';
 
 const model = nullable(
   Type.String({
