@@ -174,6 +174,12 @@ async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
   await runLearn(args, { judge: await judgeFor(data), folder, file, terminal: out.isTerminal, now, write });
 }
 
+async function decisions({ args, data }: DataArguments): Promise<void> {
+  const file = existing(data);
+  const { runDecisions } = await import('./cli/decisions/decisions.ts');
+  await write(await runDecisions(args, file));
+}
+
 async function ledger({ args, data }: DataArguments): Promise<void> {
   const file = existing(data);
   const [{ runLedger }, { otherLedgerIn }] = await Promise.all([
@@ -253,6 +259,8 @@ async function main(): Promise<void> {
       return importFrom(command.args);
     case 'learn':
       return learn(command);
+    case 'decisions':
+      return decisions(command);
     case 'ledger':
       return ledger(command);
     case 'keys':

@@ -7,6 +7,7 @@ import { EventReader } from './anthropic/stream.ts';
 
 /** Anthropic's Messages API, and servers that speak it. */
 export const anthropic = defineProvider({
+  contract: 2,
   name: 'anthropic',
   status: 'stable',
   settings: Type.Object(

@@ -6,6 +6,7 @@ import { buildRequest } from './gemini/request.ts';
 
 /** Google's Gemini API: `generateContent` and its stream. */
 export const gemini = defineProvider({
+  contract: 2,
   name: 'gemini',
   status: 'stable',
   settings: Type.Object({}, { additionalProperties: false, description: "Google's Gemini API." }),

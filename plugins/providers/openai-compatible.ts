@@ -5,6 +5,7 @@ import { DialectSettings } from './openai-compatible/settings.ts';
 
 /** Any server that speaks OpenAI's chat-completions dialect: vLLM, Ollama, and most providers. */
 export const openaiCompatible = defineProvider({
+  contract: 2,
   name: 'openai-compatible',
   status: 'stable',
   settings: DialectSettings,

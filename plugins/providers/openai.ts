@@ -12,6 +12,7 @@ const PASSED = ['verbosity', 'prompt_cache_key', 'safety_identifier'];
 
 /** OpenAI's models, by chat completions and Responses, with the rules of reasoning models. */
 export const openai = defineProvider({
+  contract: 2,
   name: 'openai',
   status: 'stable',
   settings: OpenAiSettings,

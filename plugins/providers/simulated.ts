@@ -17,6 +17,7 @@ const PIECE = 4;
  * the catalog's speed.
  */
 export const simulated = defineProvider({
+  contract: 2,
   name: 'simulated',
   status: 'stable',
   settings: Type.Object(

@@ -99,6 +99,10 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
   signalbox keys log [--key ID] [--limit 100] [--json]
       Who did what to which key, newest first, by command and by /admin/keys.
       All of these take --data, as serve does; a running server follows within a second.
+  signalbox decisions list [--from T] [--to T] [--key ID] [--model ID] [--task T] [--status S] [--operation chat]
+                           [--label K=V]... [--after ID] [--limit 50] [--json] [--data DIR]
+      Lists the records of decisions that match all filters, newest first. T is 2026-11-20 or 2026-11-20T08:00Z, and S
+      completed, failed, broken, abandoned or recommended. GET /admin/decisions answers the same.
   signalbox wallets list [--json]
   signalbox wallets show ADDRESS [--json]
       What agents have paid in and spent; of one wallet its keys and its last payments, too.

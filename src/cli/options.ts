@@ -29,7 +29,7 @@ export type Command =
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
   | ({ readonly name: 'health' } & HealthArguments)
-  | ({ readonly name: 'keys' | 'wallets' | 'ledger' } & DataArguments)
+  | ({ readonly name: 'decisions' | 'keys' | 'wallets' | 'ledger' } & DataArguments)
   | ({ readonly name: 'policy' | 'learn' } & PolicyArguments);
 
 /** Where `serve` listens unless it is told. */
@@ -54,7 +54,9 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'serve') return serveCommand(rest, env, defaultPolicies);
   if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
   if (name === 'plugin' || name === 'import') return { name, args: rest };
-  if (name === 'keys' || name === 'wallets' || name === 'ledger') return { name, ...dataOf(rest, env) };
+  if (name === 'decisions' || name === 'keys' || name === 'wallets' || name === 'ledger') {
+    return { name, ...dataOf(rest, env) };
+  }
   if (name === 'policy' || name === 'learn') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
@@ -62,7 +64,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
     return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), ...own };
   }
   throw new UsageError(
-    `There is no command \`${name}\`; there are serve, health, policy, plugin, import, learn, keys, wallets, ledger, version and help.`,
+    `There is no command \`${name}\`; there are serve, health, policy, plugin, import, learn, decisions, keys, wallets, ledger, version and help.`,
   );
 }
 

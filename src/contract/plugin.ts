@@ -35,7 +35,7 @@ export {
   type EstimatorPlugin,
   type Finding,
   type Inquiry,
-  type Known,
+  type ModelKnowledge,
   type Outcome,
   type PreparedEstimator,
   type TellingWord,

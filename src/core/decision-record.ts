@@ -82,7 +82,7 @@ export interface AttemptRecord {
 }
 
 /** Every status of a record; `recommended` stands for a route query, which executes nothing. */
-const RECORD_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
+export const RECORD_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
 export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordStatus =>

@@ -29,10 +29,7 @@ export interface AnswerSource extends AnswerIdentity {
    * @throws SignalboxError when there will be none; the answer has then ended.
    */
   open(): Promise<void>;
-  /**
-   * Returns the next batch of parts, never an empty one; null after the end. Parts of the same answer may come in other
-   * batches next time.
-   */
+  /** Returns the next batch of parts, never an empty one; null after the end. */
   read(): Promise<readonly StreamPart[] | null>;
   /**
    * Ends the answer early. Harmless after its end.

@@ -16,9 +16,9 @@ import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.
 import type { ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
 import { failureIn } from './failure.ts';
-import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
+import { brokenUsage, completeUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
-import type { Way } from './plan.ts';
+import type { RankedEndpoint } from './plan.ts';
 import { withReadableState } from './reasoning-state.ts';
 import type { RequestContext } from './request-context.ts';
 import { shown, sortExtras } from './screen.ts';
@@ -52,7 +52,7 @@ const SILENT_SHARE = 0.5;
 
 /** One attempt at one endpoint: its call, what it was seen to do, and what that tells of the endpoint. */
 export class Attempt {
-  readonly way: Way;
+  readonly way: RankedEndpoint;
   readonly model: Model;
   readonly endpoint: Endpoint;
   readonly health: EndpointHealth;
@@ -70,7 +70,12 @@ export class Attempt {
   readonly #ownMs: number;
 
   /** The request is on its way when this returns. */
-  constructor(way: Way, trial: AttemptReporter, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
+  constructor(
+    way: RankedEndpoint,
+    trial: AttemptReporter,
+    context: AttemptContext,
+    { deadlineAt, hasOthers }: AttemptTime,
+  ) {
     const { runtime, clock, requestContext, makeRoom } = context;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
@@ -135,7 +140,7 @@ export class Attempt {
   }
 
   /** The answer came to its end: what is kept of it, and what it used. */
-  completed(): { readonly record: AttemptRecord; readonly measured: Measured } {
+  completed(): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     const { meter } = this;
     const now = this.#context.clock();
     const measured = completeUsage(meter, this.expected);
@@ -153,7 +158,7 @@ export class Attempt {
   }
 
   /** What a whole answer tells about those to come. */
-  #learn({ usage, estimated }: Measured): void {
+  #learn({ usage, estimated }: MeasuredUsage): void {
     const { runtime, history, facts, readings } = this.#context;
     const isSound = isPlausible(usage);
     const inputTokens = isSound ? this.#cacheableTokens({ usage, estimated }) : 0;
@@ -177,7 +182,7 @@ export class Attempt {
    * Of the prompt, what the provider's cache may have. Where writing to it is billed apart, it is done when told to, and
    * reported; elsewhere it goes by itself.
    */
-  #cacheableTokens({ usage, estimated }: Measured): number {
+  #cacheableTokens({ usage, estimated }: MeasuredUsage): number {
     const { input, cacheWrite } = lineFor(this.endpoint.price, usage.inputTokens);
     if (estimated || cacheWrite === input) return usage.inputTokens;
     return usage.cachedInputTokens + usage.cacheWriteTokens;
@@ -205,7 +210,7 @@ export class Attempt {
     return this.#record(null, this.meter.reported);
   }
 
-  get expected(): Expected {
+  get expected(): ExpectedTokens {
     const { facts } = this.#context;
     return {
       inputTokens: expectedInput(facts, this.model),
@@ -214,7 +219,7 @@ export class Attempt {
   }
 
   /** What is charged for an answer that was not heard to its end: see `brokenUsage`. */
-  broken(): Measured {
+  broken(): MeasuredUsage {
     const { readings, facts, clock } = this.#context;
     const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
     return brokenUsage(this.meter, {

@@ -2,7 +2,7 @@ import { costOf } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import { isPlausible } from '../core/usage.ts';
 import type { EntryLine, Tariff } from '../ledger/hold.ts';
-import type { Measured } from './meter.ts';
+import type { MeasuredUsage } from './meter.ts';
 
 /** Endpoints are frozen with their snapshot, so the text of their prices is made once. */
 const tariffs = new WeakMap<Endpoint, Tariff>();
@@ -21,7 +21,12 @@ function tariffOf(model: Model, endpoint: Endpoint): Tariff {
  * Makes the ledger's line of an attempt. Implausible usage costs all that is left of the hold, and counts as estimated.
  * @param left microcredits of the hold
  */
-export function entryLine(model: Model, endpoint: Endpoint, { usage, estimated }: Measured, left: number): EntryLine {
+export function entryLine(
+  model: Model,
+  endpoint: Endpoint,
+  { usage, estimated }: MeasuredUsage,
+  left: number,
+): EntryLine {
   const isSound = isPlausible(usage);
   const cost = isSound ? costOf(endpoint.price, usage) : left;
   return { tariff: tariffOf(model, endpoint), usage, estimated: estimated || !isSound, cost };

@@ -25,8 +25,8 @@ import {
   wasCut,
 } from './failure.ts';
 import type { FundedHold } from './funding.ts';
-import type { Measured } from './meter.ts';
-import { Plan, type Step, type Way } from './plan.ts';
+import type { MeasuredUsage } from './meter.ts';
+import { Plan, type PlannedAttempt, type RankedEndpoint } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
 
 export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings' | 'makeRoom'> {
@@ -42,22 +42,22 @@ export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'reading
   readonly created: number;
   /** Makes the record that rides with the settlement. */
   readonly onSettle: (outcome: DecisionOutcome, platform: Platform) => readonly Write[];
-  /** Told of all that the caller gets to see, before it does; absent where nobody listens. */
+  /** Called with all parts before the caller gets them; absent for no listener. */
   readonly onParts?: (parts: readonly StreamPart[]) => void;
   /** Called for each attempt that failed or broke off. */
   readonly onFailure: (attempt: FailedAttempt) => void;
-  /** Resolves with whether the settlement outlives this process: a price that could be forgotten is not sent. */
+  /** Resolves with whether the settlement survives this process: a price that could be forgotten is not sent. */
   readonly written: () => Promise<boolean>;
   /** Called once, after settlement. */
   readonly onEnd: () => void;
 }
 
-/** Past the deadline, who reads has been told of it within this time. */
+/** A reader gets the error of the deadline within this time after it. */
 const UNREAD_GRACE_MS = 1_000;
 
 /**
- * Steps 7 and 8 of one request: carries the decision out and pays for it. Made once, ended once:
- * whether by the answer's end, a failure, the caller's leaving or a shutdown, `#settle` runs exactly once.
+ * Steps 7 and 8 of one request: carries the decision out and pays for it. The answer's end, a failure, the caller's
+ * leaving and a shutdown all end it by `#settle`, which runs exactly once.
  */
 export class Exchange implements AnswerSource {
   readonly #context: ExchangeContext;
@@ -65,13 +65,13 @@ export class Exchange implements AnswerSource {
   readonly #failed: FailedAttempt[] = [];
   readonly #deadlineAt: number;
   readonly #plan: Plan;
-  /** Providers that have been asked: another attempt at one of them draws on its retry budget. */
+  /** Providers that were called: another attempt at one of them draws on its retry budget. */
   readonly #asked = new Set<string>();
   /** The attempt under way, or the one that answered. */
   #running: Attempt | null = null;
   /** The attempt that failed last. */
   #last: Attempt | null = null;
-  /** When the first endpoint that was shut may be tried again, Unix ms. */
+  /** When the first of the shut endpoints may be tried again, Unix ms. */
   #shutUntil = Number.POSITIVE_INFINITY;
   /** Ends a pause between attempts. */
   #wake: (() => void) | null = null;
@@ -90,7 +90,7 @@ export class Exchange implements AnswerSource {
     this.#deadlineAt = context.startedAt + snapshot.models[context.decision.ranked[0].model]!.deadlines.totalMs;
     const { retriesMax } = snapshot.gateway;
     this.#plan = new Plan(context.decision, { retriesMax, clock: context.clock, random: Math.random });
-    // An attempt has the same deadline, and tells of it to whoever reads. Nobody may be reading.
+    // An attempt has the same deadline, and reports it to its reader. There may be none.
     const leftMs = this.#deadlineAt - context.clock() + UNREAD_GRACE_MS;
     this.#timer = setTimeout(() => this.abandon(unreadError()), leftMs);
   }
@@ -101,7 +101,7 @@ export class Exchange implements AnswerSource {
   get created(): number {
     return this.#context.created;
   }
-  /** Of the policy that this exchange runs under. */
+  /** The limits of the policy that this exchange runs under. */
   get policy(): GatewayPolicy {
     return this.#context.runtime.snapshot.gateway;
   }
@@ -117,7 +117,7 @@ export class Exchange implements AnswerSource {
   get receipt(): Receipt | null {
     return this.#receipt;
   }
-  /** Whether its caller went away before its end. */
+  /** Whether its caller left before its end. */
   get isDeserted(): boolean {
     return this.#callerGone;
   }
@@ -126,13 +126,16 @@ export class Exchange implements AnswerSource {
     return this.#error;
   }
 
-  /** Tries endpoint after endpoint, as the plan has it, until one shows content. Throws the SignalboxError of the last. */
+  /**
+   * Tries the endpoints of the plan until one shows content.
+   * @throws SignalboxError of the last attempt.
+   */
   async open(): Promise<void> {
     this.#context.requestContext?.step('dispatch');
     try {
       await this.#open();
     } catch (cause) {
-      // A defect: nobody will read, and neither money nor a place may be held until the deadline for that.
+      // A defect: without a reader, money and a place would be held until the deadline.
       if (!this.#ended()) this.abandon('caller-gone');
       await this.#confirm();
       throw cause;
@@ -161,7 +164,6 @@ export class Exchange implements AnswerSource {
     throw this.#fail();
   }
 
-  /** The next batch of parts; null after the end: then `receipt` is there, and `error` if it was no good end. */
   async read(): Promise<readonly StreamPart[] | null> {
     const first = this.#first;
     if (first) {
@@ -189,10 +191,6 @@ export class Exchange implements AnswerSource {
     return batch;
   }
 
-  /**
-   * Ends the exchange: with an error for the caller because the process must stop, or because the caller
-   * is gone, whom nobody need tell. Harmless after the end.
-   */
   abandon(reason: SignalboxError | 'caller-gone'): void {
     if (this.#ended()) return;
     this.#callerGone = reason === 'caller-gone';
@@ -208,7 +206,7 @@ export class Exchange implements AnswerSource {
     this.#settle('abandoned', running, running.call.sent ? running.broken() : null);
   }
 
-  /** Without room for its answer the exchange ends, and no endpoint is to blame. */
+  /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
   readonly #makeRoom = (bytes: number): boolean => {
     if (this.#ended()) return false;
     if (this.#context.answerBytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
@@ -217,8 +215,8 @@ export class Exchange implements AnswerSource {
   };
 
   readonly #ended = (): boolean => this.#receipt !== null;
-  /** Waits as long as the step says. False when that takes longer than there is time. */
-  async #pause({ waitMs }: Step): Promise<boolean> {
+  /** Waits before the attempt. Returns false where the deadline comes first. */
+  async #pause({ waitMs }: PlannedAttempt): Promise<boolean> {
     if (waitMs === 0) return true;
     if (this.#context.clock() + waitMs >= this.#deadlineAt) return false;
     await new Promise<void>((resolve) => {
@@ -232,8 +230,8 @@ export class Exchange implements AnswerSource {
     return true;
   }
 
-  /** What the endpoint's health makes of an attempt; null when there may be none. */
-  #admitted(step: Step): AttemptReporter | null {
+  /** Begins an attempt with the endpoint's health; null where its health refuses one. */
+  #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
     const health = this.#healthOf(way);
     const trial = health.begin({ retry: again || this.#asked.has(this.#providerOf(way)), force });
@@ -245,23 +243,23 @@ export class Exchange implements AnswerSource {
     return null;
   }
 
-  /** Milliseconds that the endpoint asks for before it is tried again; null where waiting for it is of no use. */
+  /** Returns the pause that the endpoint asks for, ms; null where waiting for it is of no use. */
   #waitFor({ state, retryAt }: EndpointHealth, { retryAfterMs = 0 }: ProviderFailure): number | null {
-    // With a 5xx it is no state of the endpoint, and yet its word.
+    // A pause asked for with a 5xx is no state of the endpoint, and is kept all the same.
     if (state === 'healthy') return retryAfterMs;
     return state === 'cooling' ? Math.max(retryAfterMs, retryAt - this.#context.now()) : null;
   }
 
-  #healthOf({ ranked, at }: Way): EndpointHealth {
+  #healthOf({ ranked, at }: RankedEndpoint): EndpointHealth {
     return this.#context.runtime.health[ranked.model]![at]!;
   }
 
-  #providerOf({ ranked, at }: Way): string {
+  #providerOf({ ranked, at }: RankedEndpoint): string {
     return this.#context.runtime.snapshot.models[ranked.model]!.endpoints[at]!.provider;
   }
 
-  /** Whether the attempt's worst case fits the hold, raised if it must and may be; else the trial is over. */
-  async #affords(way: Way, trial: AttemptReporter): Promise<boolean> {
+  /** Whether the attempt's worst case fits the hold, raised where necessary and possible. Otherwise the trial is over. */
+  async #affords(way: RankedEndpoint, trial: AttemptReporter): Promise<boolean> {
     let isPaid = false;
     try {
       isPaid = (await this.#raised(way)) && !this.#ended();
@@ -271,7 +269,7 @@ export class Exchange implements AnswerSource {
     return isPaid;
   }
 
-  async #raised({ ranked, at }: Way): Promise<boolean> {
+  async #raised({ ranked, at }: RankedEndpoint): Promise<boolean> {
     const { funded, decision, runtime } = this.#context;
     const { hold } = funded;
     const model = runtime.snapshot.models[ranked.model]!;
@@ -281,13 +279,13 @@ export class Exchange implements AnswerSource {
       return await hold.raise(missing);
     } catch (cause) {
       if (!(cause instanceof StoreError)) throw cause;
-      // What cannot be written down may not be spent.
+      // A raise that cannot be written down may not be spent.
       return false;
     }
   }
 
-  /** Runs one attempt up to its first content part. Null when that came. */
-  async #attempt(way: Way, trial: AttemptReporter): Promise<ProviderFailure | null> {
+  /** Runs one attempt up to its first content part. Returns null once that is there. */
+  async #attempt(way: RankedEndpoint, trial: AttemptReporter): Promise<ProviderFailure | null> {
     const { facts, readings } = this.#context.decision;
     const context = { ...this.#context, facts, readings, makeRoom: this.#makeRoom };
     const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };
@@ -298,7 +296,7 @@ export class Exchange implements AnswerSource {
     return null;
   }
 
-  /** Notes a failed attempt and posts what its upstream reported as used; nothing else is known of it. */
+  /** Notes a failed attempt and posts the usage that its upstream reported, the only known usage. */
   #giveUp(running: Attempt, failure: ProviderFailure): void {
     const { model, endpoint, meter, call } = running;
     this.#note(running, failure);
@@ -331,7 +329,7 @@ export class Exchange implements AnswerSource {
     return error;
   }
 
-  /** To be awaited before the end is sent to the caller: removes a price that could be forgotten from the receipt. */
+  /** Removes a price that could be forgotten from the receipt. Awaited before the caller gets the end. */
   async #confirm(): Promise<null> {
     if (!(await this.#context.written())) this.#receipt &&= withoutPrice(this.#receipt);
     return null;
@@ -341,14 +339,14 @@ export class Exchange implements AnswerSource {
     const { model, endpoint, meter } = running;
     const { requestId, sent } = running.call;
     this.#attempts.push(running.failed(failure));
-    // What its adapter could not say never reached it: such requests must not use up the retries of everybody else's.
+    // An untranslatable request never reached its provider, and must not use up the retries of others.
     if (!isUnsayable(failure, sent)) this.#asked.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
     this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, requestId, hasBegun });
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
-  #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: Measured | null): void {
+  #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
     const { funded, requestContext, onEnd } = this.#context;
     const { hold } = funded;
     requestContext?.step('settle');
@@ -362,7 +360,7 @@ export class Exchange implements AnswerSource {
   #close(
     status: DecisionOutcome['status'],
     running: Attempt | null,
-    measured: Measured | null,
+    measured: MeasuredUsage | null,
     charged: Microcredits,
   ): readonly Write[] {
     const { decision, clock, startedAt, onSettle, runtime, funded } = this.#context;

@@ -3,17 +3,17 @@ import { tokenWeight } from '../core/tokens.ts';
 import { plainUsage, type Usage } from '../core/usage.ts';
 import { AnswerMark } from './answer-mark.ts';
 
-/** Of the time that an answer took, its reader waited for so much where the pace was the upstream's. */
+/** The least share of an answer's time that its reader waits where the pace is the upstream's. */
 const OWN_PACE_SHARE = 0.9;
 
-/** A raw finish reason is a word; what else an upstream may say there is nobody's to see. */
+/** The form of a raw finish reason; any other text of an upstream is not shown. */
 const WORD = /^[A-Za-z_ -]{1,40}$/;
 
-/** Watches one attempt's parts go by and counts what they will cost. */
+/** Measures one attempt's parts as they pass: usage, times, ends. */
 export class Meter {
   /** The usage last reported by the upstream. */
   reported: Usage | null = null;
-  /** More came behind it: it may have been a count of what there was so far. */
+  /** Whether content came after the report, which may have counted only the parts before it. */
   isOutdated = false;
   /** When the first content part came, ms on the exchange's clock. */
   firstContentAt: number | null = null;
@@ -21,11 +21,11 @@ export class Meter {
   waited = 0;
   /** Why each choice ended, in the provider's own words. */
   readonly finishReasons: string[] = [];
-  /** A choice ended at the cap. */
+  /** Whether a choice ended at the cap. */
   isCut = false;
-  /** A choice was ended by a filter. */
+  /** Whether a filter ended a choice. */
   isFiltered = false;
-  /** What the answer says, as a figure. */
+  /** The answer's content as a figure. */
   readonly mark = new AnswerMark();
   #lastContentAt = 0;
   #weight = 0;
@@ -59,7 +59,7 @@ export class Meter {
     return this.firstContentAt === null ? 0 : this.#lastContentAt - this.firstContentAt;
   }
 
-  /** Whether the answer took its time because of the upstream, and not because of who read it. */
+  /** Whether the answer's pace was the upstream's and not its reader's. */
   get isOwnPace(): boolean {
     return this.waited >= OWN_PACE_SHARE * this.contentMs;
   }
@@ -69,26 +69,26 @@ export class Meter {
     return Math.ceil(this.#weight);
   }
 
-  /** Of these, those that came behind the last report: it cannot have them. */
+  /** Output tokens after the last report, which cannot include them. */
   get unreported(): number {
     return Math.ceil(this.#weight - this.#reportedWeight);
   }
 }
 
-export interface Measured {
+/** The usage that an attempt is charged for. */
+export interface MeasuredUsage {
   readonly usage: Usage;
   /** True when any of it was counted here. */
   readonly estimated: boolean;
 }
 
 /**
- * The usage of an answer that came to its end: as reported, else as counted. A report without a prompt, or
- * without the output that was seen, says nothing of it, and one that came before the end nothing of what followed: no
- * answer is free for want of figures.
+ * Returns the usage of an answer that came to its end: as reported, otherwise as counted. A report lacks the prompt or
+ * the output where it has 0 for it, and lacks all parts after it: no answer is free for want of figures.
  */
-export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected): Measured {
+export function completeUsage(meter: Meter, { inputTokens, outputMax }: ExpectedTokens): MeasuredUsage {
   const { reported } = meter;
-  // Counted here it can come out above the cap, which no upstream has broken by that.
+  // The count here can exceed a cap that the upstream has kept.
   const counted = Math.min(meter.counted, outputMax);
   if (!reported) return { usage: plainUsage(inputTokens, counted), estimated: true };
   const isWhole = reported.inputTokens !== 0 && (reported.outputTokens !== 0 || counted === 0);
@@ -104,15 +104,16 @@ export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected
   return { usage, estimated: true };
 }
 
-/** What is known of an attempt beforehand, in tokens. */
-export interface Expected {
+/** The tokens of an attempt, as known beforehand. */
+export interface ExpectedTokens {
   /** The prompt on this model, media included. */
   readonly inputTokens: number;
   /** Output that the upstream may make at most: cap × choices. */
   readonly outputMax: number;
 }
 
-export interface Broken extends Expected {
+/** The figures that an answer without an end is estimated by. */
+export interface BrokenAnswer extends ExpectedTokens {
   /** The model's output rate for all choices together, tokens per second. */
   readonly tokensPerSecond: number;
   /** Time since the first part was seen, or else since it was to be expected. May be negative. */
@@ -120,10 +121,10 @@ export interface Broken extends Expected {
 }
 
 /**
- * The usage of an answer that was cut: the prompt, and of the output the largest of what was
- * counted, what was reported, and what the model will have made in the time.
+ * Returns the usage of an answer that was cut: the prompt, and the largest of the output counted, the output reported,
+ * and the output that the model makes in such a time.
  */
-export function brokenUsage(meter: Meter, expected: Broken): Measured {
+export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage {
   const { inputTokens, outputMax, tokensPerSecond, outputMs } = expected;
   const made = Math.min(outputMax, Math.ceil((tokensPerSecond * Math.max(0, outputMs)) / 1000));
   const { reported } = meter;

@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../core/model-request.ts';
+import type { AnswerSource } from './answer-source.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { decideChat } from './decide.ts';
 import { checkServing } from './drain.ts';
@@ -14,24 +15,72 @@ export interface ChatCall {
   readonly context: RequestContext;
 }
 
-/** How a request is carried out. */
-export interface ExecutionOptions {
-  readonly claim?: RequestClaim | null;
+/** The ends of the pipeline: a surface, and the transport of its requests and answers. */
+export interface ChatEdge<Answer> {
+  /** @throws SignalboxError for the field at fault */
+  read(): ModelRequest;
+  /** Finds who pays. @throws SignalboxError */
+  fund(call: ChatCall): Promise<Funding>;
+  /**
+   * Claims the name by which repeats of the request are recognized.
+   * @returns null for a request without a name
+   * @throws SignalboxError while a request of that name runs, or where its answer cannot be given again
+   */
+  claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Answer> | null>;
+  /** Writes an answer in the dialect of the surface. @throws SignalboxError of an answer that failed before its headers */
+  write(source: AnswerSource, exchange: Exchange): Promise<Answer>;
+}
+
+/** The answer to an earlier request of the same name. */
+export interface RepeatedAnswer<Answer> {
+  readonly kind: 'stored';
+  readonly answer: Answer;
+}
+
+/** A request that is carried out once for its name. */
+export interface NamedRun {
+  readonly kind: 'run';
+  readonly claim: RequestClaim;
   /** Whether it goes on after its caller has left. */
-  readonly toTheEnd?: boolean;
+  readonly toTheEnd: boolean;
+  /** Gives the name back, where the request ends before its exchange. */
+  drop(): Promise<void>;
+  /** Returns the source that stores the answer as it is read. */
+  keep(exchange: Exchange): AnswerSource;
 }
 
 /**
- * The pipeline of a chat request. Before it, `http/guard.ts` admits the request (its context) and the surface reads it
- * (the call); after it, the surface writes what the exchange reads. `recommend` takes the same steps up to decide.
- * @returns the exchange, paid for and not begun: open it, and read it to its end or abandon it
- * @throws SignalboxError, and then nothing is held. Where a payment would mend it, the error says how to pay.
+ * The pipeline of a chat request. `http/guard.ts` has admitted it before its body arrived, and noted so in the context.
+ * `recommend` takes the same steps up to decide.
+ * @throws SignalboxError, and then nothing is held
  */
-export async function beginChat(
+export async function serveChat<Answer>(
+  gateway: Gateway,
+  context: RequestContext,
+  edge: ChatEdge<Answer>,
+): Promise<Answer> {
+  const call = { context, request: edge.read() };
+  const funding = await edge.fund(call);
+  const named = await edge.claim(call, funding);
+  if (named?.kind === 'stored') return named.answer;
+  let exchange: Exchange;
+  try {
+    exchange = await carryOut(gateway, call, funding, named);
+  } catch (cause) {
+    await named?.drop();
+    throw cause;
+  }
+  const source = named ? named.keep(exchange) : exchange;
+  abandonWithCaller(context, exchange, source, named?.toTheEnd ?? false);
+  return edge.write(source, exchange);
+}
+
+/** Takes the steps between read and write. Where a payment would mend an error, the error says how to pay. */
+async function carryOut(
   gateway: Gateway,
   { request, context }: ChatCall,
   funding: Funding,
-  { claim = null, toTheEnd = false }: ExecutionOptions = {},
+  named: NamedRun | null,
 ): Promise<Exchange> {
   checkServing(gateway);
   try {
@@ -41,11 +90,27 @@ export async function beginChat(
     // (guards on the request)
     // (cache)
     const decided = await decideChat(gateway, request, terms, true, context);
-    const timing = { startedAt, signal: toTheEnd ? undefined : context.signal };
-    const funded = await reserve(gateway, decided.decision, { request, context, funding, terms, claim, ...timing });
+    const given = { request, context, terms, startedAt };
+    const funded = await reserve(gateway, decided.decision, funding, { ...given, named });
     // (guards on the answer)
-    return beginExchange(gateway, { request, context, terms, startedAt, funded, ...decided });
+    return beginExchange(gateway, { ...given, ...decided, funded });
   } catch (cause) {
     throw await funding.mend(cause);
   }
+}
+
+/** Ends an answer when its caller leaves. A named one that goes on to its end only loses its reader. */
+function abandonWithCaller(
+  { signal }: RequestContext,
+  exchange: Exchange,
+  source: AnswerSource,
+  toTheEnd: boolean,
+): void {
+  const leave = () => {
+    if (!toTheEnd) exchange.abandon('caller-gone');
+    if (source !== exchange) source.abandon('caller-gone');
+  };
+  signal.addEventListener('abort', leave);
+  // The caller may have left while the money was set aside: that event is over.
+  if (signal.aborted) leave();
 }

@@ -5,32 +5,32 @@ import type { Decision, RankedModel } from '../core/decision.ts';
 const PAUSE_MAX_MS = 250;
 /** What failed later than this has cost the caller's time, as a timeout does: the same endpoint is not next, ms. */
 const QUICK_MS = 1_000;
-/** When nobody is left, whoever failed gets so long to come to itself, ms; longer waits are the caller's. */
+/** The longest wait for an endpoint that has failed, once none other is left, ms; longer waits are the caller's. */
 const WAIT_MAX_MS = 5_000;
-/** A retry budget is asked so often whether others have shown meanwhile that the provider lives. */
+/** How often a retry budget is asked again: other requests may have shown that the provider lives. */
 const DENIALS_MAX = 4;
 
 /** An endpoint of one of the decision's models. */
-export interface Way {
+export interface RankedEndpoint {
   readonly ranked: RankedModel;
   /** Index of the endpoint in its model. */
   readonly at: number;
 }
 
-/** What to do next. */
-export interface Step {
-  readonly way: Way;
-  /** The way was tried before. */
+/** The next attempt of a plan. */
+export interface PlannedAttempt {
+  readonly way: RankedEndpoint;
+  /** Whether the endpoint was tried before. */
   readonly again: boolean;
-  /** Nothing else is left: a circuit breaker's ejection does not count. */
+  /** Whether it is tried in spite of its circuit breaker, because nothing else is left. */
   readonly force: boolean;
   /** Milliseconds to wait first. */
   readonly waitMs: number;
 }
 
 interface Branch {
-  readonly way: Way;
-  /** `shut`: an ejection was in the way. `denied`: the retry budget. `failed`: by what may pass. `done`: not to be tried any more. */
+  readonly way: RankedEndpoint;
+  /** `shut` by an ejection, `denied` by the retry budget, `failed` by a passing fault, `done`: not tried any more. */
   state: 'open' | 'shut' | 'denied' | 'failed' | 'done';
   /** Attempts that failed. */
   tries: number;
@@ -73,7 +73,7 @@ export class Plan {
   }
 
   /** The next step; null when nothing is left. */
-  next(): Step | null {
+  next(): PlannedAttempt | null {
     const { random } = this.#options;
     const current = this.#current;
     if (current && isQuick(current) && this.#mayRetry()) return this.#retry(current, random() * PAUSE_MAX_MS);
@@ -100,7 +100,7 @@ export class Plan {
   }
 
   /** The provider's retry budget has nothing left for the step. */
-  denied({ again, force }: Step): void {
+  denied({ again, force }: PlannedAttempt): void {
     const isLast = again || force || ++this.#denials > DENIALS_MAX;
     this.#current!.state = isLast ? 'done' : 'denied';
   }
@@ -124,7 +124,7 @@ export class Plan {
   }
 
   /** The endpoint that is next for the first time. Most requests need one: the others are not looked at before. */
-  #peek(): Way | null {
+  #peek(): RankedEndpoint | null {
     const { ranked, lastResorts } = this.#decision;
     for (;;) {
       const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
@@ -153,8 +153,8 @@ export class Plan {
     return this.#retries < this.#options.retriesMax;
   }
 
-  /** Of those that failed, who is ready first; with jitter, so that not everybody comes at once. */
-  #later(): Step | null {
+  /** Returns the failed endpoint that is ready first, after a wait with jitter. */
+  #later(): PlannedAttempt | null {
     const now = this.#options.clock();
     const failed = this.#branches.filter(({ state }) => state === 'failed');
     const [first] = failed.sort((a, b) => a.readyAt - b.readyAt);
@@ -164,12 +164,12 @@ export class Plan {
     return waitMs > WAIT_MAX_MS ? null : this.#retry(first, waitMs);
   }
 
-  #retry(branch: Branch, waitMs: number): Step {
+  #retry(branch: Branch, waitMs: number): PlannedAttempt {
     this.#retries++;
     return this.#hand(branch, { again: true, force: false, waitMs });
   }
 
-  #hand(branch: Branch, how: Omit<Step, 'way'>): Step {
+  #hand(branch: Branch, how: Omit<PlannedAttempt, 'way'>): PlannedAttempt {
     this.#current = branch;
     return { way: branch.way, ...how };
   }
@@ -177,11 +177,11 @@ export class Plan {
 
 const UNTRIED: ReadonlySet<Branch['state']> = new Set(['shut', 'denied']);
 
-/** Whether the same endpoint is next: it failed once, by what may pass, at once, and asks for no time. */
+/** Whether the same endpoint is next: it failed once, at once, by a passing fault, and asks for no pause. */
 const isQuick = ({ state, tries, readyAt, isSlow }: Branch): boolean =>
   state === 'failed' && tries === 1 && readyAt === 0 && !isSlow;
 
-/** Faults that another attempt at the same endpoint may well not meet. A timeout may: but it has cost too much of the time. */
+/** Whether another attempt at the same endpoint may well succeed. After a timeout it may, but too much time is gone. */
 function isPassing(kind: ProviderFailure['kind']): boolean {
   return kind !== 'auth' && kind !== 'not_found' && kind !== 'context' && kind !== 'rejected' && kind !== 'timeout';
 }

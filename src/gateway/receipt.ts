@@ -5,9 +5,9 @@ import { idText } from '../core/id.ts';
 import { costOf } from '../core/price.ts';
 import type { Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
-import type { Measured } from './meter.ts';
+import type { MeasuredUsage } from './meter.ts';
 
-/** `platform`: what Signalbox tells about an answer. The same, field for field, in JSON and in a stream. */
+/** `platform` beside an answer: its model, price and attempts. The same in JSON and in a stream. */
 export interface Platform {
   readonly routed_model: string;
   readonly route_reason: string;
@@ -17,7 +17,7 @@ export interface Platform {
   readonly policy_revision: string;
   /** True when tokens were counted here rather than reported by the upstream. */
   readonly estimated: boolean;
-  /** Fields of the request that nobody took: neither Signalbox nor the model. */
+  /** Fields of the request that neither Signalbox nor the model took. */
   readonly dropped: readonly string[];
   /** The attempts made, in their order; the last one answered unless it has a `failure`. */
   readonly attempts: readonly PlatformAttempt[];
@@ -74,7 +74,8 @@ export interface Receipt {
   readonly saved: Microcredits;
 }
 
-export interface Ending {
+/** The facts that a receipt is made of. */
+export interface ExchangeEnd {
   readonly decision: Decision;
   /** The model that savings are measured against. */
   readonly baseline: Model;
@@ -83,7 +84,7 @@ export interface Ending {
   /** Whether a fallback answered. */
   readonly fallback: boolean;
   /** Null when no attempt is charged. */
-  readonly measured: Measured | null;
+  readonly measured: MeasuredUsage | null;
   /** All attempts together. */
   readonly charged: Microcredits;
   readonly dropped: readonly string[];
@@ -92,7 +93,7 @@ export interface Ending {
   readonly payment: PlatformPayment | null;
 }
 
-/** What is told of an attempt beside an answer. */
+/** Returns an attempt as `platform.attempts` shows it. */
 export function platformAttempt({
   model,
   provider,
@@ -104,7 +105,7 @@ export function platformAttempt({
   return { model, provider, ms, failure, request_id: requestId, finish_reasons: finishReasons };
 }
 
-/** The receipt of an exchange that has been settled. */
+/** Returns the receipt of a settled exchange. */
 export function receiptOf({
   decision,
   baseline,
@@ -115,7 +116,7 @@ export function receiptOf({
   dropped,
   attempts,
   payment,
-}: Ending): Receipt & { readonly platform: Platform } {
+}: ExchangeEnd): Receipt & { readonly platform: Platform } {
   const plausible = measured !== null && isPlausible(measured.usage);
   const usage = plausible ? measured.usage : plainUsage(0, 0);
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
@@ -128,7 +129,7 @@ export function receiptOf({
     cost_saved_credits: toCredits(saved),
     decision_id: idText('dec_', decision.id),
     policy_revision: decision.revision,
-    // Figures that cannot be true are not the upstream's word on anything.
+    // Implausible figures of an upstream are not used.
     estimated: !plausible || measured.estimated,
     dropped,
     attempts: attempts.map(platformAttempt),
@@ -137,7 +138,7 @@ export function receiptOf({
   return { usage, platform, saved };
 }
 
-/** The receipt of an exchange whose charge neither the database nor the spool has. */
+/** Returns the receipt of an exchange whose charge is neither in the database nor in the spool. */
 export function withoutPrice(receipt: Receipt): Receipt {
   const { routed_model, route_reason, decision_id, policy_revision, estimated, dropped, attempts } = receipt.platform;
   const known = { routed_model, route_reason, decision_id, policy_revision, estimated, dropped, attempts };

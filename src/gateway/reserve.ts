@@ -23,14 +23,11 @@ export interface RequestClaim {
 interface ReservableRequest {
   readonly request: ModelRequest;
   readonly context: RequestContext;
-  readonly funding: Funding;
   readonly terms: FundingTerms;
-  /** Null for a request without a name. */
-  readonly claim: RequestClaim | null;
   /** When its decision began, ms on the gateway's clock. */
   readonly startedAt: number;
-  /** Ends the wait for money; undefined for a request that is carried out to its end. */
-  readonly signal: AbortSignal | undefined;
+  /** Null for a request without a name. `toTheEnd`: it waits for money though its caller leaves. */
+  readonly named: { readonly claim: RequestClaim; readonly toTheEnd: boolean } | null;
 }
 
 /**
@@ -40,7 +37,8 @@ interface ReservableRequest {
 export async function reserve(
   gateway: Gateway,
   decision: Decision,
-  { request, context, funding, terms, claim, startedAt, signal }: ReservableRequest,
+  funding: Funding,
+  { request, context, terms, startedAt, named }: ReservableRequest,
 ): Promise<FundedHold> {
   context.startedAt = startedAt;
   context.step('reserve');
@@ -48,10 +46,11 @@ export async function reserve(
   checkServing(gateway);
   context.beginWork(request.stream, expectedTokens(decision, terms.runtime.snapshot));
   context.enterFlight(gateway.inFlight);
+  const signal = named?.toTheEnd ? undefined : context.signal;
   const reservedAt = gateway.clock();
   let funded: FundedHold;
   try {
-    const begun = claim?.begin(decision.id) ?? null;
+    const begun = named?.claim.begin(decision.id) ?? null;
     // The funding awaits it.
     begun?.catch(() => {});
     funded = await funding.reserve(orderOf(gateway, decision, terms, startedAt, signal), begun);

@@ -15,9 +15,9 @@ import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
+import { decisionListRoutes } from './admin-decisions.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type BodyLimits, readJson } from './body.ts';
-import { surfaceRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
 import type { RouteContext } from './context.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
@@ -35,6 +35,7 @@ import { type Operations, operationRoutes } from './operations.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { RouteTable, routeRules } from './routes.ts';
+import { surfaceRoutes } from './surface-routes.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 
@@ -97,6 +98,7 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
     .use(operationRoutes(operations))
+    .use(decisionListRoutes(context))
     .use(keyRoutes({ ...context, keys }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))

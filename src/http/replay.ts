@@ -6,10 +6,9 @@ import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import type { Exchange } from '../gateway/exchange.ts';
 import type { Funding } from '../gateway/funding.ts';
 import { KeptAnswer } from '../gateway/kept-answer.ts';
-import { beginChat, type ChatCall } from '../gateway/pipeline.ts';
+import type { ChatCall, NamedRun, RepeatedAnswer } from '../gateway/pipeline.ts';
 import { replayedAnswer } from '../gateway/replayed-answer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -25,9 +24,10 @@ const RETRY_MS = 1_000;
 /** A stored answer opens at once. */
 const REPLAY_COMMIT_MS = 1_000;
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
-/** A request that gets the same answer whenever it is sent again. */
-interface OnceAsk extends KeyedRequest {
-  /** Whether it is carried out to its end though its caller leaves: who sends an `Idempotency-Key` asks for that. */
+
+/** The name by which repeats of a request are recognized. */
+interface RequestName extends KeyedRequest {
+  /** Whether the request goes on after its caller has left, as an `Idempotency-Key` asks for. */
   readonly toTheEnd: boolean;
   /** The word for its name in a text, and the header that brings it. */
   readonly label: string;
@@ -47,12 +47,12 @@ const BY_KEY = { label: 'Idempotency-Key', param: 'Idempotency-Key', toTheEnd: t
  * The name by which a repeat of the request is recognized: its `Idempotency-Key`, or else its payment, so that a paid
  * answer can be had again. Null for one with neither. Throws SignalboxError.
  */
-export function askOf(
+export function nameOf(
   context: RequestContext,
   headers: Headers,
   { identity, caller }: Funding,
   surface: Surface,
-): OnceAsk | null {
+): RequestName | null {
   const named = headers.get('idempotency-key');
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
@@ -77,61 +77,63 @@ export function askOf(
 const hashIn = ({ name }: Surface, bodyHash: Uint8Array): Uint8Array =>
   name === openaiChat.name ? bodyHash : createHash('sha256').update(`${name}\0`).update(bodyHash).digest();
 
+/** A run whose response tells of credit that was given back. */
+interface NamedResponse extends NamedRun {
+  /** Adds the credit to the headers. Of a stream, only the credit that was given before its headers left. */
+  addCredit(): void;
+}
+
 /**
- * Answers a request that is known by a name: with the stored answer, or by carrying it out and storing the answer.
+ * Claims the name of a request: finds its stored answer, or begins its one run.
  * @throws SignalboxError
  */
-export async function answerOnce(
+export async function claimName(
   services: RouteContext,
-  ask: OnceAsk,
-  funding: Funding,
+  name: RequestName,
   call: ReplayableCall,
   form: AnswerForm,
-): Promise<Response | string> {
-  const { context, headers } = call;
-  const claim = await claimed(services, ask);
-  if (claim.kind === 'replay') return replay(claim, ask, call, form);
-  if (claim.kind !== 'run') throw refusalError(claim, ask);
-  const { run } = claim;
-  let exchange: Exchange;
-  try {
-    exchange = await beginChat(services.gateway, call, funding, { claim: run, toTheEnd: ask.toTheEnd });
-  } catch (cause) {
-    await run.drop();
-    throw cause;
-  } finally {
-    tellGivenBack(run, headers);
-  }
-  context.addLimitHeaders(headers);
-  Object.assign(headers, exchange.funded.headers);
-  const isStream = form.events !== null;
-  const onDefect = (error: unknown) => {
-    const stack = error instanceof Error ? error.stack : String(error);
-    if (isStream) {
-      services.gateway.log.error('a stream failed on a defect', { decision: idText('dec_', exchange.decision), stack });
-    }
+): Promise<NamedResponse | RepeatedAnswer<Response | string>> {
+  const claim = await claimed(services, name);
+  if (claim.kind === 'replay') return { kind: 'stored', answer: await replay(claim, name, call, form) };
+  if (claim.kind !== 'run') throw refusalError(claim, name);
+  return namedRun(services, name, claim.run, call, form.events !== null);
+}
+
+function namedRun(
+  { gateway }: RouteContext,
+  { toTheEnd }: RequestName,
+  run: IdempotentRun,
+  { headers }: ReplayableCall,
+  isStream: boolean,
+): NamedResponse {
+  const addCredit = () => {
+    if (run.givenBack > 0) headers['x-signalbox-given-back'] = String(toCredits(run.givenBack));
   };
-  const kept = new KeptAnswer({ source: exchange, run, isStream, onDefect });
-  const { signal } = context;
-  // Either the body or the request may report first that the caller has left.
-  const leave = () => {
-    if (!ask.toTheEnd) exchange.abandon('caller-gone');
-    kept.abandon('caller-gone');
+  return {
+    kind: 'run',
+    claim: run,
+    toTheEnd,
+    addCredit,
+    async drop() {
+      await run.drop();
+      addCredit();
+    },
+    keep(exchange) {
+      addCredit();
+      const onDefect = (error: unknown) => {
+        if (!isStream) return;
+        const stack = error instanceof Error ? error.stack : String(error);
+        gateway.log.error('a stream failed on a defect', { decision: idText('dec_', exchange.decision), stack });
+      };
+      return new KeptAnswer({ source: exchange, run, isStream, onDefect });
+    },
   };
-  signal.addEventListener('abort', leave);
-  if (signal.aborted) leave();
-  try {
-    return await answer(kept, form, headers, exchange.policy.commitAfterMs);
-  } finally {
-    // Of a stream, only the credit that was given before its headers left.
-    tellGivenBack(run, headers);
-  }
 }
 
 /** Gives a stored answer again. */
 function replay(
   { answer: stored, decision }: Extract<Claim, { kind: 'replay' }>,
-  ask: OnceAsk,
+  name: RequestName,
   { context, headers }: ReplayableCall,
   form: AnswerForm,
 ): Response | Promise<Response | string> {
@@ -142,16 +144,16 @@ function replay(
     return writtenResponse(stored);
   }
   const source = replayedAnswer(decision, stored.parts);
-  if (!source) throw refusalError({ kind: 'unavailable', decision }, ask);
+  if (!source) throw refusalError({ kind: 'unavailable', decision }, name);
   headers['x-signalbox-replayed'] = 'true';
   Object.assign(headers, stored.headers);
   return answer(source, form, headers, REPLAY_COMMIT_MS);
 }
 
-const claimed = ({ idempotency }: RouteContext, ask: KeyedRequest): Promise<Claim> =>
-  orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(ask));
+const claimed = ({ idempotency }: RouteContext, name: KeyedRequest): Promise<Claim> =>
+  orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(name));
 
-function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: OnceAsk): SignalboxError {
+function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: RequestName): SignalboxError {
   switch (refusal.kind) {
     case 'in-flight':
       return new SignalboxError('in_flight', `The request with this ${label} is still running.`, {
@@ -173,8 +175,4 @@ function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: OnceAsk
       );
     }
   }
-}
-
-function tellGivenBack({ givenBack }: IdempotentRun, headers: HTTPHeaders): void {
-  if (givenBack > 0) headers['x-signalbox-given-back'] = String(toCredits(givenBack));
 }

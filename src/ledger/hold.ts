@@ -44,25 +44,26 @@ export interface Hold {
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement;
 }
 
+/** The operations of the settlement under way, to which its writers may add; null while there is none. */
+export interface Riding {
+  ops: LedgerOp[] | null;
+}
+
 /** What a hold needs of its ledger. */
 export interface HoldTools {
-  readonly books: Pick<LedgerBooks, 'apply'>;
+  readonly books: Pick<LedgerBooks, 'apply' | 'append'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Reports something about money that an operator must see. Never throws. */
   readonly alarm: (message: string, details: Readonly<Record<string, string | number>>) => void;
   /** Looks whether budgets have reached a fraction of their limits. */
   readonly look: (funds: readonly DrawnFund[]) => void;
-  /** Runs `also` of a settlement; returns its writes, and the operations that it asked for. */
-  readonly riding: (also: () => readonly Write[]) => {
-    readonly writes: readonly Write[];
-    readonly ops: readonly LedgerOp[];
-  };
+  /** Collects the operations that ride with a settlement. */
+  readonly riding: Riding;
   readonly closed: (hold: ReservationHold) => void;
 }
 
-/** Settlements and posts cannot be refused, and the books go on trying to write them. */
-const kept = () => {};
+const NOT_BOOKED = openReservation(0, null);
 
 /** A hold on the books. It computes each step by the rules itself, so that a charge is known at once. */
 export class ReservationHold implements Hold {
@@ -101,13 +102,14 @@ export class ReservationHold implements Hold {
     this.funds = drawing.funds;
     this.#tools = tools;
     this.#limit = drawing.limit;
-    this.#reservation = openReservation(0, drawing.limit);
+    this.#reservation = NOT_BOOKED;
   }
 
-  /** The books have granted it. */
-  granted(amount: Microcredits): void {
+  /** The books have granted it. Returns itself. */
+  granted(amount: Microcredits): this {
     this.#reservation = openReservation(amount, this.#limit);
     this.isBooked = true;
+    return this;
   }
 
   get reserved(): Microcredits {
@@ -143,7 +145,7 @@ export class ReservationHold implements Hold {
     const step = post(this.#reservation, line.cost);
     const op: PostOp = { kind: 'post', id, step: ++this.#steps, at: this.#tools.now(), entry: line, most };
     this.#take(step);
-    this.#tools.books.apply([op]).catch(kept);
+    this.#tools.books.append([op]);
     this.#tools.look(this.funds);
     this.#judge(step, line);
     return step.charged;
@@ -157,8 +159,16 @@ export class ReservationHold implements Hold {
     this.#take(step);
     const settlement = { charged: step.next.charged, overrun: this.#overrun };
     this.#settlement = settlement;
-    const { writes, ops } = this.#tools.riding(() => also(settlement));
-    this.#tools.books.apply(ops.length === 0 ? [op] : [op, ...ops], writes).catch(kept);
+    const { riding } = this.#tools;
+    const ops: LedgerOp[] = [op];
+    riding.ops = ops;
+    let writes: readonly Write[];
+    try {
+      writes = also(settlement);
+    } finally {
+      riding.ops = null;
+    }
+    this.#tools.books.append(ops, writes);
     this.#tools.look(this.funds);
     if (line) this.#judge(step, line);
     this.#tools.closed(this);
@@ -171,7 +181,7 @@ export class ReservationHold implements Hold {
     const step = expire(this.#reservation, 'charge');
     this.#take(step);
     this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
-    this.#tools.books.apply([{ kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' }]).catch(kept);
+    this.#tools.books.append([{ kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' }]);
     this.#tools.look(this.funds);
     this.#tools.closed(this);
     return step.charged;

@@ -15,52 +15,57 @@ export interface Setting {
   readonly contention: Contention;
 }
 
-interface Request {
+/** A request for money. */
+export interface Asking {
   readonly order: Order;
   readonly account: Account;
   /** Microcredits that a payment under way will add to the balance. */
   readonly expected: Microcredits;
 }
 
-/** Asks the books for money of these funds. Resolves with what was made of it, or with the fund that is in the way. */
-export type Send<Made> = (account: Account, funds: readonly DrawnFund[]) => Promise<Made | Blocked>;
+/** Asks the books for money of these funds. Resolves with what was made of it, or with why there is none. */
+export type Send<Made> = (asking: Asking, funds: readonly DrawnFund[]) => Promise<Made | Shortage>;
 
 /**
  * Takes the amount that all funds of an account have free, waiting for it where that helps. The figures of the funds decide
  * only who waits; whether there is money, the books decide.
  */
-export async function setAside<Made extends object>(
+export function setAside<Made>(setting: Setting, asking: Asking, send: Send<Made>): Promise<Made | Shortage> {
+  const { books, funds, contention } = setting;
+  const { order, account, expected } = asking;
+  const { id, amounts, waitMs } = order;
+  const drawn = funds.of(account, timeOfId(id));
+  const line = contention.lineBefore(drawn);
+  if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(asking, drawn);
+  const standings = books.standing(drawn);
+  const fitting = fit(standings, amounts, expected);
+  if (isBlocked(fitting)) {
+    return fitting.why === 'contended' ? waitFor(fitting, setting, asking, send) : send(asking, drawn);
+  }
+  // Nobody overtakes those who wait for one of the funds.
+  if (line >= 0) return waitFor({ fund: standings[line]!, why: 'contended' }, setting, asking, send);
+  return send(asking, drawn);
+}
+
+async function waitFor<Made>(
+  blocked: Blocked,
   { books, funds, contention }: Setting,
-  { order, account, expected }: Request,
+  asking: Asking,
   send: Send<Made>,
 ): Promise<Made | Shortage> {
+  const { order, account, expected } = asking;
   const { id, amounts, waitMs, signal } = order;
-  const time = timeOfId(id);
-  const drawn = funds.of(account, time);
-  let sent: Promise<Made | Blocked> | null = null;
-  const line = contention.lineBefore(drawn);
-  // Nobody overtakes those who wait for one of the funds.
-  if (line >= 0 || (waitMs > 0 && drawn.length > 0)) {
-    const standings = books.standing(drawn);
-    const fitting = fit(standings, amounts, expected);
-    const blocked = isBlocked(fitting)
-      ? fitting
-      : line < 0
-        ? null
-        : ({ fund: standings[line]!, why: 'contended' } as const);
-    if (blocked?.why === 'contended') {
-      const attempt = () => {
-        // The budgets may have changed since.
-        const present = funds.of(account, time);
-        const taken = fit(books.standing(present), amounts, expected);
-        if (isBlocked(taken)) return taken;
-        sent = send(account, present);
-        return null;
-      };
-      const obstacle = await contention.wait(blocked, waitMs, attempt, signal);
-      if (obstacle) return shortage(obstacle, amounts[0]);
-    }
-  }
-  const made = await (sent ?? send(account, drawn));
-  return 'why' in made ? shortage(made, amounts[0]) : made;
+  let sent: Promise<Made | Shortage> | null = null;
+  const attempt = () => {
+    // The budgets may have changed since.
+    const drawn = funds.of(account, timeOfId(id));
+    const fitting = fit(books.standing(drawn), amounts, expected);
+    if (isBlocked(fitting)) return fitting;
+    sent = send(asking, drawn);
+    return null;
+  };
+  const obstacle = await contention.wait(blocked, waitMs, attempt, signal);
+  if (obstacle) return shortage(obstacle, amounts[0]);
+  if (sent === null) throw new Error('an attempt that succeeded sent nothing');
+  return sent;
 }

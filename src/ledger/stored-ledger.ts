@@ -3,15 +3,14 @@ import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { createIds, idText, timeOfId } from '../core/id.ts';
 import { isWallet } from '../core/wallet.ts';
-import type { AttachOp, HoldOp, LedgerBooks, LedgerOp, LimitOp, OpResult, Usage, UsageFilter } from '../store/books.ts';
+import type { AttachOp, LedgerBooks, LedgerOp, LimitOp, OpResult, Usage, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
-import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
+import { Accounts, accountOf, scopeOf } from './accounts.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
-import type { DrawnFund } from './drawn-fund.ts';
 import { type Earmark, FundEarmark } from './earmark.ts';
 import { Funds } from './funds.ts';
-import { type Hold, type HoldTools, ReservationHold } from './hold.ts';
+import { type Hold, type HoldTools, ReservationHold, type Riding } from './hold.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms } from './ledger.ts';
 import { News } from './news.ts';
@@ -25,7 +24,7 @@ import { openReservation } from './rules/reservation.ts';
 import type { Window } from './rules/window.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
 import { type Send, type Setting, setAside } from './set-aside.ts';
-import { type Shortage, type Standing, standingOf } from './standing.ts';
+import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
 
 /** How often the books are summed up, and holds are looked at that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
@@ -52,16 +51,15 @@ export class StoredLedger implements Ledger {
   #latest: number;
   /** Ends when what is being prepared is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
-  /** Operations that `also` of the settlement under way asks for; null while there is none. */
-  #riding: LedgerOp[] | null = null;
+  readonly #riding: Riding = { ops: null };
 
   constructor(options: LedgerOptions) {
     const { books, now, refreshMs } = options;
     this.#books = books;
     this.#options = options;
-    this.lastId = books.lastId;
-    this.#latest = timeOfId(books.lastId);
-    this.#nextAdjustment = createIds(now, books.lastId);
+    this.lastId = books.lastIds.hold;
+    this.#latest = timeOfId(this.lastId);
+    this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     this.#setting = { books, funds: this.#funds, contention: this.#contention };
     this.#news = new News(options);
@@ -70,7 +68,7 @@ export class StoredLedger implements Ledger {
       now,
       alarm: (message, details) => this.#news.alarm(message, details),
       look: (funds) => this.#news.look(funds),
-      riding: (also) => this.#collect(also),
+      riding: this.#riding,
       closed: (hold) => this.#holds.remove(hold),
     };
     books.watch({
@@ -107,36 +105,20 @@ export class StoredLedger implements Ledger {
     return funds.length === 0 ? null : standingOf(funds, this.#books.standing(funds));
   }
 
-  async reserve(order: Order): Promise<Hold | Shortage> {
-    return this.#setAside(order, 0, async (account, funds) => {
-      const { id, limit, expiresAt } = order;
-      const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
-      const result = await this.#book(hold, [{ kind: 'hold', ...this.#holdOf(order, account, funds) }], []);
-      return result === null ? hold : result;
-    });
+  reserve(order: Order): Promise<Hold | Shortage> {
+    return this.#setAside(order, 0, this.#sendHold);
   }
 
   async earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage> {
     if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
     if (!isWallet(order.payer ?? order.caller.keyId)) throw new Error('money is earmarked for wallets alone');
-    return this.#setAside(order, expected, async (account, funds) => {
-      const made = new FundEarmark({ order, account, funds }, this);
-      this.#earmarks.add(made);
-      const op = { kind: 'earmark', ...this.#holdOf(order, account, funds), expected } as const;
-      const result = await this.#applyOne(op);
-      if (result.kind === 'granted') {
-        made.amount = result.amount;
-        return made;
-      }
-      this.#earmarks.delete(made);
-      return refusal(result);
-    });
+    return this.#setAside(order, expected, this.#sendEarmark);
   }
 
   /** Nothing has arrived for an earmark. */
   release(earmark: FundEarmark): void {
     this.#earmarks.delete(earmark);
-    this.#books.apply([{ kind: 'release', id: earmark.order.id }]).catch(() => {});
+    this.#books.append([{ kind: 'release', id: earmark.order.id }]);
   }
 
   async capture(earmark: FundEarmark, deposit: Deposit, also: readonly Write[]): Promise<Hold | null> {
@@ -144,8 +126,17 @@ export class StoredLedger implements Ledger {
     const { id, expiresAt, limit } = order;
     this.#earmarks.delete(earmark);
     const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
-    const result = await this.#book(hold, [{ kind: 'capture', id, at: this.#options.now(), deposit }], also);
-    return result === null ? hold : null;
+    // Among the open ones from the first moment on, so that a reload moves it.
+    this.#holds.add(hold);
+    try {
+      const result = await this.#applyOne({ kind: 'capture', id, at: this.#options.now(), deposit }, also);
+      if (result.kind === 'granted') return hold.granted(result.amount);
+      this.#holds.remove(hold);
+      return null;
+    } catch (cause) {
+      this.#holds.remove(hold);
+      throw cause;
+    }
   }
 
   refused(shortage: Shortage): void {
@@ -163,8 +154,8 @@ export class StoredLedger implements Ledger {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
     if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
     const op: LedgerOp = { kind: 'waive', id: `${note}/fee`, at: this.#options.now(), wallet, fee, note };
-    if (this.#riding) this.#riding.push(op);
-    else this.#books.apply([op]).catch(() => {});
+    if (this.#riding.ops) this.#riding.ops.push(op);
+    else this.#books.append([op]);
   }
 
   balanceOf(holder: string): FundStanding | null {
@@ -280,50 +271,57 @@ export class StoredLedger implements Ledger {
     this.#timers.push(timer);
   }
 
-  async #applyOne(op: LedgerOp, also?: readonly Write[]): Promise<OpResult> {
-    const [result] = await this.#books.apply([op], also);
-    return result!;
+  #applyOne(op: LedgerOp, also?: readonly Write[]): Promise<OpResult> {
+    return this.#books.apply([op], also).then(firstOf);
   }
 
-  #setAside<Made extends object>(order: Order, expected: Microcredits, send: Send<Made>): Promise<Made | Shortage> {
-    // A mistake of the program must show before anything is held.
-    openReservation(Math.max(...order.amounts), order.limit);
-    const account = this.#accounts.of(order.caller, order.selector, order.payer);
-    this.#latest = Math.max(this.#latest, timeOfId(order.id));
-    return setAside(this.#setting, { order, account, expected }, send);
+  #setAside<Made>(order: Order, expected: Microcredits, send: Send<Made>): Promise<Made | Shortage> {
+    try {
+      // A mistake of the program must show before anything is held.
+      openReservation(Math.max(...order.amounts), order.limit);
+      const account = this.#accounts.of(order.caller, order.selector, order.payer);
+      this.#latest = Math.max(this.#latest, timeOfId(order.id));
+      return setAside(this.#setting, { order, account, expected }, send);
+    } catch (cause) {
+      return Promise.reject(cause);
+    }
   }
 
-  /** A hold is among the open ones from the first moment on, so that a reload moves it. Returns what is in the way; null for nothing. */
-  async #book(hold: ReservationHold, ops: readonly LedgerOp[], also: readonly Write[]): Promise<Blocked | null> {
+  readonly #sendHold: Send<Hold> = async ({ order, account }, funds) => {
+    const { id, amounts, limit, expiresAt, agentWallet: note } = order;
+    const { dimensions } = account;
+    const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
+    const at = this.#options.now();
+    const owner = this.#owner;
+    const op = { kind: 'hold', id, at, dimensions, funds, amounts, owner, expiresAt, note } as const;
     this.#holds.add(hold);
     try {
-      const [result] = await this.#books.apply(ops, also);
-      if (result?.kind === 'granted') {
-        hold.granted(result.amount);
-        return null;
-      }
+      const [result] = await this.#books.apply([op]);
+      if (result?.kind === 'granted') return hold.granted(result.amount);
       this.#holds.remove(hold);
-      return refusal(result);
+      return shortage(refusal(result), amounts[0]);
     } catch (cause) {
       this.#holds.remove(hold);
       throw cause;
     }
-  }
+  };
 
-  #holdOf(order: Order, { dimensions }: Account, funds: readonly DrawnFund[]): Omit<HoldOp, 'kind'> {
+  readonly #sendEarmark: Send<Earmark> = async ({ order, account, expected }, funds) => {
     const { id, amounts, expiresAt, agentWallet: note } = order;
-    return { id, at: this.#options.now(), dimensions, funds, amounts, owner: this.#owner, expiresAt, note };
-  }
-
-  #collect(also: () => readonly Write[]): { writes: readonly Write[]; ops: readonly LedgerOp[] } {
-    const ops: LedgerOp[] = [];
-    this.#riding = ops;
-    try {
-      return { writes: also(), ops };
-    } finally {
-      this.#riding = null;
+    const { dimensions } = account;
+    const made = new FundEarmark({ order, account, funds }, this);
+    this.#earmarks.add(made);
+    const [at, owner] = [this.#options.now(), this.#owner];
+    const result = await this.#applyOne({
+      ...({ kind: 'earmark', id, at, dimensions, funds, amounts, owner, expiresAt, note, expected } as const),
+    });
+    if (result.kind === 'granted') {
+      made.amount = result.amount;
+      return made;
     }
-  }
+    this.#earmarks.delete(made);
+    return shortage(refusal(result), amounts[0]);
+  };
 
   #checkUnit({ usdPerCredit }: LedgerTerms): void {
     const { usdPerCredit: unit } = this.#books.state();
@@ -344,7 +342,7 @@ export class StoredLedger implements Ledger {
       made.funds = hasBalance ? present : present.filter(({ title }) => title.kind !== 'balance');
       ops.push({ kind: 'attach', id: made.id, at: this.#options.now(), funds: made.funds });
     }
-    if (ops.length > 0) this.#books.apply(ops).catch(() => {});
+    if (ops.length > 0) this.#books.append(ops);
   }
 
   async #sweep(): Promise<void> {
@@ -362,6 +360,8 @@ export class StoredLedger implements Ledger {
     await this.#books.checkpoint().catch(() => {});
   }
 }
+
+const firstOf = ([result]: readonly OpResult[]): OpResult => result!;
 
 function refusal(result: OpResult | undefined): Blocked {
   if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };

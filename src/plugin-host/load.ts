@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Plugin } from '../contract/kinds.ts';
 import * as contract from '../contract/plugin.ts';
 import { claimFiles } from './owners.ts';
-import { assertContract, type Plugin } from './registry.ts';
+import { assertContract } from './registry.ts';
 
 /** Limit of the time that a module's top level takes, ms. */
 const IMPORT_MS = 5_000;

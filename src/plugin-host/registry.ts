@@ -1,65 +1,70 @@
 import { TypeGuard } from '@sinclair/typebox';
-import type { EstimatorPlugin } from '../contract/estimator.ts';
-import type { ProviderPlugin } from '../contract/provider.ts';
-import type { StrategyPlugin } from '../contract/strategy.ts';
-
-export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
-
-/** Plugins by kind and name. */
-export interface PluginRegistry {
-  readonly strategies: ReadonlyMap<string, StrategyPlugin>;
-  readonly providers: ReadonlyMap<string, ProviderPlugin>;
-  readonly estimators: ReadonlyMap<string, EstimatorPlugin>;
-}
+import { PLUGIN_KINDS, type Plugin, type PluginMaps, pluginMaps } from '../contract/kinds.ts';
 
 /** Strategies that requests rely on. */
 const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;
 /** The default estimator. */
 const REQUIRED_ESTIMATOR = 'learned';
 
-/** Collects plugins by name. Throws an error with the name of a plugin that clashes, breaks the contract, or is missing. */
-export function createRegistry(plugins: readonly Plugin[]): PluginRegistry {
-  const strategies = new Map<string, StrategyPlugin>();
-  const providers = new Map<string, ProviderPlugin>();
-  const estimators = new Map<string, EstimatorPlugin>();
+/**
+ * Collects plugins by kind and name.
+ * @throws Error with the name of a plugin that clashes, breaks the contract, or is missing.
+ */
+export function createRegistry(plugins: readonly Plugin[]): PluginMaps {
+  const seen = new Set<string>();
   for (const plugin of plugins) {
     assertContract(plugin);
-    const known = { strategy: strategies, provider: providers, estimator: estimators }[plugin.kind];
-    if (known.has(plugin.name)) throw new Error(`two ${plugin.kind} plugins are named \`${plugin.name}\``);
-    if (plugin.kind === 'strategy') strategies.set(plugin.name, plugin);
-    else if (plugin.kind === 'provider') providers.set(plugin.name, plugin);
-    else estimators.set(plugin.name, plugin);
+    const { kind, name } = plugin;
+    if (seen.has(`${kind} ${name}`)) throw new Error(`two ${kind} plugins are named \`${name}\``);
+    seen.add(`${kind} ${name}`);
   }
+  const registry = pluginMaps(plugins);
   for (const name of REQUIRED_STRATEGIES) {
-    if (!strategies.has(name)) throw new Error(`the strategy plugin \`${name}\` is missing`);
+    if (!registry.strategies.has(name)) throw new Error(`the strategy plugin \`${name}\` is missing`);
   }
-  if (!estimators.has(REQUIRED_ESTIMATOR)) {
+  if (!registry.estimators.has(REQUIRED_ESTIMATOR)) {
     throw new Error(`the estimator plugin \`${REQUIRED_ESTIMATOR}\` is missing`);
   }
-  return { strategies, providers, estimators };
+  return registry;
 }
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** Checks a plugin, which may not be type-checked. Throws if it breaks the contract. */
+/** A plugin without a version is of the first contract, which had none. */
+const CONTRACT_OF_OLD = 1;
+const CONTRACT_NOW = 2;
+
+/**
+ * Checks a plugin, which may not be type-checked.
+ * @throws Error where it breaks the contract, or was made for a version of it that no longer works.
+ */
 export function assertContract(plugin: Plugin): void {
   const { kind, name } = plugin;
-  if (kind !== 'strategy' && kind !== 'provider' && kind !== 'estimator') {
-    const actual = `this one has the kind ${String(kind)}`;
-    throw new Error(`a plugin must be made by defineStrategy, defineProvider or defineEstimator; ${actual}`);
+  const specification = Object.hasOwn(PLUGIN_KINDS, kind) ? PLUGIN_KINDS[kind] : null;
+  if (!specification) {
+    const makers = Object.values(PLUGIN_KINDS).map(({ madeBy }) => madeBy);
+    throw new Error(
+      `a plugin must be made by ${makers.slice(0, -1).join(', ')} or ${makers.at(-1)}; this one has the kind ${String(kind)}`,
+    );
   }
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new Error(`a plugin's name must be lower-case letters, digits and dashes, not ${JSON.stringify(name)}`);
   }
-  const schema: unknown = plugin.kind === 'provider' ? plugin.settings : plugin.options;
-  const what = kind === 'provider' ? 'settings' : 'options';
+  const { schema: member, contractMin } = specification;
+  const version: unknown = plugin.contract ?? CONTRACT_OF_OLD;
+  if (typeof version !== 'number' || !(version >= contractMin && version <= CONTRACT_NOW)) {
+    throw new Error(
+      `the ${kind} plugin \`${name}\` is made for version ${String(version)} of the plugin contract, and this gateway takes ${contractMin === CONTRACT_NOW ? '' : `${contractMin} to `}${CONTRACT_NOW}: see docs/plugin-contract-2.md`,
+    );
+  }
+  const schema: unknown = Reflect.get(plugin, member);
   if (typeof schema !== 'object' || schema === null) {
-    throw new Error(`the ${kind} plugin \`${name}\` has no schema for its ${what}`);
+    throw new Error(`the ${kind} plugin \`${name}\` has no schema for its ${member}`);
   }
   if (typeof plugin.prepare !== 'function') throw new Error(`the ${kind} plugin \`${name}\` has no prepare function`);
   if (!TypeGuard.IsSchema(schema)) {
     throw new Error(
-      `the ${what} of the ${kind} plugin \`${name}\` must be a schema of TypeBox, such as \`Type.Object({})\``,
+      `the ${member} of the ${kind} plugin \`${name}\` must be a schema of TypeBox, such as \`Type.Object({})\``,
     );
   }
 }

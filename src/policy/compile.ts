@@ -1,3 +1,4 @@
+import type { PluginMaps } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
@@ -13,7 +14,7 @@ import { checkLedgerState } from './ledger-state.ts';
 import { checkRateLimits, compileRateLimit } from './limits.ts';
 import { reviewLanguage } from './misspelt-languages.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
-import { type InstalledPlugins, type LoadedPlugin, withOwnPlugins } from './plugins.ts';
+import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { compileProvider, type Environment, type ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 import { type CompiledRules, compileRules } from './rule-bits.ts';
@@ -26,7 +27,7 @@ export interface CompiledPolicy {
   readonly environment: readonly (readonly unknown[])[];
 }
 
-export interface CompileContext extends InstalledPlugins {
+export interface CompileContext extends PluginMaps {
   readonly env: Environment;
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
   readonly outside?: ReadonlyMap<string, string>;

@@ -1,11 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
+import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
 import type { JsonSchema } from './json-schema-form.ts';
 import { type EditorHint, HINTS } from './json-schema-hints.ts';
 import { MESSAGES } from './json-schema-messages.ts';
 import type { SchemaRules } from './json-schema-rules.ts';
 import type { Snippets } from './json-schema-snippets.ts';
 import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
-import { type AnyPlugin, type EditorVocabulary, type EditorWord, wordsOf } from './json-schema-words.ts';
+import { type EditorVocabulary, type EditorWord, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 
 /** Keywords of JSON Schema. All others are our own, or TypeBox's. */
@@ -52,8 +53,8 @@ export class SchemaConverter {
   }
 
   /** The options or settings of a plugin. */
-  options(plugin: AnyPlugin): JsonSchema {
-    const schema = plugin.kind === 'provider' ? plugin.settings : plugin.options;
+  options(plugin: Plugin): JsonSchema {
+    const schema = schemaOfPlugin(plugin);
     const path = `${plugin.kind}:${plugin.name}`;
     const { title, ...options } = this.convert({ additionalProperties: false, ...schema }, path);
     return { title: `What ${plugin.name} takes`, ...options };

@@ -1,5 +1,5 @@
+import type { Plugin } from '../contract/kinds.ts';
 import type { JsonSchema } from './json-schema-form.ts';
-import type { AnyPlugin } from './json-schema-words.ts';
 import { FACILITATOR_KEYS } from './schema-payments.ts';
 
 /** Path of a map → conditions between its keys. */
@@ -75,11 +75,11 @@ const RULES: SchemaRules = {
 };
 
 /** The name of a plugin's options among the definitions. */
-export const definitionOf = ({ kind, name }: AnyPlugin): string => `${kind}.${name}`;
+export const definitionOf = ({ kind, name }: Plugin): string => `${kind}.${name}`;
 
 /** All rules, including the option schemas of plugins. */
-export function rulesOf(plugins: readonly AnyPlugin[]): SchemaRules {
-  const takes = (key: string, plugin: AnyPlugin): JsonSchema => ({
+export function rulesOf(plugins: readonly Plugin[]): SchemaRules {
+  const takes = (key: string, plugin: Plugin): JsonSchema => ({
     properties: { [key]: { $ref: `#/definitions/${definitionOf(plugin)}` } },
   });
   const strategies = plugins.flatMap((plugin) => {

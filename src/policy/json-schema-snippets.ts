@@ -1,4 +1,4 @@
-import type { AnyPlugin } from './json-schema-words.ts';
+import type { Plugin } from '../contract/kinds.ts';
 
 /** A completion that an editor inserts. `body` has placeholders to fill in. */
 export interface Snippet {
@@ -171,7 +171,7 @@ const SNIPPETS: Snippets = {
 };
 
 /** All snippets, with a provider for each preset of a plugin. */
-export function snippetsOf(plugins: readonly AnyPlugin[]): Snippets {
+export function snippetsOf(plugins: readonly Plugin[]): Snippets {
   const presets = plugins.flatMap((plugin) => (plugin.kind === 'provider' ? Object.keys(plugin.presets ?? {}) : []));
   const services = presets.map((preset) => ({
     label: `the service ${preset}`,

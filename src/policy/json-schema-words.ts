@@ -1,14 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { EstimatorPlugin } from '../contract/estimator.ts';
+import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
 import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
-import type { StrategyPlugin } from '../contract/strategy.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import type { Rejection } from '../core/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { LANGUAGES } from './schema-model.ts';
-
-export type AnyPlugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
 /** The names that a policy defines. */
 export interface PolicyNames {
@@ -90,8 +87,8 @@ const ZONES = [
 ];
 
 /** All names that a policy can use, given its plugins and its own names. */
-export function vocabularyOf(plugins: readonly AnyPlugin[], own: PolicyNames): EditorVocabulary {
-  const ofKind = (kind: AnyPlugin['kind']): EditorWord[] =>
+export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): EditorVocabulary {
+  const ofKind = (kind: Plugin['kind']): EditorWord[] =>
     plugins.filter((plugin) => plugin.kind === kind).map((plugin) => [plugin.name, meaningOfPlugin(plugin)]);
   const models = named(own.models, 'A model of this policy.');
   const selectors = named(own.selectors, 'A selector of this policy.');
@@ -136,8 +133,8 @@ const named = (names: readonly string[], means: string): EditorWord[] => names.m
 const unique = (words: readonly EditorWord[]): EditorWord[] => [...new Map(words.toReversed())].toReversed();
 
 /** The description of a plugin's options, and the presets of an adapter. */
-function meaningOfPlugin(plugin: AnyPlugin): string {
-  const { description } = plugin.kind === 'provider' ? plugin.settings : plugin.options;
+function meaningOfPlugin(plugin: Plugin): string {
+  const { description } = schemaOfPlugin(plugin);
   const presets = plugin.kind === 'provider' ? Object.keys(plugin.presets ?? {}) : [];
   return [description, presets.length > 0 && `Presets: ${presets.join(', ')}.`].filter(Boolean).join(' ');
 }

@@ -1,9 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
+import type { Plugin } from '../contract/kinds.ts';
 import { nullable, SchemaConverter } from './json-schema-convert.ts';
 import type { JsonSchema } from './json-schema-form.ts';
 import { definitionOf, rulesOf } from './json-schema-rules.ts';
 import { snippetsOf } from './json-schema-snippets.ts';
-import { type AnyPlugin, type PolicyNames, vocabularyOf } from './json-schema-words.ts';
+import { type PolicyNames, vocabularyOf } from './json-schema-words.ts';
 import { SECTIONS } from './schema.ts';
 
 const NO_NAMES: PolicyNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };
@@ -17,7 +18,7 @@ right, whether cases hold) \`signalbox policy check\` tells.`.replaceAll('\n', '
  * The policy language as a JSON Schema (draft-07) for editors, with the options of plugins, and the policy's own names as
  * completions. It accepts every policy that the loader accepts.
  */
-export function policySchema(given: readonly AnyPlugin[], own: PolicyNames = NO_NAMES): JsonSchema {
+export function policySchema(given: readonly Plugin[], own: PolicyNames = NO_NAMES): JsonSchema {
   // Two plugins with one name are reported elsewhere; the first counts.
   const plugins = [
     ...new Map(given.toReversed().map((plugin) => [definitionOf(plugin), plugin])).values(),

@@ -1,3 +1,4 @@
+import type { PluginMaps } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { compile } from './compile.ts';
@@ -5,7 +6,7 @@ import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
 import { deepFreeze } from './freeze.ts';
 import type { PolicyFile } from './parse.ts';
 import { type ParsedPolicy, parsePolicy } from './parsed.ts';
-import type { InstalledPlugins, LoadedPlugin } from './plugins.ts';
+import type { LoadedPlugin } from './plugins.ts';
 import type { Environment } from './providers.ts';
 import { Report } from './report.ts';
 
@@ -15,7 +16,7 @@ export type { LoadedPlugin } from './plugins.ts';
 export type { Environment } from './providers.ts';
 
 /** The surroundings that a policy is loaded in: installed plugins by name, environment and more. */
-export interface LoadContext extends InstalledPlugins {
+export interface LoadContext extends PluginMaps {
   readonly env: Environment;
   /** Specifier → loaded plugins of the policy. Their option schemas are checked, and `prepare` is tried. */
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;

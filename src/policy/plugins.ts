@@ -1,6 +1,4 @@
-import type { EstimatorPlugin } from '../contract/estimator.ts';
-import type { ProviderPlugin } from '../contract/provider.ts';
-import type { StrategyPlugin } from '../contract/strategy.ts';
+import { type Plugin, type PluginMaps, pluginMaps } from '../contract/kinds.ts';
 import { checkValue } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { reportDuplicate } from './merge.ts';
@@ -16,15 +14,7 @@ export interface PluginDraft {
 }
 
 /** The plugins that a module exports, or the error that kept it from loading. */
-export type LoadedPlugin = readonly (StrategyPlugin | ProviderPlugin | EstimatorPlugin)[] | Error;
-
-export interface InstalledPlugins {
-  readonly strategies: ReadonlyMap<string, StrategyPlugin>;
-  readonly providers: ReadonlyMap<string, ProviderPlugin>;
-  readonly estimators: ReadonlyMap<string, EstimatorPlugin>;
-}
-
-const KINDS = { strategy: 'strategies', provider: 'providers', estimator: 'estimators' } as const;
+export type LoadedPlugin = readonly Plugin[] | Error;
 
 const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
 const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
@@ -54,12 +44,12 @@ export function draftPlugins(context: CheckContext): PluginDraft[] {
 /** Adds the policy's plugins to the installed ones. Reports plugins that could not be loaded, and names that clash. */
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
-  { strategies, providers, estimators }: InstalledPlugins,
+  { strategies, providers, estimators }: PluginMaps,
   loaded: ReadonlyMap<string, LoadedPlugin>,
   outside: ReadonlyMap<string, string>,
   report: Report,
-): InstalledPlugins {
-  const all = { strategies: new Map(strategies), providers: new Map(providers), estimators: new Map(estimators) };
+): PluginMaps {
+  const all: Plugin[] = [...strategies.values(), ...providers.values(), ...estimators.values()];
   for (const { specifier, place } of drafts) {
     const found = loaded.get(specifier) ?? new Error('it was not loaded');
     if (found instanceof Error) {
@@ -83,14 +73,11 @@ export function withOwnPlugins(
       );
     }
     for (const plugin of found) {
-      const known: ReadonlyMap<string, unknown> = all[KINDS[plugin.kind]];
-      if (known.has(plugin.name)) {
+      if (all.some(({ kind, name }) => kind === plugin.kind && name === plugin.name)) {
         const message = `\`${specifier}\` brings the ${plugin.kind} \`${plugin.name}\`, and there is one of that name`;
         report.add('duplicate-name', place, message, { hint: 'give it another name' });
-      } else if (plugin.kind === 'strategy') all.strategies.set(plugin.name, plugin);
-      else if (plugin.kind === 'provider') all.providers.set(plugin.name, plugin);
-      else all.estimators.set(plugin.name, plugin);
+      } else all.push(plugin);
     }
   }
-  return all;
+  return pluginMaps(all);
 }

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
+import type { Plugin } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
-import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
+import { createRegistry } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
 import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';

@@ -1,7 +1,8 @@
 import { basename, resolve } from 'node:path';
+import type { Plugin } from '../contract/kinds.ts';
 import type { Revision } from '../core/revision.ts';
 import type { PluginLoader } from '../plugin-host/load.ts';
-import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
+import { createRegistry } from '../plugin-host/registry.ts';
 import { compileSteps, type Environment, type PolicyFile } from '../policy/load.ts';
 import { scrub } from '../telemetry/secrets.ts';
 import type { PolicyTools } from './candidate.ts';

@@ -1,4 +1,5 @@
 import type { EstimatorPlugin } from '../contract/estimator.ts';
+import type { PluginMaps } from '../contract/kinds.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
 import type { PreparedStrategy } from '../contract/strategy.ts';
 import type { Facts } from '../core/facts.ts';
@@ -6,7 +7,6 @@ import type { Readings } from '../core/readings.ts';
 import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { zonedClock } from '../core/zoned-time.ts';
-import type { PluginRegistry } from '../plugin-host/registry.ts';
 import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
@@ -60,7 +60,7 @@ const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: (
 /** Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. `health` outlives the runtime. */
 export function buildRuntime(
   snapshot: PolicySnapshot,
-  registry: PluginRegistry,
+  registry: PluginMaps,
   secret: (variable: string) => string | undefined,
   health: Health = new Health(NO_READINGS),
 ): Runtime {
@@ -91,7 +91,7 @@ export function buildRuntime(
 }
 
 /** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */
-export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginRegistry): DecisionRuntime {
+export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginMaps): DecisionRuntime {
   const strategies = new Map<string, PreparedStrategy>();
   for (const { name, strategy, options } of snapshot.selectors.values()) {
     strategies.set(name, prepareStrategy(registry, name, strategy, options));
@@ -111,7 +111,7 @@ function dialOf(provider: Provider, variable: (name: string) => string | undefin
     : network.dial({ provider: name, baseUrl, allowPrivate: allowPrivateNetwork }, variable);
 }
 
-function prepareStrategy(registry: PluginRegistry, selector: string, name: string, options: object): PreparedStrategy {
+function prepareStrategy(registry: PluginMaps, selector: string, name: string, options: object): PreparedStrategy {
   const plugin = registry.strategies.get(name);
   if (!plugin) throw new Error(`selector \`${selector}\`: there is no strategy \`${name}\``);
   return naming(`selector \`${selector}\``, () => plugin.prepare({ ...options }));

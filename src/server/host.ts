@@ -1,4 +1,4 @@
-import type { Plugin } from '../plugin-host/registry.ts';
+import type { Plugin } from '../contract/kinds.ts';
 
 /** The parts of the process that a server uses. */
 export interface Host {

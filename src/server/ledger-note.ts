@@ -84,7 +84,7 @@ export async function keepLedgerNote(data: string, store: Store, log: Log): Prom
   const ledger = await identityOf(store);
   /** Null for no file. */
   let noted = existsSync(file) ? readFileSync(file, 'utf8') : null;
-  let isTold = false;
+  let isReported = false;
   const follow = async (): Promise<void> => {
     if (ledger === null) return;
     const text = textOf({ ledger, entry: await lastEntryOf(store) });
@@ -97,14 +97,14 @@ export async function keepLedgerNote(data: string, store: Store, log: Log): Prom
     await writeDurably(`${file}.part`, text);
     await moveDurably(`${file}.part`, file);
     noted = text;
-    isTold = false;
+    isReported = false;
   };
   const tryToFollow = (): Promise<void> =>
     follow().catch((error: unknown) => {
       // The store says itself that it fails.
-      if (!isTold && !(error instanceof StoreError)) {
+      if (!isReported && !(error instanceof StoreError)) {
         log.warn('the note of the ledger could not be written', { file, error: reasonOf(error) });
-        isTold = true;
+        isReported = true;
       }
     });
   await tryToFollow();

@@ -1,18 +1,18 @@
 import type { Spread } from '../core/spread.ts';
 
-/** Upper bounds of what transactions take, in seconds: a sync of a good disk takes less than 1 ms, of a bad one more than 10. */
+/** Upper bounds of the durations of transactions, in seconds: a sync of a good disk takes less than 1 ms, of a bad one more than 10. */
 export const COMMIT_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
-/** What a store has done since it was opened, and how it stands. */
+/** Figures of a store since it was opened. */
 export interface StoreActivity {
-  /** What transactions took that were written, in seconds, by `COMMIT_BOUNDS`. */
+  /** Durations of successful transactions in seconds, by `COMMIT_BOUNDS`. */
   readonly commits: Pick<Spread, 'counts' | 'sum'>;
   /** Commits and appends that no transaction has taken yet. */
   readonly waiting: number;
   /** Reads and transactions that failed, and writes that were refused or lost. */
   readonly errors: number;
-  /** The disk has refused the last transaction; what must not be lost of it is tried again. */
+  /** Whether the disk has refused the last transaction. Its appends are tried again. */
   readonly isFailing: boolean;
 }

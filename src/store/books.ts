@@ -271,6 +271,11 @@ export interface LedgerBooks {
    * @throws RangeError, by rejecting, for an amount or an ID that cannot be: a mistake of the program
    */
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]>;
+  /**
+   * Decides operations that cannot be refused, in the order of all calls, for a maker that does not wait for each: posts,
+   * settlements, expiries, attachments, releases, limits and waivers. `written` says when they survive. Never throws.
+   */
+  append(ops: readonly LedgerOp[], also?: readonly Write[]): void;
   /** The figures of funds, of bounded age. A reading that stands in the facts, never a promise. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
   /** The balance of a key or a wallet; null for one that was never granted anything and has paid nothing in. */
@@ -281,8 +286,8 @@ export interface LedgerBooks {
   watch(watcher: BooksWatcher): void;
   /** The reservations of processes that are gone. To be closed before anything else. */
   readonly orphans: readonly Orphan[];
-  /** The greatest ID of a hold, a grant or a correction when the books were opened; 0 for none. */
-  readonly lastId: number;
+  /** The greatest ID of a hold, and of a grant or a correction, when the books were opened; 0 for none. */
+  readonly lastIds: { readonly hold: number; readonly adjustment: number };
   /** True once all operations so far survive this process, false while they do not. Never rejects. */
   written(): Promise<boolean>;
   /** What a Credit of all entries is worth, and the budgets in force. */

@@ -18,7 +18,7 @@ export async function writeDurably(file: string, content: string): Promise<void>
   }
 }
 
-/** Gives a file its final name in the same folder, in place of what has that name. A crash leaves the one or the other. */
+/** Gives a file its final name in the same folder, in place of the file of that name. A crash leaves one of the two. Rejects with the system's error. */
 export async function moveDurably(file: string, target: string): Promise<void> {
   await rename(file, target);
   const folder = await open(dirname(target), 'r');

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { learningMigrations } from '../learning/tables.ts';
 import type { Repositories } from './repositories.ts';
 import { ledgerMigrations } from './sqlite/books/schema.ts';
 import { copyDatabase } from './sqlite/copy.ts';
@@ -9,6 +8,7 @@ import { type FolderLock, lockFolder } from './sqlite/folder-lock.ts';
 import { idempotencyMigrations } from './sqlite/idempotency.ts';
 import { identityMigrations } from './sqlite/identity.ts';
 import { accessMigrations } from './sqlite/keys.ts';
+import { learningMigrations } from './sqlite/learning/schema.ts';
 import { paymentMigrations } from './sqlite/payments.ts';
 import { openReader, type Reader } from './sqlite/reader.ts';
 import { recordsMigrations } from './sqlite/records/schema.ts';
@@ -44,7 +44,7 @@ export type StoreLock = FolderLock;
 
 export interface OpenOptions {
   /**
-   * `serve`: for the server. Brings all tables up to date, and fences off whoever has the store open in this mode.
+   * `serve`: for the server. Brings all tables up to date, and fences off a server that has the store open.
    * `repair`: for a command that holds the lock of the store. Brings the tables of `rooms` up to date.
    * `beside`: for a command beside a server. Refuses tables of `rooms` that are not of this version.
    */
@@ -55,7 +55,7 @@ export interface OpenOptions {
   readonly onError?: (error: StoreError) => void;
   /** In the mode `serve`: a file beside the store that takes settlements while the store refuses them. */
   readonly spool?: string;
-  /** Called once with what an earlier run left in the spool, which is booked by then. */
+  /** Called once with the settlements that were booked from the spool of an earlier run. */
   readonly onSpool?: (report: SpoolReport) => void;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
   readonly busyTimeoutMs?: number;

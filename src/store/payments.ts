@@ -41,7 +41,7 @@ export interface Payment {
   readonly keyId: string | null;
   /** ID of the quote it paid. The chain shows every signature, but not its quote. */
   readonly quote: string;
-  /** A keyed hash of its request, so that nobody without the secret can confirm a guess. */
+  /** A keyed hash of its request, which confirms no guess without the secret. */
   readonly requestMark: string;
   /** Seconds since 1970. */
   readonly validBefore: number;
@@ -101,7 +101,7 @@ export interface BlocklistTable {
   delete(wallet: string): Write;
 }
 
-/** What facilitators must know after a restart, by a digest. */
+/** Notes that facilitators need after a restart, by a digest. */
 export interface PendingSettlementTable {
   get(key: string): Promise<string | null>;
   put(key: string, value: string, time: number): Write;

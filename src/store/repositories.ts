@@ -1,10 +1,11 @@
 import type { IdempotencyTable } from './idempotency.ts';
 import type { KeyTable } from './keys.ts';
+import type { LearningTables } from './learning.ts';
 import type { BlocklistTable, PaymentTable, PendingSettlementTable, QuoteSecretTable } from './payments.ts';
 import type { RecordTables } from './records.ts';
 import type { TrailTable } from './trail.ts';
 
-/** All that lasts, by its kind. What these make of writes is committed by the store that they belong to, together or apart. */
+/** The repositories of one store. It commits their writes, together or apart; writes of another store are refused. */
 export interface Repositories {
   readonly keys: KeyTable;
   readonly trail: TrailTable;
@@ -14,4 +15,5 @@ export interface Repositories {
   readonly pendingSettlements: PendingSettlementTable;
   readonly quoteSecret: QuoteSecretTable;
   readonly records: RecordTables;
+  readonly learning: LearningTables;
 }

@@ -25,27 +25,26 @@ export interface Migrations {
 }
 
 /**
- * The one way to what lasts. Rooms own their statements and tables; the store owns the file, the
- * transactions and when they are made durable. Asynchronous and batch-shaped, so that a database
- * behind a socket can stand in for SQLite.
+ * A database. It commits the writes that its repositories make, and decides when they become durable. Asynchronous, and
+ * takes batches, so that it can be behind a socket.
  */
 export interface Store {
   /** Writes all or nothing; resolves once durable, rejects with StoreError when it could not be. Shares a commit with its neighbours in time. */
   commit(writes: readonly Write[]): Promise<void>;
   /**
    * Writes all or nothing, soon: rides with the next commit, a few milliseconds at most. Writes are done in
-   * the order in which they were given, commits included. Never throws; what a broken disk refuses is kept
-   * and tried again, what breaks a constraint is reported and dropped. `droppable`: where too much waits for a
-   * broken disk, it is reported and dropped, too.
+   * the order in which they were given, commits included. Never throws. Writes that a broken disk refuses are
+   * kept and tried again; writes that break a rule are reported and dropped.
+   * @param droppable whether it is reported and dropped, too, when too much waits for a broken disk.
    */
   append(writes: readonly Write[], droppable?: boolean): void;
   /**
    * Resolves with true once everything appended so far is written: it outlives this process from then on, and the machine a
-   * few milliseconds later. Where the database refuses it, it is tried again: true, too, when the spool has what it must have
-   * of it; false when neither has. Never rejects.
+   * few milliseconds later. Where the database refuses it, it is tried again: true, too, when the spool has its
+   * settlements; false when neither has. Never rejects.
    */
   written(): Promise<boolean>;
-  /** Reads what has been written. */
+  /** Reads committed rows. Rejects with StoreError. */
   query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
   /** Changes whenever somebody else has committed: another process, or another handle. Own commits do not change it. Cheap. */
   version(): Promise<number>;

@@ -5,18 +5,19 @@ import { StoreError } from './store.ts';
 const RETRY_MS = 1_000;
 
 /**
- * What cannot be written down is not done: where the store fails, it rejects with SignalboxError `overloaded`, in these
- * words. `retry: false` tells SDKs not to repeat it by themselves.
+ * Runs work that must not happen unwritten.
+ * @param options `retry: false` asks SDKs not to repeat it by themselves.
+ * @throws SignalboxError `overloaded` with this message when the store fails.
  */
 export async function orOverloaded<T>(
   message: string,
   work: () => Promise<T>,
-  told: { retry?: false } = {},
+  options: { retry?: false } = {},
 ): Promise<T> {
   try {
     return await work();
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause;
-    throw new SignalboxError('overloaded', message, { retryAfterMs: RETRY_MS, ...told, cause });
+    throw new SignalboxError('overloaded', message, { retryAfterMs: RETRY_MS, ...options, cause });
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { Decision, RankedModel } from '../../src/core/decision.ts';
-import { Plan, type Step } from '../../src/gateway/plan.ts';
+import { Plan, type PlannedAttempt } from '../../src/gateway/plan.ts';
 
 /** Candidates with so many endpoints each. */
 function decisionOf(...endpoints: number[]): Decision {
@@ -13,13 +13,13 @@ function decisionOf(...endpoints: number[]): Decision {
 }
 
 const failure = (kind: ProviderFailure['kind']): ProviderFailure => ({ kind, message: 'x' });
-const nameOf = ({ way, again, force }: Step): string =>
+const nameOf = ({ way, again, force }: PlannedAttempt): string =>
   `${way.ranked.model}.${way.at}${again ? ' again' : ''}${force ? ' force' : ''}`;
 
 interface Trial {
   /** What comes of asking for an endpoint. */
   meet(
-    step: Step,
+    step: PlannedAttempt,
     count: number,
   ): { failure: ProviderFailure; waitMs?: number | null } | 'shut' | 'denied' | 'drop' | 'answered';
   readonly retriesMax?: number;
@@ -71,7 +71,8 @@ describe('a plan', () => {
   });
 
   test('moves on when an endpoint asks for time, and comes back to it when nobody else is left', () => {
-    const meet = (step: Step) => (step.again ? 'answered' : { failure: failure('rate_limited'), waitMs: 2_000 });
+    const meet = (step: PlannedAttempt) =>
+      step.again ? 'answered' : { failure: failure('rate_limited'), waitMs: 2_000 };
     const { steps, waits } = walk(decisionOf(1, 1), { meet, random: 0 });
     expect(steps).toEqual(['0.0', '1.0', '0.0 again']);
     expect(waits).toEqual([0, 0, 2_000]);
@@ -98,22 +99,24 @@ describe('a plan', () => {
   });
 
   test('comes to endpoints that are shut last, and then by force', () => {
-    const meet = (step: Step) => (step.way.ranked.model === 0 ? ('shut' as const) : { failure: failure('auth') });
+    const meet = (step: PlannedAttempt) =>
+      step.way.ranked.model === 0 ? ('shut' as const) : { failure: failure('auth') };
     expect(walk(decisionOf(2, 1), { meet }).steps).toEqual(['0.0', '0.1', '1.0', '0.0 force', '0.1 force']);
   });
 
   test('asks again, a few times, where a retry budget has nothing left, for others may fill it', () => {
-    const meet = (step: Step, count: number) =>
+    const meet = (step: PlannedAttempt, count: number) =>
       step.way.ranked.model === 0 ? { failure: failure('timeout') } : count < 4 ? ('denied' as const) : 'answered';
     const { steps, waits } = walk(decisionOf(1, 1), { meet, random: 0.5 });
     expect(steps).toEqual(['0.0', '1.0', '1.0', '1.0']);
     expect(waits).toEqual([0, 0, 125, 125]);
-    const never = (step: Step) => (step.way.ranked.model === 0 ? { failure: failure('timeout') } : ('denied' as const));
+    const never = (step: PlannedAttempt) =>
+      step.way.ranked.model === 0 ? { failure: failure('timeout') } : ('denied' as const);
     expect(walk(decisionOf(1, 1), { meet: never }).steps).toHaveLength(6);
   });
 
   test('does not ask again for a retry of the same endpoint', () => {
-    const meet = (step: Step) => (step.again ? ('denied' as const) : { failure: failure('server') });
+    const meet = (step: PlannedAttempt) => (step.again ? ('denied' as const) : { failure: failure('server') });
     expect(walk(decisionOf(1), { meet }).steps).toEqual(['0.0', '0.0 again']);
   });
 
@@ -134,7 +137,7 @@ describe('a plan', () => {
   });
 
   test('when nobody is left comes back to who is ready first, each time after a longer pause by chance', () => {
-    const wait = (step: Step) => ({
+    const wait = (step: PlannedAttempt) => ({
       failure: failure('rate_limited'),
       waitMs: step.way.ranked.model === 0 ? 4_000 : 900,
     });
@@ -155,7 +158,7 @@ describe('a plan', () => {
   });
 
   test('is over for an endpoint that nothing pays for', () => {
-    const meet = (step: Step) => (step.way.ranked.model === 0 ? ('drop' as const) : ('answered' as const));
+    const meet = (step: PlannedAttempt) => (step.way.ranked.model === 0 ? ('drop' as const) : ('answered' as const));
     expect(walk(decisionOf(1, 1), { meet }).steps).toEqual(['0.0', '1.0']);
   });
 

@@ -68,12 +68,14 @@ const unused = () => {
 
 const providers: ProviderPlugin[] = [
   defineProvider({
+    contract: 2,
     name: 'simulated',
     status,
     settings: Type.Object({}),
     prepare: () => ({ kind: 'in-process', answer: unused }),
   }),
   defineProvider({
+    contract: 2,
     name: 'openai-compatible',
     status,
     settings: Type.Object({

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { shipped } from '../../plugins/index.ts';
+import type { Plugin } from '../../src/contract/kinds.ts';
 import { defineEstimator, defineStrategy, Type } from '../../src/contract/plugin.ts';
-import { createRegistry, type Plugin } from '../../src/plugin-host/registry.ts';
+import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadWith } from './build.ts';
 
 const own = defineStrategy({
@@ -61,7 +62,9 @@ describe('the registry of plugins', () => {
       'the estimator plugin `own` has no schema for its options',
     );
     expect(foreign({ ...ownEstimator, prepare: null })).toThrow('no prepare function');
-    expect(foreign({ kind: 'provider', name: 'p', prepare: () => {} })).toThrow('no schema for its settings');
+    expect(foreign({ kind: 'provider', contract: 2, name: 'p', prepare: () => {} })).toThrow(
+      'no schema for its settings',
+    );
   });
 });
 

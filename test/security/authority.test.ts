@@ -150,6 +150,7 @@ describe('a key of an application', () => {
       '/admin/policy',
       '/admin/ledger',
       '/admin/usage',
+      '/admin/decisions',
       '/admin/endpoints',
       '/admin/learning',
       '/admin/keys',

@@ -155,6 +155,7 @@ async function lookAround(stage: Stage, when: string): Promise<void> {
     '/admin/policy',
     '/admin/ledger',
     '/admin/usage',
+    '/admin/decisions',
     '/admin/keys',
     '/admin/trail',
     '/v1/usage',

@@ -4,21 +4,23 @@ import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
+import { memoryLearning } from './memory/learning.ts';
 import { memoryBlocklist, memoryPayments, memoryPendingSettlements, memoryQuoteSecret } from './memory/payments.ts';
+import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
 import { tempFolder } from './support.ts';
 
-/** The repositories of access and payments. */
-export type SomeRepositories = Omit<Repositories, 'records'>;
-export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> & SomeRepositories & AsyncDisposable;
+export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> & Repositories & AsyncDisposable;
 
-export const memoryRepositories = (store: MemoryStore): SomeRepositories => ({
+export const memoryRepositories = (store: MemoryStore): Repositories => ({
   ...memoryKeys(store),
   idempotency: memoryIdempotency(store),
   payments: memoryPayments(store),
   blocklist: memoryBlocklist(store),
   pendingSettlements: memoryPendingSettlements(store),
   quoteSecret: memoryQuoteSecret(store),
+  records: memoryRecords(store),
+  learning: memoryLearning(store),
 });
 
 export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {

@@ -1,8 +1,12 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
+import { learningSuite } from './suites/learning.ts';
 import { paymentSuite } from './suites/payments.ts';
+import { recordSuite } from './suites/records.ts';
 
 overEach((open) => {
   accessSuite(open);
   paymentSuite(open);
+  recordSuite(open);
+  learningSuite(open);
 });

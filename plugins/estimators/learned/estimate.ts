@@ -3,8 +3,8 @@ import {
   type EstimatorCatalog,
   type Finding,
   type Inquiry,
-  type Known,
   logitOf,
+  type ModelKnowledge,
   moved,
   type Outcome,
   sigmoid,
@@ -137,13 +137,13 @@ export class CatalogEstimator implements Estimator {
     return before;
   }
 
-  known(): Known[] {
+  known(): ModelKnowledge[] {
     return this.#known().flatMap(({ at, memory }) => {
       const { id, general, quality } = this.#catalog.models[at]!;
       const prior = this.#priors.of(at, 0);
       const learnt = moved(general, memory.all.shift(prior.general, prior.generalMass));
-      const all: Known = { model: id, task: null, outcomes: memory.all.count, declared: general, learnt };
-      const byTask = this.#catalog.tasks.flatMap((name, taskAt): Known[] => {
+      const all: ModelKnowledge = { model: id, task: null, outcomes: memory.all.count, declared: general, learnt };
+      const byTask = this.#catalog.tasks.flatMap((name, taskAt): ModelKnowledge[] => {
         const task = this.#memory.tasks.get(name);
         const tally = task && memory.tasks[task.index];
         if (!tally) return [];

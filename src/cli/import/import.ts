@@ -1,6 +1,7 @@
 import { createReadStream, readFileSync, realpathSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import type { Plugin } from '../../contract/kinds.ts';
 import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
@@ -11,7 +12,6 @@ import {
   NotIncluded,
   NotYaml,
 } from '../../importers/litellm/litellm.ts';
-import type { Plugin } from '../../plugin-host/registry.ts';
 import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';

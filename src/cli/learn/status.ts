@@ -1,6 +1,6 @@
-import type { Known } from '../../contract/estimator.ts';
+import type { ModelKnowledge } from '../../contract/estimator.ts';
 import type { LearningMode } from '../../core/learning-policy.ts';
-import type { KeyShare, SourceSums } from '../../learning/overview.ts';
+import type { KeyShare } from '../../learning/overview.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
 import {
   isAtBound,
@@ -9,6 +9,7 @@ import {
   points,
   storedLearningStatus,
 } from '../../operate/learning/status.ts';
+import type { SourceSums } from '../../store/learning.ts';
 import { parseFlags } from '../options.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
@@ -97,7 +98,7 @@ const signed = (value: number): string => {
   return Number(text) > 0 ? `+${text}` : text.replace('-0.0', '0.0');
 };
 
-function modelTable(known: readonly Known[], terminal: boolean): string {
+function modelTable(known: readonly ModelKnowledge[], terminal: boolean): string {
   const head = ['model', 'task', 'outcomes', 'declared', 'learnt', 'points'];
   const rows = known.map((one) => [
     one.model,

@@ -1,4 +1,4 @@
-import type { Plugin } from '../../plugin-host/registry.ts';
+import type { Plugin } from '../../contract/kinds.ts';
 
 /** The surroundings of a command on plugins. */
 export interface PluginCommand {

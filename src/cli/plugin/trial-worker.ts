@@ -1,6 +1,6 @@
 import { examine } from '../../conformance/suite.ts';
+import type { Plugin } from '../../contract/kinds.ts';
 import { createPluginLoader } from '../../plugin-host/load.ts';
-import type { Plugin } from '../../plugin-host/registry.ts';
 import { codeLaw } from './code-law.ts';
 import { host } from './gateway-parts.ts';
 import type { Told, Trial } from './trial.ts';

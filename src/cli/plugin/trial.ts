@@ -1,6 +1,6 @@
 import type { LawReport } from '../../conformance/law.ts';
 import type { Sample } from '../../conformance/samples.ts';
-import type { Plugin } from '../../plugin-host/registry.ts';
+import type { Plugin } from '../../contract/kinds.ts';
 
 /** What is to be tried. */
 export interface Trial {

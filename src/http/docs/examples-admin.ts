@@ -199,3 +199,32 @@ export const CONTENT_ANSWER = {
   is_cut: false,
   kept_until: '2026-11-27T09:30:00.000Z',
 };
+
+export const DECISIONS_ANSWER = {
+  object: 'list',
+  data: [
+    {
+      id: 'dec_0a4x1wm3zk0',
+      object: 'decision.summary',
+      created: 1_793_000_000,
+      key_id: 'k7mw2pq9x4ta',
+      operation: 'chat',
+      status: 'completed',
+      model: 'gpt-6-luna',
+      task: 'coding',
+      selector: 'auto',
+      stream: true,
+      labels: { team: 'search' },
+      metadata: {},
+      route_reason: 'auto:balanced',
+      policy_revision: '95f1a7d5f908027b',
+      error: null,
+      attempts: 1,
+      credits_consumed: 0.0123,
+      cost_saved_credits: 0.0456,
+      first_part_ms: 312,
+      total_ms: 2_149,
+    },
+  ],
+  has_more: true,
+};

@@ -1,18 +1,18 @@
-import type { Known } from '../../contract/estimator.ts';
+import type { ModelKnowledge } from '../../contract/estimator.ts';
 import { iso } from '../../core/clock.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
 import type { LearningActivity, LearningPolicyInForce } from '../../learning/learner.ts';
 import type { LearningReader } from '../../learning/memories.ts';
 import { openLearningReader } from '../../learning/open.ts';
 import { type KeyShare, type LearningOverview, overviewOf } from '../../learning/overview.ts';
-import type { Store } from '../../store/store.ts';
+import type { Repositories } from '../../store/repositories.ts';
 
 /** The results of learning so far. */
 export interface LearningStatus extends LearningOverview {
   readonly learning: LearningPolicy;
   readonly brier: LearningActivity['brier'];
   /** Models with outcomes. */
-  readonly known: readonly Known[];
+  readonly known: readonly ModelKnowledge[];
   /** Failures of the estimator, as sentences. */
   readonly faults: readonly string[];
 }
@@ -24,7 +24,7 @@ interface LearningMemory extends Pick<LearningReader, 'known'> {
 
 /** Reads the status of learning with the memories at hand. Rejects with StoreError. */
 export async function learningStatus(
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
   memory: LearningMemory | null,
   policy: LearningPolicyInForce,
   now: number,
@@ -41,7 +41,7 @@ export async function learningStatus(
 
 /** Reads the status of learning that a database tells, beside a server or without one. Rejects with StoreError. */
 export async function storedLearningStatus(
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
   policy: LearningPolicyInForce,
   now: number,
 ): Promise<LearningStatus> {
@@ -58,7 +58,7 @@ const LEFT_MIN = 0.01;
 export const isAtBound = ({ learnt, bound }: KeyShare): boolean => bound - learnt < LEFT_MIN;
 
 /** The difference that outcomes make to a quality, in points of a hundred. */
-export const points = ({ declared, learnt }: Known): number => 100 * (learnt - declared);
+export const points = ({ declared, learnt }: ModelKnowledge): number => 100 * (learnt - declared);
 
 /** JSON has neither infinity nor NaN. */
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import type { Plugin } from '../../contract/kinds.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { Plugin } from '../../plugin-host/registry.ts';
 import { policySchema } from '../../policy/json-schema.ts';
 import { type JudgeTools, readPolicy } from './tools.ts';
 

@@ -7,9 +7,9 @@ import { BUSY_TIMEOUT_MS } from './database.ts';
 import { faultOf, wordsOf } from './fault.ts';
 
 /**
- * Writes a copy of an existing database, as it is at one moment, to `target`, beside whoever uses it. The copy is
+ * Writes a copy of an existing database, as it is at one moment, to `target`, while others use it. The copy is
  * whole and on the disk when this returns, readable by its owner only. Throws an Error of one clear sentence
- * when that cannot be; an existing file is left alone, and what was begun is removed.
+ * when that cannot be; an existing file is left alone, and an unfinished copy is removed.
  */
 export function copyDatabase(path: string, target: string): void {
   let db: Database | null = null;

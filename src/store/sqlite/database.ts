@@ -14,9 +14,9 @@ import type { Spool } from './spool.ts';
 /** A store that tells how it does. */
 export interface WatchedStore extends Store {
   readonly activity: StoreActivity;
-  /** Puts into this file, from now on, what must outlive the process while the database refuses it. Closes it with the store. */
+  /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
   useSpool(spool: Spool): void;
-  /** Makes sure that the spool has room for what so many open reservations append. Throws StoreError when the disk has none. */
+  /** Reserves room in the spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
   makeRoom(reservations: number): void;
   /** Appends that should outlive the process, and that neither the database nor the spool has. */
   readonly unkept: number;
@@ -26,11 +26,11 @@ export interface WatchedStore extends Store {
 export const BUSY_TIMEOUT_MS = 2_000;
 
 export interface SqliteOptions {
-  /** Told about appended writes that were lost, and once each time the disk starts to fail. */
+  /** Called with appended writes that were lost, and once each time the disk starts to fail. */
   readonly onError?: ((error: StoreError) => void) | undefined;
   /** How long a write waits for another process, ms. Nothing else happens here meanwhile. */
   readonly busyTimeoutMs?: number | undefined;
-  /** Whether only one may write like this: who opens the database after it fences it off. For the server. */
+  /** Whether this handle fences earlier ones off, so that one server writes at a time. */
   readonly fenced?: boolean;
   /** Whether older tables are refused rather than brought up to date. For commands: a server of that version may use them. */
   readonly asItIs?: boolean;
@@ -127,7 +127,7 @@ class SqliteStore implements WatchedStore {
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
     try {
-      // The room that owns the table says what its rows are; its STRICT tables hold it to that.
+      // The caller states the type of the rows; STRICT tables hold them to it.
       return this.#prepare(statement).all(...params) as Row[];
     } catch (error) {
       this.#group.errors++;

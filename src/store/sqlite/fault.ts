@@ -12,7 +12,7 @@ export class Fault extends Error {
   }
 }
 
-/** What an error code begins with, the reason that it stands for, and words where the error's own are not clear. */
+/** Prefixes of error codes with their reason, and with words where the error's own are unclear. */
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['SQLITE_FULL', 'full', 'the disk is full'],
   ['ENOSPC', 'full'],

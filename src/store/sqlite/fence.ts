@@ -15,7 +15,7 @@ export type Fence = () => void;
 const LOOK_MS = 1_000;
 
 /**
- * Fences others off, and returns what throws once somebody else has done so, or has taken the file away. To be asked
+ * Fences other servers off, and returns a check that throws Fault once another server has done so, or the file is gone. Call it
  * within a transaction.
  */
 export function raiseFence(db: Database, path: string): Fence {

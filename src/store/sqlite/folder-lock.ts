@@ -8,7 +8,7 @@ export interface FolderLock {
   release(): void;
 }
 
-/** Holds the locks in memory: a handle that nobody refers to is collected, and its lock with it. */
+/** Keeps the locks referenced: an unreferenced handle is collected, and its lock with it. */
 const held = new Set<Database>();
 
 /**

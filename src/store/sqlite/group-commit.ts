@@ -12,18 +12,18 @@ const SPACING_MS = 1;
 const APPEND_DELAY_MS = 5;
 /** Pause after the disk has failed, so that a broken one is not hammered. */
 const RETRY_MS = 100;
-/** How often a failing disk is tried when nothing waits for it: who routes requests here must learn that it is well again. */
+/** How often a failing disk is tried when nothing waits for it, so that readiness recovers with it. */
 const PROBE_MS = 1_000;
-/** Most units waiting; beyond it commits, and what may be lost, are refused. Other appends are as many as who settles. */
+/** Most units waiting. Beyond it commits and droppable appends are refused; other appends are bounded by open requests. */
 const UNITS_MAX = 10_000;
 const OWN_FAULTS: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet']);
 
-/** What belongs together: written all or nothing. Without `reject` it is an append. */
+/** Writes that are written all or nothing. Without `reject` it is an append. */
 interface Unit {
   readonly writes: readonly Write[];
   readonly resolve: (() => void) | null;
   readonly reject: ((error: StoreError) => void) | null;
-  /** The spool has what it must have of it. */
+  /** The spool has its settlements. */
   isSpooled: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Transactions {
   transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean): void;
   /** Why it threw. `refused` and `unmet` lie in the writes themselves, so that they will never succeed. */
   faultOf(error: unknown): StoreErrorReason;
-  /** Told about appends that were lost, and once when a disk starts to fail. */
+  /** Called with appends that were lost, and once when a disk starts to fail. */
   onError(error: StoreError): void;
 }
 
@@ -61,9 +61,9 @@ export class GroupCommit implements StoreActivity {
   #appendTimer: ReturnType<typeof setTimeout> | null = null;
   /** When the oldest append came that is not synced. */
   #oldestAppend = Number.POSITIVE_INFINITY;
-  /** Told once what was appended before is written, or refused. */
+  /** Called once earlier appends are written or refused. */
   #waiters: ((isKept: boolean) => void)[] = [];
-  /** Takes what the disk refuses; null: it waits in memory alone. */
+  /** Takes settlements that the disk refuses; without it they wait in memory alone. */
   spool: Pick<Spool, 'add' | 'clear'> | null = null;
   #spoolFailing = false;
   /** Appends that the spool should have, and that are in memory alone. */
@@ -184,7 +184,7 @@ export class GroupCommit implements StoreActivity {
     this.#spoolDone((spool) => spool.clear());
   }
 
-  /** Returns what the disk refused. A bad write is found by trying each unit apart: its neighbours are written. */
+  /** Returns the units that the disk refused. A bad write is found by trying each unit apart: its neighbours are written. */
   #write(units: readonly Unit[], synced: boolean): { units: readonly Unit[]; error: unknown } | null {
     const began = performance.now();
     try {
@@ -216,7 +216,7 @@ export class GroupCommit implements StoreActivity {
     else this.#db.onError(error);
   }
 
-  /** The disk failed: commits are told so, appends stay first in line. */
+  /** The disk failed: commits are rejected, appends stay first in line. */
   #keep(units: readonly Unit[], cause: unknown): void {
     this.errors++;
     const error = new StoreError(`the database cannot be written: ${messageOf(cause)}`, {
@@ -234,7 +234,7 @@ export class GroupCommit implements StoreActivity {
     else setTimeout(() => !this.#scheduled && this.#failing && this.#run(true), PROBE_MS).unref();
   }
 
-  /** Puts into the spool what must outlive the process of the appends that the disk has refused. */
+  /** Puts the settlements among the refused appends into the spool. */
   #spill(kept: readonly Unit[]): void {
     const fresh = kept.filter(({ isSpooled }) => !isSpooled);
     const rows = fresh.map(({ writes }) => spooledRows(writes)).filter(({ length }) => length > 0);

@@ -14,7 +14,7 @@ export interface Reader extends Pick<Store, 'query'>, Repositories {
 }
 
 /**
- * Opens an existing database for reading alone, beside whoever writes it: every query sees it as it was at
+ * Opens an existing database for reading alone, beside its writer: every query sees it as it was at
  * the first. Throws an Error of one clear sentence when that cannot be, and when a newer version of the product has
  * written the tables of `known` rooms, which are those that are read.
  */
@@ -23,7 +23,7 @@ export function openReader(path: string, known: readonly Migrations[]): Reader {
   try {
     db = openReadable(path);
     db.run('BEGIN');
-    // What is older is its reader's to tell: most can read some of it.
+    // Older tables are for the caller to refuse: most callers can read some of them.
     pending(db, known);
     const open = db;
     const reader: Pick<Store, 'query' | 'commit'> = {

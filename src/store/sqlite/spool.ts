@@ -76,7 +76,7 @@ export class Spool {
   #generation = 1;
   #entries = 0;
   #end = HEADER_BYTES;
-  /** Whether it is not known which generation the header on the disk has: what is added now might not be found. */
+  /** Whether the generation of the header on the disk is unknown: an entry added now might not be found. */
   #isUncertain = false;
 
   private constructor(path: string, fd: number, capacity: number) {

@@ -1,7 +1,7 @@
 import { ERRORS, type SignalboxError } from '../../core/errors.ts';
 
 /** An error in OpenAI's shape, and members of another protocol beside it. */
-export interface ErrorBody {
+interface OpenAiError {
   readonly error: {
     readonly message: string;
     readonly type: string;
@@ -13,7 +13,7 @@ export interface ErrorBody {
 }
 
 /** Returns the body that tells a caller of an error. */
-export function errorBody({ code, message, info: { param, details, beside } }: SignalboxError): ErrorBody {
+export function errorBody({ code, message, info: { param, details, beside } }: SignalboxError): OpenAiError {
   const row: { readonly type: string; readonly code?: string } = ERRORS[code];
   return {
     ...beside,

@@ -234,9 +234,9 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'a fee is given back twice': {
     infect: () =>
       patch(Bookings.prototype, 'waive', (waive) => {
-        return function (this: Bookings, ...asked) {
-          waive.apply(this, asked);
-          return waive.apply(this, asked);
+        return function (this: Bookings, op, batch) {
+          waive.call(this, { ...op, id: `${op.id} again` }, batch);
+          return waive.call(this, op, batch);
         };
       }),
   },
@@ -262,9 +262,8 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       patch(Bookings.prototype, 'deposit', (deposit) => {
         return function (this: Bookings, op, batch) {
           const result = deposit.call(this, op, batch);
-          const { at, step } = batch.pending.pop()!;
-          step.written();
-          batch.pending.push({ at, step: { written: () => null, lost: () => {} } });
+          batch.pending?.at(-1)?.written();
+          batch.pending?.splice(-1, 1, { written: () => null, lost: () => {} });
           return result;
         };
       }),

@@ -1,13 +1,22 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { FundRef } from '../../../ledger/rules/fund.ts';
-import type { BooksWatcher } from '../../books.ts';
-import type { Store } from '../../store.ts';
+import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
+import type { Store, Write } from '../../store.ts';
 import { dimensionsOf } from './accounts.ts';
-import { findReservation } from './adjust.ts';
+import { findReservation, refundWrite } from './adjust.ts';
 import type { FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
-import { type AccountRow, type AdjustmentRow, adoptAdjustment, SELECT_ACCOUNT, SELECT_ADJUSTMENTS } from './tables.ts';
+import {
+  type AccountRow,
+  type Adjustment,
+  type AdjustmentRow,
+  adoptAdjustment,
+  insertNumberedAdjustment,
+  SELECT_ACCOUNT,
+  SELECT_ADJUSTMENT,
+  SELECT_ADJUSTMENTS,
+} from './tables.ts';
 
 /** The reservation that a correction is about, and whose it is. */
 interface Corrected {
@@ -45,6 +54,39 @@ export class Adoption {
     }
     const unmarked = new Set(rows.map(({ id }) => id));
     this.#adopted = this.#adopted.intersection(unmarked);
+  }
+
+  /** Grants and corrections: written as asked for, as those of other processes are, then taken over. */
+  async ask(ops: readonly LedgerOp[], op: GrantOp | CorrectOp, also: readonly Write[]): Promise<readonly OpResult[]> {
+    if (ops.length > 1) throw new RangeError(`a ${op.kind} comes alone`);
+    const [known] = await this.#parts.store.query<Adjustment>(SELECT_ADJUSTMENT, [op.id]);
+    if (known) return [{ kind: 'granted', amount: Math.abs(known.amount) }];
+    if (op.kind === 'grant') {
+      const { id, at, holder, amount, note } = op;
+      await this.#parts.store.commit([
+        insertNumberedAdjustment(id, {
+          kind: 'grant',
+          keyId: holder,
+          amount,
+          note,
+          time: at,
+          reservation: null,
+          account: null,
+        }),
+        ...also,
+      ]);
+      await this.run();
+      return [{ kind: 'granted', amount }];
+    }
+    // Its settlement may be among what is not written yet.
+    await this.#parts.store.flush();
+    const booked = await findReservation(this.#parts.store, op.reservation);
+    if (booked?.isOpen) throw new RangeError(`reservation ${op.reservation} is open: what it costs is not known`);
+    const amount = booked ? Math.min(booked.charged - booked.givenBack, op.amount) : 0;
+    if (!booked || amount <= 0) return [{ kind: 'granted', amount: 0 }];
+    await this.#parts.store.commit([refundWrite(booked, amount, op.note, op.at, op.id), ...also]);
+    await this.run();
+    return [{ kind: 'granted', amount }];
   }
 
   /** What a correction is about, read from the journal. Null when there is no such reservation. */

@@ -10,17 +10,34 @@ export interface Pending {
   lost(): void;
 }
 
-/** Operations that are decided together, and written in one commit. */
+const UNKNOWN: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
+
+/** Operations that are decided together, and written in one commit. Each request makes two: what most have not is null. */
 export class Batch {
-  readonly results: (OpResult | Promise<OpResult>)[] = [];
+  readonly results: OpResult[] = [];
+  /** Results that have to be looked up, by their places. */
+  late: (Promise<OpResult> | undefined)[] | null = null;
   readonly writes: Write[] = [];
-  /** With the place of its result. Empty: nothing waits for the disk. */
-  readonly pending: { readonly at: number; readonly step: Pending }[] = [];
+  /** By the place of its result; null: nothing waits for the disk. */
+  pending: (Pending | undefined)[] | null = null;
   /** Funds in which money has come free, told once the rows are given to the disk. */
-  readonly freed: (readonly BookedFund[])[] = [];
+  freed: (readonly BookedFund[])[] | null = null;
 
   /** The operation that is being decided waits for the disk. */
   await(step: Pending): void {
-    this.pending.push({ at: this.results.length, step });
+    this.pending ??= [];
+    this.pending[this.results.length] = step;
+  }
+
+  /** The operation that is being decided repeats one that memory has forgotten. */
+  lookUp(result: Promise<OpResult>): void {
+    this.late ??= [];
+    this.late[this.results.length] = result;
+    this.results.push(UNKNOWN);
+  }
+
+  free(funds: readonly BookedFund[]): void {
+    this.freed ??= [];
+    this.freed.push(funds);
   }
 }

@@ -16,7 +16,7 @@ import type {
   WaiveOp,
 } from '../../books.ts';
 import { type Store, StoreError, type Write } from '../../store.ts';
-import type { Batch } from './batch.ts';
+import type { Batch, Pending } from './batch.ts';
 import type { Coming, Deposits } from './deposits.ts';
 import type { BookedFund, FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
@@ -50,6 +50,7 @@ const figuresOf = ({ title, limit, spent, held, free, unspent }: BookedFund) => 
 /** Decides operations on reservations and deposits in memory, and adds their rows to a batch. */
 export class Bookings {
   readonly #parts: BookingParts;
+  readonly #paid = new LastResults();
 
   constructor(parts: BookingParts) {
     this.#parts = parts;
@@ -66,8 +67,22 @@ export class Bookings {
     const made = this.#make(op.id, op.dimensions, drawn.funds, amount, journal.idsOfDrawn(drawn));
     const { fundIds } = made;
     batch.writes.push(journal.reserve(op.id, made.account.id, amount, op.at, fundIds, op.note));
-    batch.await({ written: () => this.#written(made, fundIds, op.at), lost: () => this.#drop(made, amount, 0) });
+    batch.await(new HoldStep(this, made, fundIds, op.at));
     return granted(amount);
+  }
+
+  /** The row of a reservation is on the disk: its first funds were these. */
+  written(made: BookedReservation, fundIds: string | null, at: number): void {
+    made.isWritten = true;
+    const { store, journal } = this.#parts;
+    if (made.fundIds !== fundIds) store.append([journal.attach(made.id, made.account.id, at, made.fundIds)]);
+  }
+
+  /** The row of a reservation could not be written. */
+  drop(made: BookedReservation, expected: Microcredits): void {
+    this.#parts.reservations.remove(made);
+    release(made.funds, made.first, expected);
+    this.#parts.freed(made.funds);
   }
 
   earmark(op: EarmarkOp): OpResult {
@@ -103,7 +118,7 @@ export class Bookings {
     const promised = Math.min(amount, expected);
     if (balance.free + adds < promised) {
       this.#letGo(earmark, batch);
-      this.deposit({ wallet: balance.title.name, deposit, at }, batch);
+      this.#deposit({ wallet: balance.title.name, deposit, at }, batch, null);
       return refusedBy({ fund: balance, why: 'exhausted' });
     }
     reservations.earmarks.delete(id);
@@ -123,11 +138,12 @@ export class Bookings {
         // From here on the balance holds all of it, and has what came.
         balance.held += comes;
         this.#arrived(coming);
-        return this.#written(made, fundIds, at);
+        this.written(made, fundIds, at);
+        return null;
       },
       lost: () => {
         deposits.ended(coming);
-        this.#drop(made, amount, comes);
+        this.drop(made, comes);
       },
     });
     return granted(amount);
@@ -168,14 +184,14 @@ export class Bookings {
   post(made: BookedReservation, { at, entry, most }: PostOp, batch: Batch): OpResult {
     if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
     const step = capped(made.state, most, (state) => post(state, entry.cost));
-    batch.writes.push(...this.#take(made, 'post', step, entry, at));
+    this.#take(made, 'post', step, entry, at, batch);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
   settle(made: BookedReservation, { at, entry, most }: SettleOp, batch: Batch): OpResult {
     const left = leftOf(made.state);
     const step = capped(made.state, most, (state) => settle(state, entry ? entry.cost : null));
-    if (entry) batch.writes.push(...this.#take(made, 'settle', step, entry, at));
+    if (entry) this.#take(made, 'settle', step, entry, at, batch);
     else batch.writes.push(this.#close(made, 'settle', step, at));
     return this.#end(made, left - step.charged, batch);
   }
@@ -209,7 +225,26 @@ export class Bookings {
     return granted(0);
   }
 
-  deposit({ wallet, deposit, at }: Pick<DepositOp, 'wallet' | 'deposit' | 'at'>, batch: Batch): OpResult {
+  deposit(op: DepositOp, batch: Batch): OpResult {
+    return this.#paid.get(`deposit ${op.id}`) ?? this.#deposit(op, batch, `deposit ${op.id}`);
+  }
+
+  waive({ id, wallet, fee, note, at }: WaiveOp, batch: Batch): OpResult {
+    const known = this.#paid.get(`waive ${id}`);
+    if (known) return known;
+    const write = this.#parts.deposits.waive(wallet, fee, note, at);
+    if (write) {
+      batch.writes.push(write);
+      batch.free([this.#grant(wallet, fee)]);
+    }
+    return this.#paid.add(`waive ${id}`, granted(fee));
+  }
+
+  #deposit(
+    { wallet, deposit, at }: Pick<DepositOp, 'wallet' | 'deposit' | 'at'>,
+    batch: Batch,
+    name: string | null,
+  ): OpResult {
     const coming = this.#parts.deposits.begin(wallet, deposit, at);
     batch.writes.push(...coming.writes);
     batch.await({
@@ -217,18 +252,13 @@ export class Bookings {
         this.#arrived(coming);
         return null;
       },
-      lost: () => this.#parts.deposits.ended(coming),
+      lost: () => {
+        this.#parts.deposits.ended(coming);
+        if (name !== null) this.#paid.forget(name);
+      },
     });
-    return granted(coming.adds);
-  }
-
-  waive({ wallet, fee, note, at }: WaiveOp, batch: Batch): OpResult {
-    const write = this.#parts.deposits.waive(wallet, fee, note, at);
-    if (write) {
-      batch.writes.push(write);
-      batch.freed.push([this.#grant(wallet, fee)]);
-    }
-    return granted(fee);
+    const result = granted(coming.adds);
+    return name === null ? result : this.#paid.add(name, result);
   }
 
   #make(
@@ -243,23 +273,10 @@ export class Bookings {
     return made;
   }
 
-  #written(made: BookedReservation, fundIds: string | null, at: number): null {
-    made.isWritten = true;
-    const { store, journal } = this.#parts;
-    if (made.fundIds !== fundIds) store.append([journal.attach(made.id, made.account.id, at, made.fundIds)]);
-    return null;
-  }
-
-  #drop(made: BookedReservation, amount: Microcredits, expected: Microcredits): void {
-    this.#parts.reservations.remove(made);
-    release(made.funds, amount, expected);
-    this.#parts.freed(made.funds);
-  }
-
   #letGo(earmark: BookedEarmark, batch: Batch): void {
     this.#parts.reservations.earmarks.delete(earmark.id);
     release(earmark.funds, earmark.amount, earmark.expected);
-    batch.freed.push(earmark.funds);
+    batch.free(earmark.funds);
   }
 
   #arrived(coming: Coming): void {
@@ -273,11 +290,18 @@ export class Bookings {
     return fund;
   }
 
-  #take(made: BookedReservation, kind: 'post' | 'settle', step: Step, entry: EntryLine, at: number): Write[] {
+  #take(
+    made: BookedReservation,
+    kind: 'post' | 'settle',
+    step: Step,
+    entry: EntryLine,
+    at: number,
+    batch: Batch,
+  ): void {
     made.state = step.next;
     made.overrun += step.excess;
     spend(made.funds, step.charged);
-    return this.#parts.journal.charge(made.id, made.account, kind, step, entry, at);
+    this.#parts.journal.charge(made.id, made.account, kind, step, entry, at, batch.writes);
   }
 
   #close(made: BookedReservation, kind: 'settle' | 'expire', step: Step, at: number): Write {
@@ -290,8 +314,32 @@ export class Bookings {
     release(made.funds, rest);
     made.closing = { kind: 'charged', charged: made.charged, overrun: made.overrun };
     this.#parts.reservations.close(made);
-    batch.freed.push(made.funds);
+    batch.free(made.funds);
     return made.closing;
+  }
+}
+
+/** A reservation that is being written: one object, for each request makes one. */
+class HoldStep implements Pending {
+  readonly #bookings: Bookings;
+  readonly #made: BookedReservation;
+  readonly #fundIds: string | null;
+  readonly #at: number;
+
+  constructor(bookings: Bookings, made: BookedReservation, fundIds: string | null, at: number) {
+    this.#bookings = bookings;
+    this.#made = made;
+    this.#fundIds = fundIds;
+    this.#at = at;
+  }
+
+  written(): null {
+    this.#bookings.written(this.#made, this.#fundIds, this.#at);
+    return null;
+  }
+
+  lost(): void {
+    this.#bookings.drop(this.#made, 0);
   }
 }
 
@@ -307,6 +355,29 @@ function repeated(made: BookedReservation, batch: Batch): OpResult {
     });
   }
   return granted(made.first);
+}
+
+/** Deposits and waivers that are remembered. Beyond them, the table of payments keeps one from being booked twice. */
+const PAID_MAX = 1_024;
+
+/** The first results of the last deposits and waivers, by name. */
+class LastResults {
+  readonly #results = new Map<string, OpResult>();
+
+  get(name: string): OpResult | undefined {
+    return this.#results.get(name);
+  }
+
+  add(name: string, result: OpResult): OpResult {
+    const [oldest] = this.#results.keys();
+    if (oldest !== undefined && this.#results.size >= PAID_MAX) this.#results.delete(oldest);
+    this.#results.set(name, result);
+    return result;
+  }
+
+  forget(name: string): void {
+    this.#results.delete(name);
+  }
 }
 
 /** Charges at most `most`: its maker may know of less than the reservation has. */

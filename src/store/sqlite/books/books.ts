@@ -2,15 +2,13 @@ import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { FundRef, FundStanding } from '../../../ledger/rules/fund.ts';
 import { quarterOf } from '../../../ledger/rules/quarter.ts';
-import { openReservation } from '../../../ledger/rules/reservation.ts';
+import { isCost } from '../../../ledger/rules/reservation.ts';
 import type { Window } from '../../../ledger/rules/window.ts';
 import type {
   BooksWatcher,
-  CorrectOp,
   Count,
   ExpireOp,
   ExtendOp,
-  GrantOp,
   LedgerBooks,
   LedgerOp,
   OpResult,
@@ -23,9 +21,9 @@ import type {
 } from '../../books.ts';
 import { type Store, StoreError, type Write } from '../../store.ts';
 import { dimensionsOf } from './accounts.ts';
-import { findReservation, refundWrite } from './adjust.ts';
+import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
-import { Batch } from './batch.ts';
+import { Batch, type Pending } from './batch.ts';
 import { Bookings } from './bookings.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Deposits } from './deposits.ts';
@@ -37,10 +35,8 @@ import { type Recovered, recover } from './recover.ts';
 import { Reservations } from './reservations.ts';
 import {
   type AccountSpend,
-  type Adjustment,
-  insertNumberedAdjustment,
+  type LastIds,
   putTerms,
-  SELECT_ADJUSTMENT,
   SELECT_CHARGED,
   SELECT_LAST,
   SELECT_SPEND_BY_ACCOUNT,
@@ -62,11 +58,17 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   const { store } = options;
   const [state] = await store.query<StateRow>(SELECT_STATE);
   if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
-  const [last] = await store.query<{ id: number }>(SELECT_LAST);
+  const [last] = await store.query<LastIds>(SELECT_LAST);
   const journal = new Journal(store, state);
   // Written by this room alone.
   const from = { through: state.through, open: JSON.parse(state.open) };
-  return new SqliteBooks(options, journal, state, last?.id ?? 0, await recover(store, from, journal.sums));
+  return new SqliteBooks(
+    options,
+    journal,
+    state,
+    last ?? { hold: 0, adjustment: 0 },
+    await recover(store, from, journal.sums),
+  );
 }
 
 const NOTHING: readonly Write[] = [];
@@ -78,7 +80,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  * reservation that is open or closed, of an earmark while it lasts, and of the last deposits.
  */
 class SqliteBooks implements LedgerBooks {
-  readonly lastId: number;
+  readonly lastIds: LastIds;
   readonly #store: Store;
   readonly #makeRoom: (reservations: number) => void;
   readonly #journal: Journal;
@@ -99,13 +101,13 @@ class SqliteBooks implements LedgerBooks {
   #counting = false;
   #version: number | null = null;
 
-  constructor(options: SqliteBooksOptions, journal: Journal, state: StateRow, lastId: number, found: Recovered) {
+  constructor(options: SqliteBooksOptions, journal: Journal, state: StateRow, lastIds: LastIds, found: Recovered) {
     const { store, now, makeRoom = () => {} } = options;
     this.#store = store;
     this.#now = now;
     this.#makeRoom = makeRoom;
     this.#journal = journal;
-    this.lastId = lastId;
+    this.lastIds = lastIds;
     this.#isEmpty = state.isEmpty === 1;
     this.#firstSeq = state.seq;
     this.#state = { usdPerCredit: state.usdPerCredit, budgets: NO_LEDGER.budgets };
@@ -132,15 +134,20 @@ class SqliteBooks implements LedgerBooks {
   apply(ops: readonly LedgerOp[], also: readonly Write[] = NOTHING): Promise<readonly OpResult[]> {
     try {
       const [first] = ops;
-      if (first?.kind === 'grant' || first?.kind === 'correct') return this.#adjust(ops, first, also);
-      this.#check(ops);
-      const batch = new Batch();
-      for (let i = 0; i < ops.length; i++) batch.results.push(this.#decide(ops[i]!, batch));
-      const writes = also === NOTHING ? batch.writes : [...batch.writes, ...also];
-      return batch.pending.length > 0 ? this.#commit(batch, writes) : this.#append(batch, writes);
+      if (first?.kind === 'grant' || first?.kind === 'correct') return this.#adoption.ask(ops, first, also);
+      const batch = this.#batch(ops, also);
+      return batch.pending ? this.#commit(batch, batch.pending) : this.#kept(batch);
     } catch (cause) {
       return Promise.reject(cause);
     }
+  }
+
+  append(ops: readonly LedgerOp[], also: readonly Write[] = NOTHING): void {
+    const batch = this.#batch(ops, also);
+    // What waits for the disk cannot be given up.
+    if (batch.pending) throw new RangeError('only what cannot be refused is appended');
+    if (batch.writes.length > 0) this.#store.append(batch.writes);
+    this.#tellFreed(batch);
   }
 
   standing(funds: readonly FundRef[]): readonly FundStanding[] {
@@ -237,13 +244,13 @@ class SqliteBooks implements LedgerBooks {
     return !this.#isEmpty || this.#journal.seq !== this.#firstSeq;
   }
 
-  /** Throws before anything has happened: RangeError, or StoreError when the spool has no room. */
   #check(ops: readonly LedgerOp[]): void {
     let holds = 0;
     for (let i = 0; i < ops.length; i++) {
       const op = ops[i]!;
       if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
-        for (const amount of op.amounts) openReservation(amount, null);
+        for (const amount of op.amounts)
+          if (!isCost(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
       }
       if (op.kind === 'hold' || op.kind === 'capture') holds++;
       if (i > 0 && (op.kind === 'grant' || op.kind === 'correct')) throw new RangeError(`a ${op.kind} comes alone`);
@@ -304,66 +311,54 @@ class SqliteBooks implements LedgerBooks {
     return { kind: 'charged', charged: booked.charged, overrun: booked.overrun };
   }
 
-  async #commit(batch: Batch, writes: readonly Write[]): Promise<readonly OpResult[]> {
-    const committed = this.#store.commit(writes);
-    for (const funds of batch.freed) this.#freed(funds);
+  async #commit(batch: Batch, pending: readonly (Pending | undefined)[]): Promise<readonly OpResult[]> {
+    const committed = this.#store.commit(batch.writes);
+    this.#tellFreed(batch);
     try {
       await committed;
     } catch (cause) {
-      for (const { step } of batch.pending) step.lost();
+      for (const step of pending) step?.lost();
       throw cause;
     }
-    for (const { at, step } of batch.pending) batch.results[at] = step.written() ?? batch.results[at]!;
-    return Promise.all(batch.results);
+    for (let i = 0; i < pending.length; i++) {
+      const result = pending[i]?.written();
+      if (result) batch.results[i] = result;
+    }
+    return resultsOf(batch);
   }
 
-  async #append(batch: Batch, writes: readonly Write[]): Promise<readonly OpResult[]> {
-    if (writes.length > 0) this.#store.append(writes);
-    for (const funds of batch.freed) this.#freed(funds);
-    if (writes.length > 0 && !(await this.#store.written())) {
+  async #kept(batch: Batch): Promise<readonly OpResult[]> {
+    const isWritten = batch.writes.length > 0;
+    if (isWritten) this.#store.append(batch.writes);
+    this.#tellFreed(batch);
+    if (isWritten && !(await this.#store.written())) {
       throw new StoreError('neither the database nor the spool can be written');
     }
-    return Promise.all(batch.results);
+    return resultsOf(batch);
+  }
+
+  /** Throws before anything has happened: RangeError, or StoreError when the spool has no room. */
+  #batch(ops: readonly LedgerOp[], also: readonly Write[]): Batch {
+    this.#check(ops);
+    const batch = new Batch();
+    for (let i = 0; i < ops.length; i++) {
+      const result = this.#decide(ops[i]!, batch);
+      if (result instanceof Promise) batch.lookUp(result);
+      else batch.results.push(result);
+    }
+    for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
+    return batch;
+  }
+
+  #tellFreed({ freed }: Batch): void {
+    if (freed) for (const funds of freed) this.#freed(funds);
   }
 
   #freed(funds: readonly BookedFund[]): void {
     if (funds.length > 0) this.#watcher.freed(funds);
   }
+}
 
-  /** Grants and corrections: written as asked for, as those of other processes are, then taken over. */
-  async #adjust(
-    ops: readonly LedgerOp[],
-    op: GrantOp | CorrectOp,
-    also: readonly Write[],
-  ): Promise<readonly OpResult[]> {
-    if (ops.length > 1) throw new RangeError(`a ${op.kind} comes alone`);
-    const [known] = await this.#store.query<Adjustment>(SELECT_ADJUSTMENT, [op.id]);
-    if (known) return [{ kind: 'granted', amount: Math.abs(known.amount) }];
-    if (op.kind === 'grant') {
-      const { id, at, holder, amount, note } = op;
-      await this.#store.commit([
-        insertNumberedAdjustment(id, {
-          kind: 'grant',
-          keyId: holder,
-          amount,
-          note,
-          time: at,
-          reservation: null,
-          account: null,
-        }),
-        ...also,
-      ]);
-      await this.#adoption.run();
-      return [{ kind: 'granted', amount }];
-    }
-    // Its settlement may be among what is not written yet.
-    await this.#store.flush();
-    const booked = await findReservation(this.#store, op.reservation);
-    if (booked?.isOpen) throw new RangeError(`reservation ${op.reservation} is open: what it costs is not known`);
-    const amount = booked ? Math.min(booked.charged - booked.givenBack, op.amount) : 0;
-    if (!booked || amount <= 0) return [{ kind: 'granted', amount: 0 }];
-    await this.#store.commit([refundWrite(booked, amount, op.note, op.at, op.id), ...also]);
-    await this.#adoption.run();
-    return [{ kind: 'granted', amount }];
-  }
+function resultsOf({ results, late }: Batch): readonly OpResult[] | Promise<readonly OpResult[]> {
+  return late ? Promise.all(results.map((result, at) => late[at] ?? result)) : results;
 }

@@ -105,7 +105,7 @@ export class Journal {
     };
   }
 
-  /** An attempt, added to the sums; and what was billed beyond its charge. */
+  /** Adds the rows of an attempt, and of what was billed beyond its charge, and adds it to the sums. */
   charge(
     id: number,
     account: Spender,
@@ -113,17 +113,17 @@ export class Journal {
     { charged, excess }: { readonly charged: Microcredits; readonly excess: Microcredits },
     { tariff, usage, estimated }: EntryLine,
     at: number,
-  ): Write[] {
+    into: Write[],
+  ): void {
     const number = this.#tariffOf(tariff);
     // What cannot be true must not make the entry unwritable.
     const tokens = isPlausible(usage) ? tokensOf(usage) : NO_TOKENS;
     const [input, , , output] = tokens;
     this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });
-    const writes = [insertCharge(++this.#seq, kind, id, account.id, charged, at, number, tokens, estimated)];
+    into.push(insertCharge(++this.#seq, kind, id, account.id, charged, at, number, tokens, estimated));
     if (excess > 0) {
-      writes.push(insertCharge(++this.#seq, 'overrun', id, account.id, excess, at, number, NO_TOKENS, estimated));
+      into.push(insertCharge(++this.#seq, 'overrun', id, account.id, excess, at, number, NO_TOKENS, estimated));
     }
-    return writes;
   }
 
   /** A grant or a correction. */

@@ -220,12 +220,16 @@ export interface StateRow {
   readonly fund: number;
 }
 
-/** The greatest ID of a reservation or an adjustment. Those of reservations grow with time, but for those that waited for money. */
+/** The greatest ID of a reservation, which grow with time, but for those that waited for money; and that of an adjustment. */
 export const SELECT_LAST: Statement = {
-  sql: `SELECT max(
-      (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)),
-      (SELECT coalesce(max(id), 0) FROM adjustments)) AS id`,
+  sql: `SELECT
+      (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)) AS hold,
+      (SELECT coalesce(max(id), 0) FROM adjustments) AS adjustment`,
 };
+export interface LastIds {
+  readonly hold: number;
+  readonly adjustment: number;
+}
 
 /** Rows after a number, in order, so many at once. */
 export const SELECT_JOURNAL: Statement = {

@@ -2,6 +2,8 @@ import type { Statement, Store, Write } from '../../store.ts';
 
 /** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */
 const BATCH = 500;
+/** Of version 0.1, whose bodies must be read. */
+const OLD_BATCH = 100;
 
 const THROUGH = '(SELECT through FROM record_indexing)';
 const OLDER = '(SELECT older FROM record_indexing)';
@@ -37,10 +39,10 @@ const DESCEND: Statement = {
     (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`,
 };
 
-const batchOf = (...statements: readonly Statement[]): readonly Write[] =>
-  statements.map((statement) => ({ statement, params: [BATCH] }));
-const FRESH = batchOf(ADD_FRESH, ADD_LABELS, ADVANCE);
-const OLD = batchOf(ADD_OLD, DESCEND);
+const batchOf = (rows: number, ...statements: readonly Statement[]): readonly Write[] =>
+  statements.map((statement) => ({ statement, params: [rows] }));
+const FRESH = batchOf(BATCH, ADD_FRESH, ADD_LABELS, ADVANCE);
+const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
 
 async function leftToIndex(db: Pick<Store, 'query'>): Promise<{ fresh: boolean; old: boolean }> {
   const [left] = await db.query<{ fresh: number; old: number }>(LEFT);

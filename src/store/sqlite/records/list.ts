@@ -3,18 +3,24 @@ import { idAt } from '../../../core/id.ts';
 import { type RecordEntry, type RecordQuery, UnreadableRecord } from '../../records.ts';
 import type { SqlValue, Statement, Store } from '../../store.ts';
 
-type IndexRow = Omit<RecordEntry, 'record'>;
+type IndexRow = Omit<RecordEntry, 'record'> & {
+  /** Its row in `records`; null for one in `decisions`. */
+  readonly seq: number | null;
+};
 
-/** The filters by a column, the most selective first: the first that is given leads the search by its index. */
+/**
+ * The filters by a column, the most selective first: the first that is given leads the search by its index. The index
+ * of the last two leaves out their usual value, which a scan finds at once.
+ */
 const FILTERS = [
-  ['keyId', 'key_id'],
-  ['model', 'model'],
-  ['task', 'task'],
-  ['status', 'status'],
-  ['operation', 'operation'],
+  { name: 'keyId', column: 'key_id', usual: null },
+  { name: 'model', column: 'model', usual: null },
+  { name: 'task', column: 'task', usual: null },
+  { name: 'status', column: 'status', usual: 'completed' },
+  { name: 'operation', column: 'operation', usual: 'chat' },
 ] as const;
 
-const COLUMNS = 'r.id, r.key_id AS keyId, r.model, r.task, r.status, r.operation';
+const COLUMNS = 'r.id, r.seq, r.key_id AS keyId, r.model, r.task, r.status, r.operation';
 
 /** One statement for each set of filters, because the store prepares each statement once. */
 const statements = new Map<string, Statement>();
@@ -30,19 +36,22 @@ function statementOf(sql: string): Statement {
 
 /**
  * The newest records that match: of the index, and of the records behind it that it has yet to reach.
- * @param find reads a record by its ID
+ * @param read reads a record by its row, or by its ID where that is null
  * @throws StoreError
  */
 export async function listRecords(
   db: Pick<Store, 'query'>,
   query: RecordQuery,
-  find: (id: number) => Promise<DecisionRecord | null>,
+  read: (id: number, seq: number | null) => Promise<DecisionRecord | null>,
 ): Promise<RecordEntry[]> {
   // The fresh ones first: what is indexed between the two queries is in both.
-  const fresh = await select(db, query, 'fresh');
-  const rows = new Map([...fresh, ...(await select(db, query, 'indexed'))].map((row) => [row.id, row]));
+  const fresh = await db.query<IndexRow>(...freshSelection(query));
+  const indexed = await db.query<IndexRow>(...indexedSelection(query));
+  const rows = new Map([...fresh, ...indexed].map((row) => [row.id, row]));
   const newest = [...rows.values()].sort((one, other) => other.id - one.id).slice(0, query.limit);
-  return Promise.all(newest.map(async (row) => ({ ...row, record: await find(row.id).catch(orNone) })));
+  return Promise.all(
+    newest.map(async ({ seq, ...row }) => ({ ...row, record: await read(row.id, seq).catch(orNone) })),
+  );
 }
 
 function orNone(cause: unknown): null {
@@ -50,45 +59,68 @@ function orNone(cause: unknown): null {
   throw cause;
 }
 
-function select(db: Pick<Store, 'query'>, query: RecordQuery, part: 'fresh' | 'indexed'): Promise<IndexRow[]> {
-  const { from = 0, to, after, limit, labels = {}, status } = query;
-  const until = Math.min(to === undefined ? Number.MAX_SAFE_INTEGER : idAt(to), after ?? Number.MAX_SAFE_INTEGER);
-  const params: SqlValue[] = [];
-  const where: string[] = [];
-  const wanted = Object.entries(labels);
-  const [first, ...others] = wanted;
-  const isFresh = part === 'fresh';
-  let source = isFresh ? 'records AS r' : 'record_index AS r';
-  if (isFresh) where.push('r.seq > (SELECT through FROM record_indexing)');
-  const ordered = !isFresh && first ? 'l.id' : 'r.id';
-  if (!isFresh && first) {
-    source = 'record_labels AS l CROSS JOIN record_index AS r ON r.id = l.id';
-    where.push('l.name = ? AND l.value = ?');
-    params.push(...first);
+type Selection = readonly [statement: Statement, params: readonly SqlValue[]];
+
+/** Conditions with their parameters. */
+class Conditions {
+  readonly texts: string[] = [];
+  readonly params: SqlValue[] = [];
+
+  add(text: string, ...params: readonly SqlValue[]): void {
+    this.texts.push(text);
+    this.params.push(...params);
   }
-  for (const [name, value] of isFresh ? wanted : others) {
-    // A label's name may have dots and quotes, which a path of JSON would read.
-    where.push(
-      isFresh
-        ? 'EXISTS (SELECT 1 FROM json_each(r.labels) AS j WHERE j.key = ? AND j.atom = ?)'
-        : 'EXISTS (SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id)',
-    );
-    params.push(name, value);
+
+  /** @param id the column by which the rows are ordered */
+  selection(source: string, id: string, { from = 0, to, after, limit }: RecordQuery): Selection {
+    const below = Math.min(to === undefined ? Number.MAX_SAFE_INTEGER : idAt(to), after ?? Number.MAX_SAFE_INTEGER);
+    this.add(`${id} >= ? AND ${id} < ?`, idAt(from), below);
+    const sql = `SELECT ${COLUMNS} FROM ${source} WHERE ${this.texts.join(' AND ')} ORDER BY ${id} DESC LIMIT ?`;
+    return [statementOf(sql), [...this.params, limit]];
   }
-  // Failures are rare, and so lead before all but labels. `+` keeps a column from leading.
-  let leads = isFresh || first !== undefined;
-  const order = status === undefined || status === 'completed' ? FILTERS : [FILTERS[3], ...FILTERS];
-  const seen = new Set<string>();
-  for (const [name, column] of order) {
+}
+
+function freshSelection(query: RecordQuery): Selection {
+  const where = new Conditions();
+  where.add('r.seq > (SELECT through FROM record_indexing)');
+  for (const [name, value] of Object.entries(query.labels ?? {})) {
+    // A name may have dots and quotes, which a path of JSON would read.
+    where.add('EXISTS (SELECT 1 FROM json_each(r.labels) AS j WHERE j.key = ? AND j.atom = ?)', name, value);
+  }
+  for (const { name, column } of FILTERS) {
     const value = query[name];
-    if (value === undefined || seen.has(name)) continue;
-    seen.add(name);
-    where.push(`${leads ? '+' : ''}r.${column} = ?`);
-    params.push(value);
-    leads = true;
+    if (value !== undefined) where.add(`r.${column} = ?`, value);
   }
-  where.push(`${ordered} >= ? AND ${ordered} < ?`);
-  params.push(idAt(from), until, limit);
-  const sql = `SELECT ${COLUMNS} FROM ${source} WHERE ${where.join(' AND ')} ORDER BY ${ordered} DESC LIMIT ?`;
-  return db.query<IndexRow>(statementOf(sql), params);
+  return where.selection('records AS r', 'r.id', query);
+}
+
+function indexedSelection(query: RecordQuery): Selection {
+  const where = new Conditions();
+  const [label, ...others] = Object.entries(query.labels ?? {});
+  if (label) where.add('l.name = ? AND l.value = ?', ...label);
+  for (const [name, value] of others) {
+    where.add(
+      'EXISTS (SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id)',
+      name,
+      value,
+    );
+  }
+  let leads = label !== undefined;
+  for (const { name, column, usual } of inOrder(query)) {
+    const value = query[name];
+    if (value === undefined) continue;
+    const isUsual = value === usual;
+    // `+` keeps a column from leading.
+    where.add(`${leads || isUsual ? '+' : ''}r.${column} = ?`, value);
+    if (usual !== null && !isUsual) where.add(`r.${column} <> '${usual}'`);
+    leads ||= !isUsual;
+  }
+  if (label) return where.selection('record_labels AS l CROSS JOIN record_index AS r ON r.id = l.id', 'l.id', query);
+  return where.selection('record_index AS r', 'r.id', query);
+}
+
+/** Failures are rare, and so lead. */
+function inOrder({ status }: RecordQuery): readonly (typeof FILTERS)[number][] {
+  const [keyId, model, task, ofStatus, operation] = FILTERS;
+  return status === undefined || status === 'completed' ? FILTERS : [ofStatus, keyId, model, task, operation];
 }

@@ -17,6 +17,8 @@ const FIND: Statement = {
     UNION ALL SELECT ${HEAD}, labels FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
     UNION ALL SELECT ${HEAD}, NULL FROM decisions WHERE id = ?1 LIMIT 1`,
 };
+const READ: Statement = { sql: `SELECT ${HEAD}, labels FROM records WHERE seq = ?` };
+const READ_OLD: Statement = { sql: `SELECT ${HEAD}, NULL AS labels FROM decisions WHERE id = ?` };
 const LAST: Statement = {
   sql: `SELECT max((SELECT ifnull(max(id), 0) FROM record_index), (SELECT ifnull(max(id), 0) FROM decisions),
     (SELECT ifnull(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing))) AS id`,
@@ -31,15 +33,15 @@ type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revisi
 };
 
 export function sqliteRecordLog(db: Pick<Store, 'query' | 'commit'>): RecordLog {
-  const find = async (id: number): Promise<DecisionRecord | null> => {
-    const [row] = await db.query<RecordRow>(FIND, [id]);
+  const read = async (statement: Statement, place: number): Promise<DecisionRecord | null> => {
+    const [row] = await db.query<RecordRow>(statement, [place]);
     return row ? decodeRow(row) : null;
   };
   const index = () => indexRecords(db);
   return {
     add: insertRecord,
-    find,
-    list: (query) => listRecords(db, query, find),
+    find: (id) => read(FIND, id),
+    list: (query) => listRecords(db, query, (id, seq) => (seq === null ? read(READ_OLD, id) : read(READ, seq))),
     async lastId() {
       const [row] = await db.query<{ id: number }>(LAST);
       return row?.id ?? 0;

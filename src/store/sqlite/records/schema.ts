@@ -69,8 +69,8 @@ export const recordsMigrations: Migrations = {
     CREATE INDEX record_index_key ON record_index (key_id);
     CREATE INDEX record_index_model ON record_index (model);
     CREATE INDEX record_index_task ON record_index (task);
-    CREATE INDEX record_index_status ON record_index (status);
-    CREATE INDEX record_index_operation ON record_index (operation);
+    CREATE INDEX record_index_status ON record_index (status) WHERE status <> 'completed';
+    CREATE INDEX record_index_operation ON record_index (operation) WHERE operation <> 'chat';
     CREATE TABLE record_labels (
       name TEXT NOT NULL,
       value TEXT NOT NULL,

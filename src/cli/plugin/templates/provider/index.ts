@@ -16,6 +16,7 @@ import {
  * come back, in one JSON or as lines of JSON. Make it your provider's. It only translates: the gateway connects.
  */
 export const exampleProvider = defineProvider({
+  contract: 2,
   // What providers of a policy call it: `adapter: example`.
   name: 'example',
   status: 'alpha',

@@ -1,0 +1,75 @@
+import { idText, timeOfId } from '../../core/id.ts';
+import { creditsText } from '../../core/text.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import {
+  DecisionFilterError,
+  type DecisionPage,
+  decisionPageBody,
+  decisionQuery,
+  listDecisions,
+} from '../../operate/decisions.ts';
+import { readStore } from '../../store/open.ts';
+import type { RecordEntry } from '../../store/records.ts';
+import { parseFlags } from '../options.ts';
+import { table } from '../terminal.ts';
+import { jsonText, minute } from '../text.ts';
+
+const OPTIONS = {
+  from: { type: 'string' },
+  to: { type: 'string' },
+  key: { type: 'string' },
+  model: { type: 'string' },
+  task: { type: 'string' },
+  status: { type: 'string' },
+  operation: { type: 'string' },
+  label: { type: 'string', multiple: true },
+  after: { type: 'string' },
+  limit: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+/**
+ * `signalbox decisions list`, beside a running server or without one.
+ * @param file the database, which exists
+ * @returns the text to print
+ * @throws UsageError
+ */
+export async function runDecisions([name, ...args]: readonly string[], file: string): Promise<string> {
+  if (name !== 'list') throw new UsageError('decisions takes list. See signalbox help.');
+  const { json, ...filters } = parseFlags(args, OPTIONS);
+  const query = queryOf(filters);
+  const reader = readStore(file, ['records']);
+  try {
+    if (!(await reader.records.isCurrent())) {
+      throw new UsageError(`${file} has no records of this version yet; start the server once.`);
+    }
+    const page = await listDecisions(reader.records.log, query);
+    return json ? jsonText(decisionPageBody(page)) : pageText(page);
+  } finally {
+    reader.close();
+  }
+}
+
+function queryOf(filters: Parameters<typeof decisionQuery>[0]): ReturnType<typeof decisionQuery> {
+  try {
+    return decisionQuery(filters);
+  } catch (cause) {
+    if (!(cause instanceof DecisionFilterError)) throw cause;
+    throw new UsageError(`--${cause.filter} ${cause.message}.`);
+  }
+}
+
+const HEAD = ['DECISION', 'TIME (UTC)', 'KEY', 'OPERATION', 'STATUS', 'MODEL', 'TASK', 'CHARGED', 'MS'];
+
+function pageText({ entries, hasMore }: DecisionPage): string {
+  if (entries.length === 0) return 'No decision matches.\n';
+  const last = idText('dec_', entries.at(-1)!.id);
+  return `${table([HEAD, ...entries.map(rowOf)])}${hasMore ? `\nThere are older ones: --after ${last}\n` : ''}`;
+}
+
+function rowOf({ id, keyId, operation, status, model, task, record }: RecordEntry): string[] {
+  const outcome = record?.outcome;
+  const charged = outcome ? creditsText(outcome.charged) : record ? '-' : 'unreadable';
+  const ms = outcome ? `${Math.round(outcome.totalMs)}` : '-';
+  return [idText('dec_', id), minute(timeOfId(id)), keyId, operation, status, model, task, charged, ms];
+}

@@ -1,0 +1,132 @@
+import { Elysia, type HTTPHeaders } from 'elysia';
+import type { ErrorCode } from '../core/errors.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { AnswerSource } from '../gateway/answer-source.ts';
+import type { Exchange } from '../gateway/exchange.ts';
+import type { Funding } from '../gateway/funding.ts';
+import { type ChatCall, type ChatEdge, type NamedRun, type RepeatedAnswer, serveChat } from '../gateway/pipeline.ts';
+import type { RequestContext } from '../gateway/request-context.ts';
+import type { EventForm, Surface } from '../surface/surface.ts';
+import { type AnswerForm, answer } from './answer.ts';
+import type { RouteContext } from './context.ts';
+import { BODY_ERRORS, operation } from './docs/operation.ts';
+import { claimName, nameOf } from './replay.ts';
+import { FUNDING_ERRORS } from './x402/operations.ts';
+
+/** The errors of every surface. */
+const SURFACE_ERRORS: readonly ErrorCode[] = [
+  ...BODY_ERRORS,
+  'unknown_field',
+  'unsupported_parameter',
+  'model_not_found',
+  'budget_limit_too_low',
+  'context_length_exceeded',
+  'no_eligible_model',
+  'no_healthy_model',
+  'insufficient_quota',
+  ...FUNDING_ERRORS,
+  'budget_contended',
+  'upstream_rejected_request',
+  'upstream_rate_limited',
+  'upstream_failed',
+  'upstream_timeout',
+  'in_flight',
+  'idempotency_key_reused',
+  'idempotency_answer_unavailable',
+];
+
+/** Seconds for which nobody may read of an answer that is complete, or whose deadline is over; its socket holds memory. */
+const UNREAD_S = 30;
+
+/** The route of a surface: a request is read, carried out and answered in its dialect, in JSON or as a stream. */
+export const surfaceRoutes = (services: RouteContext, surface: Surface) =>
+  new Elysia({ name: surface.name }).post(
+    surface.path,
+    ({ body, request, server, set }) => {
+      // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
+      server?.timeout(request, 0);
+      const context = services.contextOf(request);
+      context.whenOver(() => server?.timeout(request, UNREAD_S));
+      return serveChat(
+        services.gateway,
+        context,
+        new SurfaceEdge(services, surface, { context, body, request, headers: set.headers }),
+      );
+    },
+    surfaceOperation(surface),
+  );
+
+/** An HTTP request on the route of a surface, with the headers of its response. */
+interface SurfaceCall {
+  readonly context: RequestContext;
+  readonly body: unknown;
+  readonly request: Request;
+  readonly headers: HTTPHeaders;
+}
+
+/** The ends of the pipeline for one request: its surface reads and writes, HTTP carries. */
+class SurfaceEdge implements ChatEdge<Response | string> {
+  readonly #services: RouteContext;
+  readonly #surface: Surface;
+  readonly #http: SurfaceCall;
+  #events: EventForm | null = null;
+  #addCredit: (() => void) | null = null;
+
+  constructor(services: RouteContext, surface: Surface, http: SurfaceCall) {
+    this.#services = services;
+    this.#surface = surface;
+    this.#http = http;
+  }
+
+  read(): ModelRequest {
+    const { context, body, request: origin } = this.#http;
+    const { request, events } = this.#surface.read(body, origin.headers);
+    this.#events = events;
+    context.isStream = events !== null;
+    return request;
+  }
+
+  /** A payer that has just proved itself counts against the rate limits from here on. */
+  async fund(call: ChatCall): Promise<Funding> {
+    const { context } = call;
+    const { url, headers } = this.#http.request;
+    const idempotencyKey = headers.get('idempotency-key');
+    const { funding: source } = this.#services.gateway;
+    const funding = await source.of({ ...call, key: context.caller, idempotencyKey, url, headers });
+    if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
+    return funding;
+  }
+
+  async claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Response | string> | null> {
+    const { request, headers } = this.#http;
+    const name = nameOf(call.context, request.headers, funding, this.#surface);
+    if (!name) return null;
+    const named = await claimName(this.#services, name, { ...call, headers }, this.#form);
+    if (named.kind === 'run') this.#addCredit = named.addCredit;
+    return named;
+  }
+
+  async write(source: AnswerSource, { funded, policy }: Exchange): Promise<Response | string> {
+    const { context, headers } = this.#http;
+    context.addLimitHeaders(headers);
+    Object.assign(headers, funded.headers);
+    try {
+      return await answer(source, this.#form, headers, policy.commitAfterMs);
+    } finally {
+      this.#addCredit?.();
+    }
+  }
+
+  get #form(): AnswerForm {
+    return { surface: this.#surface, events: this.#events };
+  }
+}
+
+function surfaceOperation({ docs, pays, keyHeader, operation: asked, errorBody }: Surface) {
+  const { request, error, ...spec } = docs;
+  const access = { access: asked, operation: asked, counts: true, pays, keyHeader };
+  const form = { schema: error, body: errorBody };
+  const { detail } = operation({ ...spec, ...access, tag: 'chat', errors: SURFACE_ERRORS, errorForm: form });
+  // The surface checks the body: a schema here would have the router check it again.
+  return { detail: { ...detail, requestBody: { content: { 'application/json': { schema: request } } } } };
+}

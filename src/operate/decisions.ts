@@ -1,0 +1,140 @@
+import { toCredits } from '../core/credits.ts';
+import { RECORD_STATUSES, type RecordStatus } from '../core/decision-record.ts';
+import { idText, parseId } from '../core/id.ts';
+import { OPERATION_NAMES, type Operation } from '../core/operation.ts';
+import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
+
+/** Decisions of a page, unless it names another number, and at most. */
+export const PAGE_LIMIT = 50;
+export const PAGE_LIMIT_MAX = 500;
+
+/** The filters as texts, as the admin API and the command line take them. Empty lists and absent texts admit all. */
+export interface DecisionFilters {
+  readonly from?: string;
+  readonly to?: string;
+  readonly key?: string;
+  readonly model?: string;
+  readonly task?: string;
+  readonly status?: string;
+  readonly operation?: string;
+  /** Each as `name=value`. */
+  readonly label?: readonly string[];
+  /** The ID of the last decision of the page before. */
+  readonly after?: string;
+  readonly limit?: string;
+}
+
+/** A filter that cannot be read. */
+export class DecisionFilterError extends Error {
+  override readonly name = 'DecisionFilterError';
+  readonly filter: keyof DecisionFilters;
+  constructor(filter: keyof DecisionFilters, message: string) {
+    super(message);
+    this.filter = filter;
+  }
+}
+
+/** @throws DecisionFilterError */
+export function decisionQuery(filters: DecisionFilters): RecordQuery {
+  const { from, to, key, model, task, status, operation, label = [], after, limit } = filters;
+  const query: RecordQuery = {
+    from: from === undefined ? undefined : timeOf('from', from),
+    to: to === undefined ? undefined : timeOf('to', to),
+    keyId: key,
+    model,
+    task,
+    status: status === undefined ? undefined : wordOf<RecordStatus>('status', status, RECORD_STATUSES),
+    operation: operation === undefined ? undefined : wordOf<Operation>('operation', operation, OPERATION_NAMES),
+    labels: Object.fromEntries(label.map(labelOf)),
+    after: after === undefined ? undefined : cursorOf(after),
+    limit: limit === undefined ? PAGE_LIMIT : limitOf(limit),
+  };
+  if (query.from !== undefined && query.to !== undefined && query.from >= query.to) {
+    throw new DecisionFilterError('to', 'must be later than the beginning of the period');
+  }
+  return query;
+}
+
+/** A day, which begins at midnight UTC, or a time of ISO 8601 with its zone. */
+function timeOf(filter: 'from' | 'to', text: string): number {
+  try {
+    const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text;
+    return Temporal.Instant.from(time).epochMilliseconds;
+  } catch {
+    throw new DecisionFilterError(filter, `takes 2026-11-20 or 2026-11-20T08:00Z, not "${text.slice(0, 64)}"`);
+  }
+}
+
+function wordOf<Word extends string>(filter: keyof DecisionFilters, text: string, words: readonly Word[]): Word {
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw new DecisionFilterError(filter, `takes ${words.join(', ')}, not "${text.slice(0, 64)}"`);
+}
+
+function labelOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
+  throw new DecisionFilterError('label', `is written name=value, not "${text.slice(0, 64)}"`);
+}
+
+function cursorOf(text: string): number {
+  const id = parseId('dec_', text);
+  if (id !== null) return id;
+  throw new DecisionFilterError('after', `takes the ID of a decision, not "${text.slice(0, 64)}"`);
+}
+
+function limitOf(text: string): number {
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= PAGE_LIMIT_MAX) return limit;
+  throw new DecisionFilterError('limit', `takes 1 to ${PAGE_LIMIT_MAX}, not "${text.slice(0, 64)}"`);
+}
+
+/** The newest decisions first. */
+export interface DecisionPage {
+  readonly entries: readonly RecordEntry[];
+  /** Whether older decisions match, too. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * Lists decisions.
+ * @throws StoreError, by rejecting
+ */
+export async function listDecisions(log: Pick<RecordLog, 'list'>, query: RecordQuery): Promise<DecisionPage> {
+  const entries = await log.list({ ...query, limit: query.limit + 1 });
+  return { entries: entries.slice(0, query.limit), hasMore: entries.length > query.limit };
+}
+
+/** A page as `GET /admin/decisions` answers and `signalbox decisions list --json` prints it. */
+export const decisionPageBody = ({ entries, hasMore }: DecisionPage): object => ({
+  object: 'list',
+  data: entries.map(entryBody),
+  has_more: hasMore,
+});
+
+/** Null where a record of version 0.1 lacks the fact, and for all facts of an unreadable record. */
+function entryBody({ id, keyId, model, task, status, operation, record }: RecordEntry): object {
+  const outcome = record?.outcome ?? null;
+  return {
+    id: idText('dec_', id),
+    object: 'decision.summary',
+    created: record && Math.floor(record.time / 1000),
+    key_id: keyId,
+    operation,
+    status,
+    model,
+    task,
+    selector: record && (record.facts.pinned ? 'pinned' : record.facts.model),
+    stream: record?.stream ?? null,
+    labels: record?.labels ?? null,
+    metadata: record?.metadata ?? null,
+    route_reason: record?.reason ?? null,
+    policy_revision: record?.revision ?? null,
+    error: outcome?.error ?? null,
+    attempts: outcome?.attempts.length ?? null,
+    credits_consumed: outcome && toCredits(outcome.charged),
+    cost_saved_credits: outcome && toCredits(outcome.saved),
+    first_part_ms: outcome?.firstPartMs ?? null,
+    total_ms: outcome?.totalMs ?? null,
+  };
+}

@@ -1,0 +1,53 @@
+import { isWallet } from '../../../../src/core/wallet.ts';
+import { checkDeposit, type Dimensions } from '../../../../src/ledger/rules/entry.ts';
+import type { Fund, FundStanding } from '../../../../src/ledger/rules/fund.ts';
+import * as rules from '../../../../src/ledger/rules/reservation.ts';
+import type { EarmarkOp, LedgerOp, OpResult } from '../../../../src/store/books.ts';
+
+export interface Booked {
+  readonly id: number;
+  readonly dimensions: Dimensions;
+  funds: readonly Fund[];
+  state: rules.Reservation;
+  readonly first: OpResult;
+  readonly steps: Map<number, OpResult>;
+  closing: OpResult | null;
+  overrun: number;
+  extending: number;
+  givenBack: number;
+}
+
+export interface Earmarked {
+  readonly op: EarmarkOp;
+  readonly amount: number;
+  funds: readonly Fund[];
+}
+
+export const granted = (amount: number): OpResult => ({ kind: 'granted', amount });
+export const refused = (why: 'exhausted' | 'contended', fund: FundStanding | null): OpResult => ({
+  kind: 'refused',
+  why,
+  fund,
+});
+export const figures = ({ title, limit, spent, held, free, unspent }: Fund) => ({
+  title,
+  limit,
+  spent,
+  held,
+  free,
+  unspent,
+});
+
+/** A step that the store must confirm; `undo` when it could not. */
+export interface Unsure {
+  done(): OpResult | null;
+  undo(): void;
+}
+
+export function check(op: LedgerOp): void {
+  if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
+    for (const amount of op.amounts) rules.openReservation(amount, null);
+  }
+  if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
+  if ((op.kind === 'deposit' || op.kind === 'waive') && !isWallet(op.wallet)) throw new RangeError('not a wallet');
+}

@@ -1,0 +1,351 @@
+import type { LedgerState } from '../../../../src/core/budget.ts';
+import { timeOfId } from '../../../../src/core/id.ts';
+import type { Deposit, Dimensions, EntryLine } from '../../../../src/ledger/rules/entry.ts';
+import { type Fund, type FundRef, fit, hold, isBlocked, release, spend } from '../../../../src/ledger/rules/fund.ts';
+import * as rules from '../../../../src/ledger/rules/reservation.ts';
+import type {
+  BooksWatcher,
+  EarmarkOp,
+  HoldOp,
+  LedgerBooks,
+  LedgerOp,
+  OpResult,
+  ReservationRecord,
+} from '../../../../src/store/books.ts';
+import type { Write } from '../../../../src/store/store.ts';
+import { type Booked, check, type Earmarked, figures, granted, refused, type Unsure } from './booked.ts';
+import { MemoryReadings } from './readings.ts';
+
+/** Books of one process in memory alone: plain maps and lists, and the rules. */
+export class MemoryBooks extends MemoryReadings implements LedgerBooks {
+  readonly orphans = [];
+  readonly lastIds = { hold: 0, adjustment: 0 };
+  readonly #reservations = new Map<number, Booked>();
+  readonly #earmarks = new Map<number, Earmarked>();
+  /** First results of grants, corrections, deposits and waivers. */
+  readonly #once = new Map<string, OpResult>();
+  #watcher: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
+  #state: LedgerState = { usdPerCredit: null, budgets: [] };
+  #freed: (readonly Fund[])[] = [];
+  #unsure: (Unsure | undefined)[] = [];
+
+  async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
+    for (const op of ops) check(op);
+    const { results, freed, unsure } = this.#decide(ops);
+    const isSure = unsure.every((one) => one === undefined);
+    const committed = isSure ? this.store.append(also) : this.store.commit(also);
+    for (const funds of freed) this.#watcher.freed(funds);
+    try {
+      await committed;
+    } catch (cause) {
+      for (const one of unsure) one?.undo();
+      throw cause;
+    }
+    return results.map((result, at) => unsure[at]?.done() ?? result);
+  }
+
+  append(ops: readonly LedgerOp[], also: readonly Write[] = []): void {
+    const { freed } = this.#decide(ops);
+    this.store.append(also);
+    for (const funds of freed) this.#watcher.freed(funds);
+  }
+
+  watch(watcher: BooksWatcher): void {
+    this.#watcher = watcher;
+  }
+
+  state(): LedgerState {
+    const hasEntries = this.#reservations.size > 0 || this.#once.size > 0;
+    return { ...this.#state, usdPerCredit: hasEntries ? this.#state.usdPerCredit : null };
+  }
+
+  async putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void> {
+    await this.store.commit([]);
+    this.#state = state;
+  }
+
+  async reservation(id: number): Promise<ReservationRecord | null> {
+    const made = this.#reservations.get(id);
+    return made ? { id, isOpen: made.closing === null, charged: made.state.charged, givenBack: made.givenBack } : null;
+  }
+
+  open(): { count: number; held: number } {
+    const open = [...this.#reservations.values()].filter(({ closing }) => closing === null);
+    return { count: open.length, held: open.reduce((sum, one) => sum + rules.leftOf(one.state) + one.extending, 0) };
+  }
+
+  #decide(ops: readonly LedgerOp[]) {
+    this.#freed = [];
+    this.#unsure = [];
+    const results: OpResult[] = [];
+    for (const op of ops) {
+      this.#unsure[results.length] = undefined;
+      results.push(this.#one(op, results.length));
+    }
+    return { results, freed: this.#freed, unsure: this.#unsure };
+  }
+
+  #one(op: LedgerOp, at: number): OpResult {
+    const sure = (step: Unsure) => {
+      this.#unsure[at] = step;
+    };
+    switch (op.kind) {
+      case 'hold':
+        return this.#reservations.get(op.id)?.first ?? this.#hold(op, sure);
+      case 'earmark':
+        return this.#earmark(op);
+      case 'release':
+        this.#letGo(op.id);
+        return granted(0);
+      case 'capture':
+        return this.#reservations.get(op.id)?.first ?? this.#capture(op.id, op.deposit, sure);
+      case 'attach':
+        return this.#attach(op.id, op.funds);
+      case 'limit': {
+        const fund = this.funds.find(op.fund);
+        if (fund) fund.limit = op.fund.limit;
+        return granted(op.fund.limit);
+      }
+      case 'grant':
+      case 'correct':
+      case 'deposit':
+      case 'waive':
+        return this.#adjust(op, sure);
+      default:
+        return this.#step(op, sure);
+    }
+  }
+
+  #hold({ id, dimensions, funds: refs, amounts }: HoldOp, sure: (step: Unsure) => void): OpResult {
+    const funds = refs.map((ref) => this.funds.named(ref));
+    const amount = fit(funds, amounts);
+    if (isBlocked(amount)) return refused(amount.why, figures(amount.fund));
+    hold(funds, amount);
+    const made = this.#make(id, dimensions, funds, amount);
+    sure({
+      done: () => null,
+      undo: () => {
+        this.#reservations.delete(id);
+        release(made.funds, amount);
+        this.#watcher.freed(made.funds);
+      },
+    });
+    return made.first;
+  }
+
+  #make(id: number, dimensions: Dimensions, funds: readonly Fund[], amount: number): Booked {
+    const rest = { steps: new Map<number, OpResult>(), closing: null, overrun: 0, extending: 0, givenBack: 0 };
+    const made = { id, dimensions, funds, state: rules.openReservation(amount, null), first: granted(amount), ...rest };
+    this.#reservations.set(id, made);
+    return made;
+  }
+
+  #earmark(op: EarmarkOp): OpResult {
+    const known = this.#earmarks.get(op.id);
+    if (known) return granted(known.amount);
+    const funds = op.funds.map((ref) => this.funds.named(ref));
+    const amount = fit(funds, op.amounts, op.expected);
+    if (isBlocked(amount)) return refused(amount.why, figures(amount.fund));
+    hold(funds, amount, op.expected);
+    this.#earmarks.set(op.id, { op, amount, funds });
+    return granted(amount);
+  }
+
+  #letGo(id: number): void {
+    const earmark = this.#earmarks.get(id);
+    if (!earmark) return;
+    this.#earmarks.delete(id);
+    release(earmark.funds, earmark.amount, earmark.op.expected);
+    this.#freed.push(earmark.funds);
+  }
+
+  #capture(id: number, deposit: Deposit, sure: (step: Unsure) => void): OpResult {
+    const earmark = this.#earmarks.get(id);
+    if (!earmark) throw new RangeError(`there is no earmark ${id}`);
+    const { op, amount, funds } = earmark;
+    const balance = funds.find(({ title }) => title.kind === 'balance')!;
+    const wallet = balance.title.name;
+    const adds = deposit.paid - deposit.fee;
+    const promised = Math.min(amount, op.expected);
+    if (balance.free + adds < promised) {
+      this.#letGo(id);
+      this.#deposit(wallet, adds, sure);
+      return refused('exhausted', figures(balance));
+    }
+    this.#earmarks.delete(id);
+    const comes = Math.min(promised, adds);
+    balance.held += promised - comes;
+    const made = this.#make(id, op.dimensions, funds, amount);
+    sure({
+      done: () => {
+        balance.held += comes;
+        this.#arrive(wallet, adds);
+        return null;
+      },
+      undo: () => {
+        this.#reservations.delete(id);
+        release(made.funds, amount, comes);
+        this.#watcher.freed(made.funds);
+      },
+    });
+    return made.first;
+  }
+
+  #attach(id: number, refs: readonly FundRef[]): OpResult {
+    const earmark = this.#earmarks.get(id);
+    const made = this.#reservations.get(id);
+    const from = earmark ?? (made?.closing ? undefined : made);
+    if (!from) return refused('exhausted', null);
+    const funds = refs.map((ref) => this.funds.named(ref));
+    const amount = earmark ? earmark.amount : rules.leftOf(made!.state) + made!.extending;
+    hold(
+      funds.filter((fund) => !from.funds.includes(fund)),
+      amount,
+    );
+    release(
+      from.funds.filter((fund) => !funds.includes(fund)),
+      amount,
+    );
+    from.funds = funds;
+    return granted(0);
+  }
+
+  #step(
+    op: Extract<LedgerOp, { kind: 'extend' | 'post' | 'settle' | 'expire' }>,
+    sure: (step: Unsure) => void,
+  ): OpResult {
+    const made = this.#reservations.get(op.id);
+    if (!made) throw new RangeError(`there is no reservation ${op.id}`);
+    if (op.kind === 'extend' || op.kind === 'post') {
+      const known = made.steps.get(op.step);
+      if (known) return known;
+      const result = op.kind === 'extend' ? this.#extend(made, op.amounts, sure) : this.#post(made, op.entry, op.most);
+      if (result.kind !== 'refused') made.steps.set(op.step, result);
+      return result;
+    }
+    if (made.closing) return made.closing;
+    const left = rules.leftOf(made.state);
+    const entry = op.kind === 'settle' ? op.entry : null;
+    const step =
+      op.kind === 'settle'
+        ? this.#capped(made, op.most, (state) => rules.settle(state, entry?.cost ?? null))
+        : rules.expire(made.state, op.rule);
+    this.#book(made, step, entry);
+    release(made.funds, left - step.charged);
+    made.closing = { kind: 'charged', charged: made.state.charged, overrun: made.overrun };
+    this.#freed.push(made.funds);
+    return made.closing;
+  }
+
+  #post(made: Booked, entry: EntryLine, most: number): OpResult {
+    if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
+    const step = this.#capped(made, most, (state) => rules.post(state, entry.cost));
+    this.#book(made, step, entry);
+    return { kind: 'charged', charged: step.charged, overrun: step.excess };
+  }
+
+  #extend(made: Booked, amounts: readonly number[], sure: (step: Unsure) => void): OpResult {
+    if (made.closing) return refused('exhausted', null);
+    if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
+    const by = fit(made.funds, amounts);
+    if (isBlocked(by)) return refused(by.why, figures(by.fund));
+    hold(made.funds, by);
+    made.extending = by;
+    const giveBack = () => {
+      made.extending = 0;
+      release(made.funds, by);
+      this.#watcher.freed(made.funds);
+    };
+    sure({
+      done: () => {
+        const raised = rules.raise(made.state, by);
+        if (!raised) {
+          giveBack();
+          return refused('exhausted', null);
+        }
+        made.extending = 0;
+        made.state = raised;
+        return null;
+      },
+      undo: giveBack,
+    });
+    return granted(by);
+  }
+
+  #capped(made: Booked, most: number, charge: (state: rules.Reservation) => rules.Step): rules.Step {
+    const { state } = made;
+    const step = charge({ ...state, amount: Math.min(state.amount, state.charged + most) });
+    return { ...step, next: { ...step.next, amount: state.amount } };
+  }
+
+  #book(made: Booked, step: rules.Step, entry: EntryLine | null): void {
+    made.state = step.next;
+    made.overrun += step.excess;
+    spend(made.funds, step.charged);
+    const { dimensions, id: reservation } = made;
+    if (step.charged > 0 || entry) this.charges.add({ dimensions, reservation, amount: step.charged, entry });
+  }
+
+  #adjust(
+    op: Extract<LedgerOp, { kind: 'grant' | 'correct' | 'deposit' | 'waive' }>,
+    sure: (step: Unsure) => void,
+  ): OpResult {
+    const name = `${op.kind} ${op.id}`;
+    const known = this.#once.get(name);
+    if (known) return known;
+    let result = granted(0);
+    if (op.kind === 'correct') result = this.#correct(op.reservation, op.amount, sure);
+    else if (op.kind === 'waive') {
+      this.#freed.push([this.#credit(op.wallet, op.fee)]);
+      result = granted(op.fee);
+    } else {
+      const [holder, amount] =
+        op.kind === 'grant' ? [op.holder, op.amount] : [op.wallet, op.deposit.paid - op.deposit.fee];
+      this.#deposit(holder, amount, sure, () => this.#once.delete(name));
+      result = granted(amount);
+    }
+    this.#once.set(name, result);
+    return result;
+  }
+
+  #correct(id: number, most: number, sure: (step: Unsure) => void): OpResult {
+    const made = this.#reservations.get(id);
+    if (made && !made.closing) throw new RangeError(`reservation ${id} is open: what it costs is not known`);
+    const amount = made ? Math.max(0, Math.min(made.state.charged - made.givenBack, most)) : 0;
+    if (!made || amount === 0) return granted(0);
+    sure({
+      done: () => {
+        made.givenBack += amount;
+        for (const ref of this.#watcher.fundsOf(made.dimensions, timeOfId(id))) this.funds.named(ref).spent -= amount;
+        this.charges.add({ dimensions: made.dimensions, reservation: id, amount: -amount, entry: null });
+        this.#watcher.adjusted();
+        return null;
+      },
+      undo: () => {},
+    });
+    return granted(amount);
+  }
+
+  /** Money that counts once it is durable. */
+  #deposit(holder: string, amount: number, sure: (step: Unsure) => void, undo: () => void = () => {}): void {
+    sure({
+      done: () => {
+        this.#arrive(holder, amount);
+        return null;
+      },
+      undo,
+    });
+  }
+
+  #arrive(holder: string, amount: number): void {
+    this.#watcher.freed([this.#credit(holder, amount)]);
+    this.#watcher.adjusted();
+  }
+
+  #credit(holder: string, amount: number): Fund {
+    const isNew = this.funds.held(holder) === null;
+    const fund = this.funds.credit(holder, amount);
+    if (isNew) this.#watcher.opened(holder);
+    return fund;
+  }
+}

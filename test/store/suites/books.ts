@@ -1,0 +1,257 @@
+import { expect } from 'bun:test';
+import { idAt } from '../../../src/core/id.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import type { EntryLine } from '../../../src/ledger/rules/entry.ts';
+import type { FundRef } from '../../../src/ledger/rules/fund.ts';
+import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
+
+/** Books under test. */
+export interface BooksUnderTest extends AsyncDisposable {
+  readonly books: LedgerBooks;
+  /** Whether every commit fails from now on. */
+  fails(fails: boolean): void;
+}
+
+export const NOON = Date.UTC(2026, 10, 20, 12);
+export const WALLET = `0x${'a1'.repeat(20)}`;
+const DIMENSIONS = { key: 'key', selector: 'auto', 'label:team': 'red' };
+const TARIFF = { model: 'm', provider: 'p', upstream: 'u', price: '{}' };
+const at = NOON;
+
+let keys = 0;
+export function fundOf(limit: number, name = 'all'): FundRef {
+  const title = { kind: 'budget', name, subject: '', definition: '', starts: 0, ends: Infinity } as const;
+  return { key: `${++keys}`, title, limit, opening: 0 };
+}
+export const balanceOf = (holder: string): FundRef => ({
+  key: `balance/${holder}`,
+  title: { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity },
+  limit: 0,
+  opening: 0,
+});
+
+let ids = idAt(NOON);
+export const nextId = (): number => ++ids;
+export const entryOf = (cost: number): EntryLine => ({
+  ...{ tariff: TARIFF, usage: plainUsage(1, 1), estimated: false, cost },
+});
+const rest = { at, dimensions: DIMENSIONS, owner: 'one', expiresAt: NOON + 60_000, note: null };
+export const holdOf = (id: number, funds: readonly FundRef[], ...amounts: [number, ...number[]]): LedgerOp => ({
+  ...{ kind: 'hold', id, funds, amounts, ...rest },
+});
+export const earmarkOf = (id: number, funds: readonly FundRef[], amount: number, expected: number): LedgerOp => ({
+  ...{ kind: 'earmark', id, funds, amounts: [amount], expected, ...rest },
+});
+export const settleOf = (id: number, cost: number | null, most = Number.MAX_SAFE_INTEGER): LedgerOp => ({
+  ...{ kind: 'settle', id, at, entry: cost === null ? null : entryOf(cost), most },
+});
+export const postOf = (id: number, step: number, cost: number): LedgerOp => ({
+  ...{ kind: 'post', id, step, at, entry: entryOf(cost), most: Number.MAX_SAFE_INTEGER },
+});
+export const extendOf = (id: number, step: number, by: number): LedgerOp => ({
+  ...{ kind: 'extend', id, step, at, amounts: [by] },
+});
+const depositOf = (id: string, paid: number, fee = 0): LedgerOp => ({
+  ...{ kind: 'deposit', id, at, wallet: WALLET, deposit: { paid, fee, note: id } },
+});
+
+export async function applied(books: LedgerBooks, op: LedgerOp): Promise<OpResult> {
+  const [result] = await books.apply([op]);
+  return result!;
+}
+/** Spent and held of funds. */
+const figures = (books: LedgerBooks, ...funds: FundRef[]) =>
+  books.standing(funds).map(({ spent, held }) => [spent, held]);
+const granted = (amount: number): OpResult => ({ kind: 'granted', amount });
+const charged = (amount: number, overrun = 0): OpResult => ({ kind: 'charged', charged: amount, overrun });
+
+/** What all books must do, by the name of the guarantee. */
+export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Promise<void>>> = {
+  'a hold is granted its first amount, or the greatest of the others that there is twice': async ({ books }) => {
+    const fund = fundOf(500);
+    expect(await applied(books, holdOf(nextId(), [fund], 100, 300, 200))).toEqual(granted(200));
+    expect(await applied(books, holdOf(nextId(), [fund], 200, 300))).toEqual(granted(200));
+    expect(figures(books, fund)).toEqual([[0, 400]]);
+  },
+  'a hold takes from all of its funds or from none': async ({ books }) => {
+    const [large, small] = [fundOf(500), fundOf(50)];
+    const result = await applied(books, holdOf(nextId(), [large, small], 100));
+    expect(result).toMatchObject({ kind: 'refused', why: 'exhausted', fund: { limit: 50, spent: 0, held: 0 } });
+    expect(figures(books, large, small)).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+  },
+  'a refusal is final where it could never be granted, and else contended; it is not remembered': async ({ books }) => {
+    const fund = fundOf(100);
+    const [first, second] = [nextId(), nextId()];
+    await applied(books, holdOf(first, [fund], 80));
+    expect(await applied(books, holdOf(second, [fund], 101))).toMatchObject({ kind: 'refused', why: 'exhausted' });
+    expect(await applied(books, holdOf(second, [fund], 30))).toMatchObject({ kind: 'refused', why: 'contended' });
+    await applied(books, settleOf(first, 10));
+    expect(await applied(books, holdOf(second, [fund], 30))).toEqual(granted(30));
+  },
+  'a settlement charges at most what is reserved, and releases the rest': async ({ books }) => {
+    const fund = fundOf(100);
+    const [one, two] = [nextId(), nextId()];
+    await books.apply([holdOf(one, [fund], 40), holdOf(two, [fund], 40)]);
+    expect(await books.apply([settleOf(one, 15), settleOf(two, 55)])).toEqual([charged(15), charged(40, 15)]);
+    expect(figures(books, fund)).toEqual([[55, 0]]);
+    expect(await books.charged()).toBe(55);
+  },
+  'a settlement charges no more than its maker knows of': async ({ books }) => {
+    const fund = fundOf(100);
+    const id = nextId();
+    await applied(books, holdOf(id, [fund], 30));
+    await applied(books, extendOf(id, 1, 20));
+    expect(await applied(books, settleOf(id, 45, 30))).toEqual(charged(30, 15));
+    expect(figures(books, fund)).toEqual([[30, 0]]);
+  },
+  'posts leave less for the next attempt, and count with the settlement': async ({ books }) => {
+    const fund = fundOf(100);
+    const id = nextId();
+    await applied(books, holdOf(id, [fund], 50));
+    expect(await applied(books, postOf(id, 1, 20))).toEqual(charged(20));
+    expect(await applied(books, extendOf(id, 2, 10))).toEqual(granted(10));
+    expect(await applied(books, extendOf(id, 3, 51))).toMatchObject({ kind: 'refused', why: 'contended' });
+    expect(await applied(books, settleOf(id, 35))).toEqual(charged(55));
+    expect(figures(books, fund)).toEqual([[55, 0]]);
+  },
+  'an operation that is given twice returns its first result and changes nothing': async ({ books }) => {
+    const fund = fundOf(100);
+    const id = nextId();
+    const ops = [holdOf(id, [fund], 30), extendOf(id, 1, 10), postOf(id, 2, 5), settleOf(id, 20)];
+    for (const op of ops) {
+      const first = await applied(books, op);
+      const before = figures(books, fund);
+      expect(await applied(books, op)).toEqual(first);
+      expect(figures(books, fund)).toEqual(before);
+    }
+    // After its end, too.
+    expect(await applied(books, ops[0]!)).toEqual(granted(30));
+    expect(await applied(books, settleOf(id, null))).toEqual(charged(25));
+    expect(await books.charged()).toBe(25);
+  },
+  'what could not be written has not happened, and may be tried again': async ({ books, fails }) => {
+    const fund = fundOf(100);
+    const [held, lost] = [nextId(), nextId()];
+    await applied(books, holdOf(held, [fund], 30));
+    fails(true);
+    await expect(applied(books, holdOf(lost, [fund], 20))).rejects.toThrow();
+    await expect(applied(books, extendOf(held, 1, 20))).rejects.toThrow();
+    await expect(applied(books, depositOf('pay_1', 50))).rejects.toThrow();
+    expect([figures(books, fund), books.balanceOf(WALLET)]).toEqual([[[0, 30]], null]);
+    fails(false);
+    expect(await applied(books, holdOf(lost, [fund], 20))).toEqual(granted(20));
+    expect(await applied(books, depositOf('pay_1', 50))).toEqual(granted(50));
+    expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50 });
+  },
+  'a deposit counts once, less its fee; a waived fee comes back once': async ({ books }) => {
+    const waive: LedgerOp = { kind: 'waive', id: 'pay_2/fee', at, wallet: WALLET, fee: 3, note: 'pay_2' };
+    for (let i = 0; i < 2; i++) expect(await applied(books, depositOf('pay_2', 50, 3))).toEqual(granted(47));
+    for (let i = 0; i < 2; i++) expect(await applied(books, waive)).toEqual(granted(3));
+    expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50, spent: 0, held: 0 });
+  },
+  'an earmark holds what its payment does not bring; captured, it is a reservation behind the deposit': async ({
+    books,
+  }) => {
+    const funds = [fundOf(300), balanceOf(WALLET)];
+    await applied(books, depositOf('pay_3', 50));
+    const id = nextId();
+    expect(await applied(books, earmarkOf(id, funds, 120, 90))).toEqual(granted(120));
+    expect(figures(books, ...funds)).toEqual([
+      [0, 120],
+      [0, 30],
+    ]);
+    const deposit = { paid: 90, fee: 0, note: 'pay_4' };
+    for (let i = 0; i < 2; i++) {
+      expect(await applied(books, { kind: 'capture', id, at, deposit })).toEqual(granted(120));
+    }
+    expect(figures(books, ...funds)).toEqual([
+      [0, 120],
+      [0, 120],
+    ]);
+    expect(books.balanceOf(WALLET)).toMatchObject({ limit: 140 });
+    expect(await applied(books, settleOf(id, 100))).toEqual(charged(100));
+    expect(figures(books, ...funds)).toEqual([
+      [100, 0],
+      [100, 0],
+    ]);
+  },
+  'an earmark that is released holds nothing': async ({ books }) => {
+    const funds = [fundOf(300), balanceOf(WALLET)];
+    const id = nextId();
+    await applied(books, earmarkOf(id, funds, 120, 120));
+    for (let i = 0; i < 2; i++) await applied(books, { kind: 'release', id });
+    expect(figures(books, ...funds)).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+  },
+  'a grant counts once; a correction gives back once, and never more than was charged': async ({ books }) => {
+    const fund = fundOf(100);
+    books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [fund] });
+    const grant: LedgerOp = { kind: 'grant', id: nextId(), at, holder: 'key', amount: 70, note: '' };
+    for (let i = 0; i < 2; i++) expect(await applied(books, grant)).toEqual(granted(70));
+    expect(books.balanceOf('key')).toMatchObject({ limit: 70 });
+    const id = nextId();
+    await applied(books, holdOf(id, [fund], 60));
+    await applied(books, settleOf(id, 50));
+    await books.written();
+    const correct = (amount: number): LedgerOp => ({
+      kind: 'correct',
+      id: nextId(),
+      at,
+      reservation: id,
+      amount,
+      note: '',
+    });
+    const first = correct(30);
+    for (let i = 0; i < 2; i++) expect(await applied(books, first)).toEqual(granted(30));
+    expect(await applied(books, correct(30))).toEqual(granted(20));
+    expect(await applied(books, correct(30))).toEqual(granted(0));
+    expect(figures(books, fund)).toEqual([[0, 0]]);
+    expect(await books.charged()).toBe(0);
+  },
+  'an attached reservation holds its money in the new funds, and no longer in the others': async ({ books }) => {
+    const [old, fresh] = [fundOf(100), fundOf(20)];
+    const id = nextId();
+    await applied(books, holdOf(id, [old], 60));
+    await applied(books, { kind: 'attach', id, at, funds: [fresh] });
+    expect(figures(books, old, fresh)).toEqual([
+      [0, 0],
+      [0, 60],
+    ]);
+    await applied(books, settleOf(id, 25));
+    expect(figures(books, old, fresh)).toEqual([
+      [0, 0],
+      [25, 0],
+    ]);
+  },
+  'a lowered limit takes nothing back, and grants nothing more': async ({ books }) => {
+    const fund = fundOf(100);
+    const id = nextId();
+    await applied(books, holdOf(id, [fund], 60));
+    await applied(books, { kind: 'limit', fund: { ...fund, limit: 50 } });
+    expect(await applied(books, extendOf(id, 1, 1))).toMatchObject({ kind: 'refused' });
+    expect(books.standing([fund])).toMatchObject([{ limit: 50, held: 60, free: -10 }]);
+  },
+  'amounts that are none are a mistake of the program, and change nothing': async ({ books }) => {
+    const fund = fundOf(100);
+    for (const amount of [-1, 0.5, Number.NaN]) {
+      await expect(applied(books, holdOf(nextId(), [fund], amount))).rejects.toBeInstanceOf(RangeError);
+    }
+    await expect(applied(books, settleOf(nextId(), 1))).rejects.toBeInstanceOf(RangeError);
+    expect(books.open()).toEqual({ count: 0, held: 0 });
+  },
+  'charges are told by their dimensions, which are an open list': async ({ books }) => {
+    const id = nextId();
+    await applied(books, holdOf(id, [], 60));
+    await applied(books, settleOf(id, 25));
+    const used = await books.usage({ keyId: 'key', from: NOON, to: NOON + 900_000 });
+    expect(used).toMatchObject([{ dimensions: DIMENSIONS, model: 'm', provider: 'p', microcredits: 25 }]);
+    const count = await books.count();
+    expect(await count.charges(NOON)).toEqual([{ dimensions: DIMENSIONS, microcredits: 25 }]);
+    count.end();
+  },
+};

@@ -1,0 +1,204 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type DecisionRecord, RECORD_STATUSES, type RecordStatus } from '../../../src/core/decision-record.ts';
+import { idAt, timeOfId } from '../../../src/core/id.ts';
+import type { RecordEntry, RecordLog, RecordQuery } from '../../../src/store/records.ts';
+import { facts } from '../../routing/build.ts';
+import { openInMemory, type TestedStore } from '../implementations.ts';
+
+const NOW = Date.UTC(2026, 10, 20);
+
+interface Made {
+  readonly id: number;
+  readonly time?: number;
+  readonly keyId?: string;
+  readonly model?: string;
+  readonly task?: string;
+  readonly status?: RecordStatus;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', ...more }: Made): DecisionRecord {
+  const { status = 'completed', labels = {} } = more;
+  const attempt = { model, provider: 'p', upstream: 'u', ms: 1, firstPartMs: 1, failure: null, endpoint: 0 };
+  const ended = { error: null, usage: null, estimated: false, charged: 12, saved: -3, firstPartMs: 1, totalMs: 2 };
+  return {
+    ...{ id, time, keyId, kind: status === 'recommended' ? 'route' : 'chat', revision: 'r', frame: 0, seed: '0f' },
+    facts: facts({ task }),
+    ...{ stream: true, labels, metadata: { team: 'red' } },
+    ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, draw: null, reason: 'auto:balanced' },
+    ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
+    outcome:
+      status === 'recommended'
+        ? null
+        : { status, attempts: [{ ...attempt, requestId: null, finishReasons: ['stop'] }], ...ended },
+  };
+}
+
+const idsOf = (entries: readonly RecordEntry[]) => entries.map(({ id }) => id);
+
+/** Every page of a query, of `limit` records each. */
+async function pages(log: Pick<RecordLog, 'list'>, query: RecordQuery): Promise<RecordEntry[]> {
+  const all: RecordEntry[] = [];
+  for (let after: number | undefined; ; ) {
+    const page = await log.list({ ...query, after });
+    all.push(...page);
+    if (page.length < query.limit) return all;
+    after = page.at(-1)!.id;
+  }
+}
+
+const few = <T>(values: readonly T[]) => fc.constantFrom(...values);
+const maybe = <T>(values: readonly T[]) => fc.option(few(values), { nil: undefined });
+const LABELS = [{}, { team: 'red' }, { team: 'blue', 'a.b"c': 'x=y' }, { 'a.b"c': 'x=y' }] as const;
+
+const made = fc.record({
+  keyId: few(['k1', 'k2', "k'3"]),
+  model: few(['m1', 'm2']),
+  task: few(['coding', 'math', 'general']),
+  status: few(RECORD_STATUSES),
+  labels: few(LABELS),
+  /** How much later than the record before its decision was made; records of long answers come late. */
+  step: fc.integer({ min: -3, max: 5 }),
+});
+
+const queries: fc.Arbitrary<RecordQuery> = fc.record({
+  from: maybe([timeOfId(idAt(NOW) + 8_192 * 5), NOW + 40]),
+  to: maybe([NOW + 60, NOW + 2_000]),
+  keyId: maybe(['k1', 'k2', "k'3", 'unknown']),
+  model: maybe(['m1', 'm2', 'unknown']),
+  task: maybe(['coding', 'math']),
+  status: maybe(RECORD_STATUSES),
+  operation: maybe(['chat']),
+  labels: fc.option(few(LABELS), { nil: undefined }),
+  limit: few([1, 3, 50]),
+});
+
+/** The cases that every store of records passes. */
+export function recordSuite(open: () => Promise<TestedStore>): void {
+  test('a record is restored as it was, and is found from its commit on', async () => {
+    await using store = await open();
+    const tables = store.records;
+    const record = recordOf({ id: 7, labels: { team: 'red' } });
+    expect(await tables.log.find(7)).toBeNull();
+    await store.commit([tables.log.add(record)]);
+    expect(await tables.log.find(7)).toEqual(record);
+    expect(await tables.log.lastId()).toBe(7);
+  });
+
+  test('records of one commit are added all or not at all', async () => {
+    await using store = await open();
+    const tables = store.records;
+    const content = { until: NOW, prompt: [], answer: null, isCut: false };
+    await store.commit([tables.contents.add(1, content)]);
+    await expect(
+      store.commit([tables.log.add(recordOf({ id: 8 })), tables.contents.add(1, content)]),
+    ).rejects.toThrow();
+    expect(await tables.log.find(8)).toBeNull();
+  });
+
+  test('any filters find what they describe, newest first, in pages, however far the index is', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(made, { maxLength: 40 }),
+        fc.array(queries, { minLength: 3, maxLength: 6 }),
+        fc.integer({ min: 0, max: 1_200 }),
+        async (some, asked, filler) => {
+          await using store = await open();
+          await using model = await openInMemory();
+          const add = async (records: readonly DecisionRecord[]) => {
+            await store.commit(records.map((one) => store.records.log.add(one)));
+            await model.commit(records.map((one) => model.records.log.add(one)));
+          };
+          const taken = new Set<number>();
+          let next = idAt(NOW);
+          const all = some.map(({ step, ...rest }, at) => {
+            next += step * 8_192;
+            while (taken.has(next)) next++;
+            taken.add(next);
+            return recordOf({ id: next, time: NOW + at, ...rest });
+          });
+          const half = all.length >> 1;
+          await add(all.slice(0, half));
+          // More than a batch of the index.
+          await add(Array.from({ length: filler }, (_, at) => recordOf({ id: idAt(NOW + 100) + at })));
+          while (await store.records.log.index());
+          await add(all.slice(half));
+          for (const query of asked) {
+            expect(await pages(store.records.log, query)).toEqual(await pages(model.records.log, query));
+          }
+        },
+      ),
+      { numRuns: 6 },
+    );
+  }, 120_000);
+
+  test('pruning deletes the records below an ID and nothing else, indexed or not; later ones are found', async () => {
+    await using store = await open();
+    const { log } = store.records;
+    const at = (from: number, n: number) => Array.from({ length: n }, (_, i) => log.add(recordOf({ id: from + i })));
+    await store.commit(at(1, 2_500));
+    while (await log.index());
+    await store.commit(at(2_501, 10));
+    expect(await log.prune(2_506)).toBe(2_505);
+    expect(idsOf(await log.list({ limit: 50 }))).toEqual([2_510, 2_509, 2_508, 2_507, 2_506]);
+    expect(await log.find(2_505)).toBeNull();
+    expect(await log.prune(10_000)).toBe(5);
+    expect(await log.list({ keyId: 'k', limit: 50 })).toEqual([]);
+    // The order of writing begins anew.
+    await store.commit(at(20_000, 2_100));
+    while (await log.index());
+    expect(idsOf(await log.list({ keyId: 'k', limit: 2 }))).toEqual([22_099, 22_098]);
+    expect(await log.find(20_000)).not.toBeNull();
+    expect(await log.lastId()).toBe(22_099);
+  });
+
+  test('a page begins behind its cursor, though the record of that is deleted', async () => {
+    await using store = await open();
+    const tables = store.records;
+    await store.commit([1, 2, 3].map((id) => tables.log.add(recordOf({ id }))));
+    expect(idsOf(await tables.log.list({ after: 3, limit: 1 }))).toEqual([2]);
+    await tables.log.prune(2);
+    expect(idsOf(await tables.log.list({ after: 3, limit: 5 }))).toEqual([2]);
+    expect(await tables.log.list({ after: 1, limit: 5 })).toEqual([]);
+  });
+
+  test('a revision keeps its first text, and goes with the last time at which it was in force', async () => {
+    await using store = await open();
+    const { revisions } = store.records;
+    const first = { revision: 'abc1', source: 'one', models: ['m'], surroundings: null, saved: 10 };
+    await store.commit([revisions.save(first), revisions.save({ ...first, source: 'two', saved: 20 })]);
+    await store.commit([revisions.save({ ...first, revision: 'abd2', saved: 30 })]);
+    expect(await revisions.find('abc1')).toEqual({ ...first, saved: 20 });
+    expect(await revisions.findByPrefix('ab')).toEqual(['abd2', 'abc1']);
+    await store.commit([revisions.pruneBefore(30)]);
+    expect(await revisions.findByPrefix('ab')).toEqual(['abd2', 'abc1']);
+    await store.commit([revisions.pruneBefore(31)]);
+    expect(await revisions.findByPrefix('')).toEqual(['abd2']);
+  });
+
+  test('a frame is stored once under its number; content until it expires', async () => {
+    await using store = await open();
+    const tables = store.records;
+    const none = { ttftMs: [], warmTtftMs: [], tokensPerSecond: [], health: [], retryAt: [], outputTokens: [] };
+    const differences = {
+      ...none,
+      ttftMs: [
+        [1, 0.1],
+        [3, -0],
+      ] as const,
+      health: [[2, 1]] as const,
+    };
+    await store.commit([tables.frames.add(idAt(NOW), differences)]);
+    await store.commit([tables.frames.add(idAt(NOW), none)]);
+    expect(await tables.frames.find(idAt(NOW))).toEqual(differences);
+    expect(await tables.frames.lastNumber()).toBe(idAt(NOW));
+    expect(await tables.frames.prune(idAt(NOW) + 1)).toBe(1);
+    expect(await tables.frames.find(idAt(NOW))).toBeNull();
+    const content = { until: 20, prompt: [{ role: 'user' }], answer: null, isCut: true };
+    await store.commit([tables.contents.add(5, content)]);
+    expect(await tables.contents.find(5, 19)).toEqual(content);
+    expect(await tables.contents.find(5, 20)).toBeNull();
+    expect([await tables.contents.prune(19), await tables.contents.prune(20)]).toEqual([0, 1]);
+  });
+}
