@@ -246,6 +246,29 @@ describe('exports', () => {
   });
 });
 
+const TYPE = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class) (\w+)/gm;
+const PARTICIPLE =
+  /^(?:[A-Z][a-z]+ed|TrialMessage|Asked|Seen|Kept|Known|Unknown|Said|Drawn|Chosen|Given|Taken|Paid|Held|Hidden|Learnt|Sent|Shown|Found|Met|Gone|Done|Made|Built|Broken|Written|Heard|Meant|Left|Lost|Put|Cut)$/;
+
+describe('types', () => {
+  const types = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(TYPE)].map(([line, name = '']) => ({ path, name, isExported: line.startsWith('export') })),
+  );
+
+  test('that are exported have each a name of their own, so that a search finds one', () => {
+    const paths = new Map<string, string[]>();
+    for (const { path, name } of types.filter(({ isExported }) => isExported)) {
+      paths.set(name, [...(paths.get(name) ?? []), path]);
+    }
+    const shared = [...paths].filter(([, found]) => found.length > 1);
+    expect(shared.map(([name, found]) => `${name}: ${found.join(', ')}`)).toEqual([]);
+  });
+
+  test('are named by nouns, never by a bare participle', () => {
+    expect(types.filter(({ name }) => PARTICIPLE.test(name)).map(({ path, name }) => `${path} ${name}`)).toEqual([]);
+  });
+});
+
 describe('files', () => {
   test(`none has more than ${LINES_MAX} lines`, () => {
     const long = [...sources, ...tests]

@@ -1,10 +1,8 @@
+import type { Members } from '../core/original.ts';
 import type { Usage } from '../core/usage.ts';
 
 /** OpenAI's finish reasons; every adapter maps its own to these. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
-
-/** A JSON object as a provider sent it. */
-export type Members = Readonly<Record<string, unknown>>;
 
 /**
  * One event of a completion, whoever speaks it and whether it came in one body or in a

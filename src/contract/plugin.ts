@@ -23,7 +23,7 @@ export type {
 export { logitOf, moved, sigmoid } from '../core/estimate.ts';
 export { beyondLimits } from '../core/json-limits.ts';
 export type { FieldNames, ModelRequest } from '../core/model-request.ts';
-export { type Edit, type Original, type OriginalPath, pathText } from '../core/original.ts';
+export { type Edit, type Members, type Original, type OriginalPath, pathText } from '../core/original.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
 export {
@@ -40,7 +40,7 @@ export {
   type PreparedEstimator,
   type TellingWord,
 } from './estimator.ts';
-export type { FinishReason, Members, ProviderFailure, StreamPart } from './parts.ts';
+export type { FinishReason, ProviderFailure, StreamPart } from './parts.ts';
 export {
   defineProvider,
   type Frame,

@@ -2,13 +2,13 @@ import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
 import type { Model } from '../core/snapshot.ts';
 import type { ModelTraits } from './provider.ts';
 
-type Described = Pick<Model, 'capabilities' | 'acceptsTemperature' | 'latency'>;
+type DescribedModel = Pick<Model, 'capabilities' | 'acceptsTemperature' | 'latency'>;
 
 /** Models are frozen with their snapshot, so what adapters see of one is made once. */
-const known = new WeakMap<Described, ModelTraits>();
+const known = new WeakMap<DescribedModel, ModelTraits>();
 
 /** Returns the traits of a model, as adapters see them. */
-export function traitsOf(model: Described): ModelTraits {
+export function traitsOf(model: DescribedModel): ModelTraits {
   let traits = known.get(model);
   if (!traits) {
     const { ttftMs, outputTokensPerSecond } = model.latency;

@@ -1,5 +1,5 @@
 import { Spread } from '../core/spread.ts';
-import type { Blocked, FundRef, FundStanding, FundTitle } from './rules/fund.ts';
+import type { FundBlock, FundRef, FundStanding, FundTitle } from './rules/fund.ts';
 import type { Waits } from './sample.ts';
 
 /** Requests that may wait for one fund; further ones are refused at once. */
@@ -10,11 +10,11 @@ export const WAIT_BOUNDS: readonly number[] = [
 ];
 
 /** Asks for money: returns null when it was there, or else the fund that is in the way now. */
-type Attempt = () => Blocked | null;
+type Attempt = () => FundBlock | null;
 
 interface Waiter {
   readonly attempt: Attempt;
-  readonly resolve: (blocked: Blocked | null) => void;
+  readonly resolve: (blocked: FundBlock | null) => void;
 }
 
 /** Names a fund's line. */
@@ -37,7 +37,7 @@ export class Contention {
   }
 
   /** Resolves with null after a successful attempt, or with what is in the way once `waitMs` are over or `signal` aborts. */
-  wait(blocked: Blocked, waitMs: number, attempt: Attempt, signal?: AbortSignal): Promise<Blocked | null> {
+  wait(blocked: FundBlock, waitMs: number, attempt: Attempt, signal?: AbortSignal): Promise<FundBlock | null> {
     if (waitMs <= 0 || signal?.aborted) return Promise.resolve(blocked);
     const line = lineOf(blocked.fund.title);
     if ((this.#lines.get(line)?.length ?? 0) >= WAITERS_MAX) {

@@ -2,12 +2,12 @@ import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LedgerBooks, Usage, UsageFilter } from '../store/books.ts';
+import type { EndpointCharges, LedgerBooks, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Earmark } from './earmark.ts';
 import type { Hold } from './hold.ts';
 import type { Order } from './order.ts';
-import type { Recovered } from './orphans.ts';
+import type { OrphansClosed } from './orphans.ts';
 import type { Deposit } from './rules/entry.ts';
 import type { FundStanding } from './rules/fund.ts';
 import type { LedgerSample } from './sample.ts';
@@ -89,7 +89,7 @@ export interface Ledger {
   /** How it stands, from what is in memory: asks no store, and takes one pass over the funds. */
   sample(): LedgerSample;
   /** Reads the charges of a period; groups may repeat. */
-  usage(filter: UsageFilter): Promise<readonly Usage[]>;
+  usage(filter: UsageFilter): Promise<readonly EndpointCharges[]>;
   /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */
   fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[];
   /** How full each budget of a key's own is now. */
@@ -99,7 +99,7 @@ export interface Ledger {
   /** The greatest ID that an earlier run used; 0 for none. */
   readonly lastId: number;
   /** What a crash had left behind and this start closed. */
-  readonly recovered: Recovered;
+  readonly recovered: OrphansClosed;
   /** Takes over what an operator's command has granted or corrected; `isOwn`: what this process has written itself, too. */
   refresh(isOwn?: boolean): Promise<void>;
   /**

@@ -3,7 +3,7 @@ import { isWallet } from '../core/wallet.ts';
 import type { LedgerBooks } from '../store/books.ts';
 
 /** The reservations that a crash left open and a start closed. Amounts are microcredits. */
-export interface Recovered {
+export interface OrphansClosed {
   readonly ids: readonly number[];
   readonly charged: Microcredits;
   /** What they could still have charged. */
@@ -15,7 +15,7 @@ export async function closeOrphans(
   books: Pick<LedgerBooks, 'orphans' | 'apply'>,
   onCrash: 'charge' | 'release',
   at: number,
-): Promise<Recovered> {
+): Promise<OrphansClosed> {
   const { orphans } = books;
   const ids = orphans.map(({ id }) => id);
   let charged = 0;

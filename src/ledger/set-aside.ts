@@ -6,7 +6,7 @@ import type { Contention } from './contention.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { Funds } from './funds.ts';
 import type { Order } from './order.ts';
-import { type Blocked, fit, isBlocked } from './rules/fund.ts';
+import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
 import { type Shortage, shortage } from './standing.ts';
 
 export interface Setting {
@@ -48,7 +48,7 @@ export function setAside<Made>(setting: Setting, asking: Asking, send: Send<Made
 }
 
 async function waitFor<Made>(
-  blocked: Blocked,
+  blocked: FundBlock,
   { books, funds, contention }: Setting,
   asking: Asking,
   send: Send<Made>,

@@ -1,11 +1,11 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import type { Blocked, FundStanding } from './rules/fund.ts';
+import type { FundBlock, FundStanding } from './rules/fund.ts';
 
 /** Why a request cannot be paid for, with the fund that is in the way as it stands. Amounts are microcredits. */
 export interface Shortage {
   /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
-  readonly why: Blocked['why'];
+  readonly why: FundBlock['why'];
   readonly kind: 'budget' | 'balance';
   /** Of the budget, or ID of the key, or address of the wallet. */
   readonly name: string;
@@ -46,7 +46,7 @@ export function standingOf(funds: readonly DrawnFund[], standings: readonly Fund
   };
 }
 
-export function shortage({ fund, why }: Blocked, needed: Microcredits): Shortage {
+export function shortage({ fund, why }: FundBlock, needed: Microcredits): Shortage {
   const { kind, name, subject, ends } = fund.title;
   const { limit, spent, held } = fund;
   return { why, kind, name, subject, limit, spent, held, needed, renewsAt: Number.isFinite(ends) ? ends : null };

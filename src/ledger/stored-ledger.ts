@@ -3,7 +3,15 @@ import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { createIds, idText, timeOfId } from '../core/id.ts';
 import { isWallet } from '../core/wallet.ts';
-import type { AttachOp, LedgerBooks, LedgerOp, LimitOp, OpResult, Usage, UsageFilter } from '../store/books.ts';
+import type {
+  AttachOp,
+  EndpointCharges,
+  LedgerBooks,
+  LedgerOp,
+  LimitOp,
+  OpResult,
+  UsageFilter,
+} from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import { Accounts, accountOf, scopeOf } from './accounts.ts';
 import { Contention } from './contention.ts';
@@ -16,10 +24,10 @@ import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms } from './ledger.
 import { News } from './news.ts';
 import { OpenHolds } from './open-holds.ts';
 import type { Order } from './order.ts';
-import { closeOrphans, type Recovered } from './orphans.ts';
+import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';
-import type { Blocked, FundStanding } from './rules/fund.ts';
+import type { FundBlock, FundStanding } from './rules/fund.ts';
 import { openReservation } from './rules/reservation.ts';
 import type { Window } from './rules/window.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
@@ -32,7 +40,7 @@ const CHECKPOINT_MS = 10_000;
 /** The ledger of one process, on books that it may share. */
 export class StoredLedger implements Ledger {
   readonly lastId: number;
-  recovered: Recovered = { ids: [], charged: 0, held: 0 };
+  recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
   readonly #owner = crypto.randomUUID();
@@ -228,7 +236,7 @@ export class StoredLedger implements Ledger {
     };
   }
 
-  usage(filter: UsageFilter): Promise<readonly Usage[]> {
+  usage(filter: UsageFilter): Promise<readonly EndpointCharges[]> {
     return this.#books.usage(filter);
   }
 
@@ -363,7 +371,7 @@ export class StoredLedger implements Ledger {
 
 const firstOf = ([result]: readonly OpResult[]): OpResult => result!;
 
-function refusal(result: OpResult | undefined): Blocked {
+function refusal(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
   throw new Error('the books have neither granted nor refused a hold');
 }

@@ -214,7 +214,7 @@ export interface ReservationRecord {
 }
 
 /** Charges of one key at one endpoint in a period, by the times of the reservations. */
-export interface Usage {
+export interface EndpointCharges {
   readonly dimensions: Dimensions;
   /** ID of the model; null for corrections and what a crash left behind, which name none. */
   readonly model: string | null;
@@ -299,7 +299,7 @@ export interface LedgerBooks {
   /** Microcredits that callers were charged, over all entries, less what was given back. */
   charged(): Promise<Microcredits>;
   /** Reads the charges of a period; groups may repeat. */
-  usage(filter: UsageFilter): Promise<readonly Usage[]>;
+  usage(filter: UsageFilter): Promise<readonly EndpointCharges[]>;
   /** Microcredits that a key was charged for what it reserved in a window, less what was given back. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
   /** A reservation by its ID; null for none. */

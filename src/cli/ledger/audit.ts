@@ -2,7 +2,7 @@ import { toCredits } from '../../core/credits.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { isWallet } from '../../core/wallet.ts';
-import type { Audit, Finding, OpenAtEnd } from '../../ledger/audit/audit.ts';
+import type { Audit, AuditFinding, OpenAtEnd } from '../../ledger/audit/audit.ts';
 import { jsonText } from '../text.ts';
 
 /** Lines of findings, and of open reservations, that a report has at most. */
@@ -63,7 +63,7 @@ function openLine(open: OpenAtEnd, now: number): string {
   return `${decisionOf(open.reservation)}  ${holderText(open.keyId ?? '?')}, ${figures}, for ${age.toLocaleString('en')} s`;
 }
 
-function findingLine({ kind, seq, reservation, message }: Finding): string {
+function findingLine({ kind, seq, reservation, message }: AuditFinding): string {
   const places = [seq === null ? null : `row ${seq}`, decisionOf(reservation)].filter((place) => place !== null);
   return `${[...places, kind].join('  ')}: ${message}`;
 }

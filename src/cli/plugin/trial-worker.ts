@@ -3,10 +3,13 @@ import type { Plugin } from '../../contract/kinds.ts';
 import { createPluginLoader } from '../../plugin-host/load.ts';
 import { codeLaw } from './code-law.ts';
 import { host } from './gateway-parts.ts';
-import type { Told, Trial } from './trial.ts';
+import type { Trial, TrialMessage } from './trial.ts';
 
 /** Tries plugins beside the command, which ends it where it does not come to an end. One trial in, what was found out. */
-declare const self: { onmessage: ((event: { readonly data: Trial }) => void) | null; postMessage(told: Told): void };
+declare const self: {
+  onmessage: ((event: { readonly data: Trial }) => void) | null;
+  postMessage(told: TrialMessage): void;
+};
 
 // Standard output is for what the command tells.
 for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));

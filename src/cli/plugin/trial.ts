@@ -18,7 +18,7 @@ export interface PluginReport extends Pick<Plugin, 'kind' | 'name' | 'status'> {
 }
 
 /** What the worker tells, one after the other. */
-export type Told =
+export type TrialMessage =
   | { readonly tells: 'plugin'; readonly plugin: Omit<PluginReport, 'laws'> }
   | { readonly tells: 'trying'; readonly law: string }
   | { readonly tells: 'law'; readonly report: LawReport }
@@ -43,7 +43,7 @@ export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]
   const late = () => giveUp('it comes to an end', `it did not end within ${lawMs / 1_000} s`);
   const gone = () => giveUp('it leaves the process alone', 'it ended the process');
   let timer = setTimeout(late, lawMs);
-  worker.onmessage = ({ data }: MessageEvent<Told>) => {
+  worker.onmessage = ({ data }: MessageEvent<TrialMessage>) => {
     clearTimeout(timer);
     if (data.tells === 'done') return over.resolve();
     if (data.tells === 'refused') return over.reject(new Error(data.why));

@@ -6,7 +6,7 @@ import type { KeyHeader, SurfaceDocs } from '../../surface/surface.ts';
 import { ACCESS_DETAIL, AUTHORIZATION, type RouteAccess } from '../routes.ts';
 
 /** The access of a route, and its documentation beyond its path and its body's schema. */
-export interface Operation extends RouteAccess {
+export interface RouteOperation extends RouteAccess {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
@@ -59,7 +59,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** Makes the `detail` of an Elysia route, which the guard's table and the OpenAPI document are made from. */
-export function operation(spec: Operation) {
+export function operation(spec: RouteOperation) {
   const { summary, description, tag, answer, events, requests, errors = [], errorField } = spec;
   const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS } = spec;
   const isOpen = access === 'open';

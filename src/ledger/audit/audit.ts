@@ -30,7 +30,7 @@ export type FindingKind =
   | 'damaged';
 
 /** Something that cannot be true of books that are right. */
-export interface Finding {
+export interface AuditFinding {
   readonly kind: FindingKind;
   /** Of the journal's row; null where it is about no row. */
   readonly seq: number | null;
@@ -90,7 +90,7 @@ const FINDINGS_MAX = 10_000;
  * shares none of the ledger's own. Of the funds the rows are given first, all of them, by number.
  */
 export class Audit {
-  readonly findings: Finding[] = [];
+  readonly findings: AuditFinding[] = [];
   /** Findings beyond those that are kept. */
   more = 0;
   /** Charges that cannot be computed again: of a usage that could not be true, or a price that cannot be read. */
@@ -189,7 +189,7 @@ export class Audit {
   }
 
   /** Something that was found elsewhere. */
-  report(finding: Finding): void {
+  report(finding: AuditFinding): void {
     if (this.findings.length < FINDINGS_MAX) this.findings.push(finding);
     else this.more++;
   }

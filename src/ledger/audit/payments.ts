@@ -16,7 +16,7 @@ export interface PaymentRow {
 }
 
 /** What the journal says of one payment. */
-interface Booked {
+interface BookedPayment {
   readonly wallet: string | null;
   deposited: Microcredits;
   /** Kept of that: what was taken, less what was given back. */
@@ -31,7 +31,7 @@ const ARRIVED: ReadonlySet<string> = new Set(['captured', 'settled']);
 /** Deposits and fees as the journal has them, by payment, against the payments themselves. */
 export class AuditPayments {
   readonly totals = { deposited: 0, fees: 0 };
-  readonly #booked = new Map<string, Booked>();
+  readonly #booked = new Map<string, BookedPayment>();
   readonly #tell: Tell;
 
   constructor(tell: Tell) {
@@ -81,7 +81,7 @@ export class AuditPayments {
     this.#booked.clear();
   }
 
-  #bookedOf(note: string, wallet: string | null): Booked {
+  #bookedOf(note: string, wallet: string | null): BookedPayment {
     let booked = this.#booked.get(note);
     if (!booked) {
       booked = { wallet, deposited: 0, kept: 0, isTold: false };

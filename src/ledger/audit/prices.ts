@@ -1,6 +1,6 @@
 import type { Statement, Store } from '../../store/store.ts';
 import { readPrice } from '../export/price.ts';
-import type { Finding } from './audit.ts';
+import type { AuditFinding } from './audit.ts';
 
 interface PricedRow {
   readonly seq: number;
@@ -28,7 +28,7 @@ const PAGE_ROWS = 10_000;
  */
 export async function auditPrices(
   reader: Pick<Store, 'query'>,
-  report: (finding: Finding) => void,
+  report: (finding: AuditFinding) => void,
 ): Promise<{ unpriced: number }> {
   let last: PricedRow | null = null;
   let borne = 0;

@@ -64,13 +64,13 @@ export class Fund implements FundStanding {
 }
 
 /** Why a reservation is refused. */
-export interface Blocked<Of extends FundStanding = FundStanding> {
+export interface FundBlock<Of extends FundStanding = FundStanding> {
   readonly fund: Of;
   /** `exhausted`: it could never be had; `contended`: open reservations are in the way. */
   readonly why: 'exhausted' | 'contended';
 }
 
-export const isBlocked = <Of extends FundStanding>(fit: Microcredits | Blocked<Of>): fit is Blocked<Of> =>
+export const isBlocked = <Of extends FundStanding>(fit: Microcredits | FundBlock<Of>): fit is FundBlock<Of> =>
   typeof fit !== 'number';
 
 /**
@@ -85,7 +85,7 @@ export function fit<Of extends FundStanding>(
   funds: readonly Of[],
   amounts: readonly Microcredits[],
   expected: Microcredits = 0,
-): Microcredits | Blocked<Of> {
+): Microcredits | FundBlock<Of> {
   let free = Number.POSITIVE_INFINITY;
   let balance = Number.POSITIVE_INFINITY;
   for (let i = 0; i < funds.length; i++) {
@@ -114,7 +114,7 @@ function blockedBy<Of extends FundStanding>(
   funds: readonly Of[],
   amount: Microcredits,
   expected: Microcredits,
-): Blocked<Of> {
+): FundBlock<Of> {
   const exhausted = funds.find((fund) => needOf(fund, amount, expected) > fund.unspent);
   if (exhausted) return { fund: exhausted, why: 'exhausted' };
   return { fund: funds.find((fund) => needOf(fund, amount, expected) > fund.free)!, why: 'contended' };

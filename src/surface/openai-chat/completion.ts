@@ -1,5 +1,6 @@
-import type { FinishReason, Members, StreamPart } from '../../contract/parts.ts';
+import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { idText } from '../../core/id.ts';
+import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';

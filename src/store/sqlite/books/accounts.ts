@@ -28,7 +28,7 @@ export class Numbers {
 }
 
 /** The numbers by which rows name the dimensions of entries. */
-export class Accounts {
+export class AccountNumbers {
   readonly #numbers: Numbers;
   readonly #onNew: (row: AccountRow) => void;
   readonly #known = new WeakMap<Dimensions, Spender>();
@@ -70,7 +70,7 @@ function rowOf(dimensions: Dimensions): Omit<AccountRow, 'id'> {
   return { keyId: key, labels: JSON.stringify(labels), selector, payer };
 }
 
-/** The dimensions of a row; its labels were written by `Accounts` alone. */
+/** The dimensions of a row; its labels were written by `AccountNumbers` alone. */
 export function dimensionsOf({
   keyId,
   labels,

@@ -19,7 +19,7 @@ import {
 } from './tables.ts';
 
 /** The reservation that a correction is about, and whose it is. */
-interface Corrected {
+interface CorrectedReservation {
   readonly row: AccountRow;
   readonly reservation: number;
   /** Whether a balance paid for it. */
@@ -90,13 +90,13 @@ export class Adoption {
   }
 
   /** What a correction is about, read from the journal. Null when there is no such reservation. */
-  async #corrected({ reservation, account }: AdjustmentRow): Promise<Corrected | null> {
+  async #corrected({ reservation, account }: AdjustmentRow): Promise<CorrectedReservation | null> {
     const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
     const [row] = await this.#parts.store.query<AccountRow>(SELECT_ACCOUNT, [account]);
     return booked && row ? { row, reservation: booked.reservation, onBalance: booked.onBalance } : null;
   }
 
-  #adopt(row: AdjustmentRow, corrected: Corrected | null): void {
+  #adopt(row: AdjustmentRow, corrected: CorrectedReservation | null): void {
     const { store, journal, funds, now, watcher } = this.#parts;
     const { id, kind, keyId, amount } = row;
     this.#adopted.add(id);
@@ -116,7 +116,7 @@ export class Adoption {
    * Gives back a charge to the windows that it counts in and to the balance that paid for it.
    * Returns these as the journal names them.
    */
-  #giveBack({ row, reservation, onBalance }: Corrected, amount: Microcredits): string | null {
+  #giveBack({ row, reservation, onBalance }: CorrectedReservation, amount: Microcredits): string | null {
     const { journal, funds, watcher } = this.#parts;
     const dimensions = dimensionsOf(row);
     const refs: readonly FundRef[] = watcher().fundsOf(dimensions, timeOfId(reservation));

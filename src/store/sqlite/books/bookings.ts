@@ -1,6 +1,6 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import type { Dimensions, EntryLine } from '../../../ledger/rules/entry.ts';
-import { type Blocked, fit, hold, isBlocked, release, spend } from '../../../ledger/rules/fund.ts';
+import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../ledger/rules/fund.ts';
 import { expire, leftOf, post, type Reservation, raise, type Step, settle } from '../../../ledger/rules/reservation.ts';
 import type {
   AttachOp,
@@ -36,7 +36,7 @@ export interface BookingParts {
 
 const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
 const granted = (amount: Microcredits): OpResult => ({ kind: 'granted', amount });
-const refusedBy = ({ fund, why }: Blocked<BookedFund>): OpResult => ({ kind: 'refused', why, fund: figuresOf(fund) });
+const refusedBy = ({ fund, why }: FundBlock<BookedFund>): OpResult => ({ kind: 'refused', why, fund: figuresOf(fund) });
 /** As they are now: the fund goes on changing. */
 const figuresOf = ({ title, limit, spent, held, free, unspent }: BookedFund) => ({
   title,

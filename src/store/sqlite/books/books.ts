@@ -7,6 +7,7 @@ import type { Window } from '../../../ledger/rules/window.ts';
 import type {
   BooksWatcher,
   Count,
+  EndpointCharges,
   ExpireOp,
   ExtendOp,
   LedgerBooks,
@@ -16,7 +17,6 @@ import type {
   PostOp,
   ReservationRecord,
   SettleOp,
-  Usage,
   UsageFilter,
 } from '../../books.ts';
 import { type Store, StoreError, type Write } from '../../store.ts';
@@ -31,7 +31,7 @@ import { spentIn } from './figures.ts';
 import { type BookedFund, FundStates } from './fund-states.ts';
 import { Journal } from './journal.ts';
 import { Orphans } from './orphans.ts';
-import { type Recovered, recover } from './recover.ts';
+import { type JournalState, recover } from './recover.ts';
 import { Reservations } from './reservations.ts';
 import {
   type AccountSpend,
@@ -101,7 +101,7 @@ class SqliteBooks implements LedgerBooks {
   #counting = false;
   #version: number | null = null;
 
-  constructor(options: SqliteBooksOptions, journal: Journal, state: StateRow, lastIds: LastIds, found: Recovered) {
+  constructor(options: SqliteBooksOptions, journal: Journal, state: StateRow, lastIds: LastIds, found: JournalState) {
     const { store, now, makeRoom = () => {} } = options;
     this.#store = store;
     this.#now = now;
@@ -210,7 +210,7 @@ class SqliteBooks implements LedgerBooks {
     return charged;
   }
 
-  usage(filter: UsageFilter): Promise<readonly Usage[]> {
+  usage(filter: UsageFilter): Promise<readonly EndpointCharges[]> {
     return readUsage({ store: this.#store, journal: this.#journal, checkpoints: this.#checkpoints }, filter);
   }
 

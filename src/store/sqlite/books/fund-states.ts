@@ -13,7 +13,7 @@ export class BookedFund extends Fund {
 }
 
 /** The funds that a reservation draws on. */
-export interface Drawn {
+export interface FundDraw {
   readonly funds: readonly BookedFund[];
   /** Their rows' IDs as the journal has them; null for none, undefined while not all have one. */
   ids: string | null | undefined;
@@ -26,13 +26,13 @@ const LATE_MS = 3_600_000;
 export class FundStates {
   readonly #byKey = new Map<string, BookedFund>();
   readonly #byRef = new WeakMap<FundRef, BookedFund>();
-  readonly #drawn = new WeakMap<readonly FundRef[], Drawn>();
+  readonly #drawn = new WeakMap<readonly FundRef[], FundDraw>();
   readonly #balances = new Map<string, BookedFund>();
   /** Those of wallets that nothing was ever paid into: there only because somebody asked, and not kept. */
   readonly #blank = new Set<BookedFund>();
 
   /** The funds that an operation names. */
-  drawnBy(refs: readonly FundRef[]): Drawn {
+  drawnBy(refs: readonly FundRef[]): FundDraw {
     let drawn = this.#drawn.get(refs);
     if (!drawn) {
       const funds = refs.map((ref) => this.#named(ref));

@@ -2,8 +2,8 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
 import type { EntryLine, Tariff } from '../../../ledger/rules/entry.ts';
 import type { Store, Write } from '../../store.ts';
-import { Accounts, Numbers } from './accounts.ts';
-import type { BookedFund, Drawn } from './fund-states.ts';
+import { AccountNumbers, Numbers } from './accounts.ts';
+import type { BookedFund, FundDraw } from './fund-states.ts';
 import type { OpenReservation } from './recover.ts';
 import { type Spender, Sums } from './sums.ts';
 import {
@@ -36,7 +36,7 @@ const NO_TOKENS: TokenCounts = [0, 0, 0, 0, 0];
  */
 export class Journal {
   readonly sums = new Sums();
-  readonly accounts: Accounts;
+  readonly accounts: AccountNumbers;
   readonly #store: Pick<Store, 'append'>;
   readonly #tariffs: Numbers;
   /** Tariffs are made once, so most are known by identity. */
@@ -51,7 +51,7 @@ export class Journal {
     this.#seq = last.seq;
     this.#fundId = last.fund;
     this.#tariffs = new Numbers(last.tariff);
-    this.accounts = new Accounts(last.account, (row) => store.append([insertAccount(row)]));
+    this.accounts = new AccountNumbers(last.account, (row) => store.append([insertAccount(row)]));
   }
 
   /** The number of the last row. */
@@ -144,7 +144,7 @@ export class Journal {
   }
 
   /** The same, remembered. */
-  idsOfDrawn(drawn: Drawn): string | null {
+  idsOfDrawn(drawn: FundDraw): string | null {
     if (drawn.ids === undefined) drawn.ids = this.idsOf(drawn.funds);
     return drawn.ids;
   }

@@ -3,16 +3,16 @@ import type { ExpireOp, OpResult, Orphan } from '../../books.ts';
 import type { Batch } from './batch.ts';
 import type { FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
-import type { Recovered } from './recover.ts';
+import type { JournalState } from './recover.ts';
 
 /** The reservations that an earlier run left open, and the balances that it left. */
 export class Orphans {
   readonly all: readonly Orphan[];
-  readonly #found: Recovered;
+  readonly #found: JournalState;
   readonly #journal: Journal;
   readonly #funds: FundStates;
 
-  constructor(found: Recovered, journal: Journal, funds: FundStates) {
+  constructor(found: JournalState, journal: Journal, funds: FundStates) {
     this.#found = found;
     this.#journal = journal;
     this.#funds = funds;

@@ -20,7 +20,7 @@ export interface Balance {
 }
 
 /** What the journal says at its end. */
-export interface Recovered {
+export interface JournalState {
   readonly open: ReadonlyMap<number, OpenReservation>;
   readonly balances: ReadonlyMap<string, Balance>;
   /** Whose balance is among funds as the journal names them; null where none is. */
@@ -37,7 +37,7 @@ export async function recover(
   store: Pick<Store, 'query'>,
   from: { readonly through: number; readonly open: readonly OpenReservation[] },
   sums: Sums,
-): Promise<Recovered> {
+): Promise<JournalState> {
   const balanceFunds = await store.query<{ id: number; name: string }>(SELECT_BALANCE_FUNDS);
   const balances = await store.query<BalanceRow>(SELECT_BALANCES);
   const fold = new Fold(
@@ -58,7 +58,7 @@ export async function recover(
 /** Budgets are counted from the sums only after these were written, so nothing looks at this. */
 const NO_DIMENSIONS = {};
 
-class Fold implements Recovered {
+class Fold implements JournalState {
   readonly open: Map<number, OpenReservation>;
   readonly balances: Map<string, Balance>;
   /** Holders of balances, by the numbers of their rows. */

@@ -7,7 +7,7 @@ import { Sums } from './sums.ts';
 import { type EntryKind, SELECT_STATE, SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, type StateRow } from './tables.ts';
 
 /** The part of a spool that its database does not have yet. */
-export interface Unbooked {
+export interface SpooledEntries {
   /** To be written in one commit, or left. */
   readonly writes: readonly Write[];
   /** The reservations that they close. */
@@ -51,7 +51,7 @@ export async function unbooked(
   path: string,
   units: readonly SpooledUnit[],
   others: readonly Statement[],
-): Promise<Unbooked> {
+): Promise<SpooledEntries> {
   try {
     return await compared(reader, units, others);
   } catch (cause) {
@@ -70,7 +70,7 @@ async function compared(
   reader: Pick<Store, 'query'>,
   units: readonly SpooledUnit[],
   others: readonly Statement[],
-): Promise<Unbooked> {
+): Promise<SpooledEntries> {
   if (units.length === 0) return { writes: [], closed: [], charged: 0 };
   const statements = new Map([...SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, ...others].map((one) => [one.spooledAs, one]));
   const comparison = await Comparison.of(reader, units);

@@ -1,5 +1,5 @@
 import { QUARTER_MS, quarterOf } from '../../../ledger/rules/quarter.ts';
-import type { Usage, UsageFilter } from '../../books.ts';
+import type { EndpointCharges, UsageFilter } from '../../books.ts';
 import type { Statement, Store } from '../../store.ts';
 import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
@@ -22,7 +22,7 @@ const SELECT_OF_ALL: Statement = {
     WHERE s.quarter >= ?1 AND s.quarter < ?2 ${GROUPS}`,
 };
 
-type UsageRow = Omit<Usage, 'dimensions'> & Pick<AccountRow, 'keyId' | 'labels' | 'selector'>;
+type UsageRow = Omit<EndpointCharges, 'dimensions'> & Pick<AccountRow, 'keyId' | 'labels' | 'selector'>;
 
 export interface UsageSource {
   readonly store: Pick<Store, 'query'>;
@@ -31,7 +31,7 @@ export interface UsageSource {
 }
 
 /** Reads the charges of a period: those in the store, and those that are not written yet. Groups may repeat. */
-export async function readUsage(source: UsageSource, { keyId, from, to }: UsageFilter): Promise<Usage[]> {
+export async function readUsage(source: UsageSource, { keyId, from, to }: UsageFilter): Promise<EndpointCharges[]> {
   const [first, end] = [quarterOf(from), quarterOf(to + QUARTER_MS - 1)];
   const { store, journal, checkpoints } = source;
   for (;;) {
@@ -46,12 +46,17 @@ export async function readUsage(source: UsageSource, { keyId, from, to }: UsageF
   }
 }
 
-const usageOf = ({ keyId, labels, selector, ...row }: UsageRow): Usage => ({
+const usageOf = ({ keyId, labels, selector, ...row }: UsageRow): EndpointCharges => ({
   dimensions: dimensionsOf({ keyId, labels, selector }),
   ...row,
 });
 
-function unwritten(journal: UsageSource['journal'], keyId: string | null, first: number, end: number): Usage[] {
+function unwritten(
+  journal: UsageSource['journal'],
+  keyId: string | null,
+  first: number,
+  end: number,
+): EndpointCharges[] {
   const wanted = [...journal.sums].filter(
     ({ dimensions, quarter }) => (keyId === null || dimensions.key === keyId) && quarter >= first && quarter < end,
   );

@@ -2,7 +2,7 @@ import { timeOfId } from '../../../../src/core/id.ts';
 import type { Dimensions, EntryLine } from '../../../../src/ledger/rules/entry.ts';
 import { quarterOf } from '../../../../src/ledger/rules/quarter.ts';
 import type { Window } from '../../../../src/ledger/rules/window.ts';
-import type { Count, Usage, UsageFilter } from '../../../../src/store/books.ts';
+import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
 
 interface MemoryCharge {
   readonly dimensions: Dimensions;
@@ -37,7 +37,7 @@ export class MemoryCharges {
     };
   }
 
-  usage({ keyId, from, to }: UsageFilter): Usage[] {
+  usage({ keyId, from, to }: UsageFilter): EndpointCharges[] {
     return this.#all
       .filter(({ dimensions }) => keyId === null || dimensions.key === keyId)
       .filter(({ reservation }) => timeOfId(reservation) >= from && timeOfId(reservation) < to)

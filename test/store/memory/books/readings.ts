@@ -1,6 +1,6 @@
 import { Fund, type FundRef, type FundStanding } from '../../../../src/ledger/rules/fund.ts';
 import type { Window } from '../../../../src/ledger/rules/window.ts';
-import type { Count, Usage, UsageFilter } from '../../../../src/store/books.ts';
+import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { MemoryCharges } from './charges.ts';
 import { MemoryFunds } from './funds.ts';
@@ -42,7 +42,7 @@ export class MemoryReadings {
     return this.charges.charged;
   }
 
-  async usage(filter: UsageFilter): Promise<readonly Usage[]> {
+  async usage(filter: UsageFilter): Promise<readonly EndpointCharges[]> {
     return this.charges.usage(filter);
   }
 
