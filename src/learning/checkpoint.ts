@@ -1,17 +1,17 @@
+import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
-import { putLearningState } from './tables.ts';
 
 /** Writes checkpoints of the memories, so that a start learns only the outcomes since. */
 export class LearningCheckpoints {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>;
   readonly #memories: Memories;
   readonly #state: LearningState;
   #stateWritten = '';
   #writing: Promise<void> | null = null;
 
-  constructor(store: Store, memories: Memories, state: LearningState) {
+  constructor(store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>, memories: Memories, state: LearningState) {
     this.#store = store;
     this.#memories = memories;
     this.#state = state;
@@ -28,10 +28,11 @@ export class LearningCheckpoints {
   }
 
   async #write(): Promise<void> {
-    const changes = this.#memories.changes();
+    const changes = this.#memories.changes(this.#store.learning);
     const state = this.#state.text;
     const writes = [...changes.writes];
-    if (state !== this.#stateWritten) writes.push(putLearningState(this.#memories.lastOutcome, state));
+    if (state !== this.#stateWritten)
+      writes.push(this.#store.learning.memories.putState(this.#memories.lastOutcome, state));
     if (writes.length > 0) await this.#store.commit(writes);
     this.#memories.markWritten(changes);
     this.#stateWritten = state;

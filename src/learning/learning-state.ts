@@ -2,10 +2,10 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { timeOfId } from '../core/id.ts';
 import { SIGNALS } from '../core/learning-policy.ts';
+import type { OutcomeRow } from '../store/learning.ts';
 import { BrierScore } from './brier.ts';
 import { SignalRates } from './checks.ts';
 import { KeyInfluence } from './influence.ts';
-import type { OutcomeRow } from './tables.ts';
 
 const Sums = Type.Array(Type.Number());
 const Body = Type.Object({

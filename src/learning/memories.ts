@@ -1,7 +1,9 @@
 import type { ModelKnowledge, TellingWord } from '../contract/estimator.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import type { Store, Write } from '../store/store.ts';
+import type { EstimatorMemories, LearningTables, OutcomeWithFeatures, ResetRow } from '../store/learning.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Write } from '../store/store.ts';
 import { countRequest, estimateFor } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import {
@@ -14,19 +16,6 @@ import {
   type StoredMemory,
 } from './memory.ts';
 import type { LearningSecret } from './secret.ts';
-import {
-  beginThrough,
-  deleteParts,
-  type OutcomeWithFeatures,
-  putPart,
-  putThrough,
-  type ResetRow,
-  SELECT_LAST,
-  SELECT_PARTS,
-  SELECT_RESETS,
-  SELECT_TAIL,
-  SELECT_THROUGH,
-} from './tables.ts';
 
 /** The maximum number of outcomes to learn again at a start. Checkpoints are more frequent. */
 const TAIL_MAX = 100_000;
@@ -45,7 +34,7 @@ export interface LearningReader {
 }
 
 interface MemoriesOptions {
-  readonly store: Pick<Store, 'query'>;
+  readonly store: Pick<Repositories, 'learning'>;
   readonly secret: LearningSecret;
   readonly onFault: OnEstimatorFault;
 }
@@ -76,16 +65,17 @@ export class Memories implements LearningReader {
 
   /** @throws StoreError */
   static async load({ store, secret, onFault }: MemoriesOptions): Promise<{ memories: Memories; resets: ResetRow[] }> {
-    const parts = await store.query<{ estimator: string; part: string; bytes: Uint8Array }>(SELECT_PARTS);
-    const through = await store.query<MemoryPosition & { estimator: string }>(SELECT_THROUGH);
-    const resets = await store.query<ResetRow>(SELECT_RESETS, [0]);
-    const [last] = await store.query<{ id: number }>(SELECT_LAST);
+    const { learning } = store;
+    const parts = await learning.memories.parts();
+    const through = await learning.memories.positions();
+    const resets = await learning.resets.after(0);
+    const last = await learning.outcomes.lastId();
     const reset = resets.at(-1)?.id ?? 0;
-    const memories = new Memories({ secret, onFault }, { outcome: last?.id ?? 0, reset });
+    const memories = new Memories({ secret, onFault }, { outcome: last, reset });
     for (const { estimator, ...position } of through) {
-      const tail = await store.query<OutcomeWithFeatures>(SELECT_TAIL, [estimator, position.outcome, TAIL_MAX]);
+      const tail = await learning.outcomes.tail(estimator, position.outcome, TAIL_MAX);
       const steps = orderSteps(
-        tail.reverse(),
+        tail,
         resets.filter(({ id }) => id > position.reset),
         position.outcome,
       );
@@ -150,11 +140,11 @@ export class Memories implements LearningReader {
   }
 
   /** The write to precede the first outcome of an estimator; null after that. */
-  beginWrite(estimator: string): Write | null {
+  beginWrite(estimator: string, { memories }: Pick<LearningTables, 'memories'>): Write | null {
     if (this.#through.has(estimator)) return null;
     const through = { outcome: this.#lastOutcome, reset: this.#lastReset };
     this.#through.set(estimator, through);
-    return beginThrough(estimator, through.outcome, through.reset);
+    return memories.beginPosition(estimator, through);
   }
 
   /** Advances past an outcome that was learned. */
@@ -168,7 +158,7 @@ export class Memories implements LearningReader {
   }
 
   /** The changes since the last checkpoint, to write in one commit. */
-  changes(): CheckpointChanges {
+  changes({ memories }: Pick<LearningTables, 'memories'>): CheckpointChanges {
     const last = { outcome: this.#lastOutcome, reset: this.#lastReset };
     const writes: Write[] = [];
     const saved: HostedMemory[] = [];
@@ -179,9 +169,9 @@ export class Memories implements LearningReader {
       if (changes) saved.push(memory);
       const before = this.#through.get(name);
       const isBehind = !before || before.outcome < last.outcome || before.reset < last.reset;
-      writes.push(...(changes ? partWrites(name, changes) : []));
+      writes.push(...(changes ? partWrites(memories, name, changes) : []));
       if (!isBehind) continue;
-      writes.push(putThrough(name, last.outcome, last.reset));
+      writes.push(memories.putPosition(name, last));
       through.set(name, last);
     }
     return { writes, saved, through };
@@ -201,10 +191,10 @@ export class Memories implements LearningReader {
 }
 
 /** The writes for the changed parts of a memory. */
-export function partWrites(name: string, { everything, parts }: MemoryChanges): Write[] {
+export function partWrites(memories: EstimatorMemories, name: string, { everything, parts }: MemoryChanges): Write[] {
   const changed = everything ? [...parts].filter(([, bytes]) => bytes !== null) : [...parts];
-  const puts = changed.map(([part, bytes]) => putPart(name, part, bytes));
-  return everything ? [deleteParts(name), ...puts] : puts;
+  const puts = changed.map(([part, bytes]) => memories.putPart(name, part, bytes));
+  return everything ? [memories.deleteParts(name), ...puts] : puts;
 }
 
 /**

@@ -8,10 +8,10 @@ import type {
 } from '../contract/estimator.ts';
 import { declaredByTask } from '../core/declared.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { OutcomeWithFeatures, ResetRow } from '../store/learning.ts';
 import { catalogOf, catalogWith } from './catalog.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import type { LearningSecret } from './secret.ts';
-import type { OutcomeWithFeatures, ResetRow } from './tables.ts';
 
 /** The part of an outcome that an estimator learns from. */
 export type Lesson = Pick<

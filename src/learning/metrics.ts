@@ -1,7 +1,7 @@
+import { OUTCOME_SOURCES } from '../store/learning.ts';
 import { total } from '../telemetry/counts.ts';
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import type { Learner } from './learner.ts';
-import { OUTCOME_SOURCES } from './tables.ts';
 
 /** Metrics on how much is learned, from whom, and whether it improves the estimates. */
 export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly Family[] {

@@ -1,18 +1,10 @@
-import type { Store } from '../store/store.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Learner } from './learner.ts';
 import { LearningState } from './learning-state.ts';
 import { type LearningReader, Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
 import { findSecret, loadSecret } from './secret.ts';
 import { type LearnerOptions, type ServerLearner, StoredLearner } from './stored-learner.ts';
-import {
-  applyReset,
-  type OutcomeRow,
-  type ResetRow,
-  SELECT_LEARNING_STATE,
-  SELECT_OUTCOMES,
-  SELECT_RESETS,
-} from './tables.ts';
 
 const STATE_BATCH = 1_000;
 
@@ -27,7 +19,7 @@ export async function openLearner(options: LearnerOptions): Promise<ServerLearne
   const { memories, resets } = await Memories.load({ store, secret, onFault: faults.report });
   // Future outcomes come after these resets.
   const open = resets.filter(({ applied }) => applied === null);
-  if (open.length > 0) await store.commit(open.map(({ id }) => applyReset(id, memories.lastOutcome)));
+  if (open.length > 0) await store.commit(open.map(({ id }) => store.learning.resets.apply(id, memories.lastOutcome)));
   const state = await loadLearningState(store, now());
   return new StoredLearner(options, { memories, state, faults });
 }
@@ -37,7 +29,7 @@ export async function openLearner(options: LearnerOptions): Promise<ServerLearne
  * @throws StoreError
  */
 export async function openLearningReader(
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
   onFault?: OnEstimatorFault,
 ): Promise<(LearningReader & { readonly brier: Learner['activity']['brier'] }) | null> {
   const secret = await findSecret(store);
@@ -58,16 +50,17 @@ export const emptyMemories = (): Memories =>
   new Memories({ secret: [0, 0], onFault: () => {} }, { outcome: 0, reset: 0 });
 
 /** Loads the stored state, and brings it up to the log of outcomes. Rejects with StoreError. */
-export async function loadLearningState(store: Pick<Store, 'query'>, now: number): Promise<LearningState> {
-  const [stored] = await store.query<{ outcome: number; body: string }>(SELECT_LEARNING_STATE);
+export async function loadLearningState(store: Pick<Repositories, 'learning'>, now: number): Promise<LearningState> {
+  const { memories, outcomes } = store.learning;
+  const stored = await memories.state();
   const state = new LearningState(stored?.body ?? null, now);
-  const resets = await store.query<ResetRow>(SELECT_RESETS, [0]);
+  const resets = await store.learning.resets.after(0);
   // A reset that no server has applied covers all outcomes.
   const [reset] = resets.filter(({ model }) => model === null).slice(-1);
   const forgotten = reset ? (reset.applied ?? Number.POSITIVE_INFINITY) : -1;
   if ((stored?.outcome ?? 0) <= forgotten) state.brier.restart();
   for (let after = stored?.outcome ?? 0; ; ) {
-    const rows = await store.query<OutcomeRow>(SELECT_OUTCOMES, [after, STATE_BATCH]);
+    const rows = await outcomes.after(after, STATE_BATCH);
     for (const row of rows) {
       state.replay(row);
       if (row.id <= forgotten) state.brier.restart();

@@ -1,18 +1,12 @@
 import { idAt } from '../core/id.ts';
+import type { OutcomeRow, OutcomeWithFeatures } from '../store/learning.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { countRequest } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import { type BoundMemory, HostedMemory, type MemoryPosition, type OnEstimatorFault } from './memory.ts';
 import { addIfNew } from './recent.ts';
 import { findSecret } from './secret.ts';
-import {
-  insertReset,
-  type OutcomeRow,
-  type OutcomeWithFeatures,
-  SELECT_LATEST,
-  SELECT_OUTCOMES,
-  SELECT_RESETS_SINCE,
-} from './tables.ts';
 
 const BATCH = 1_000;
 /** The outcomes of one answer are close together. */
@@ -23,23 +17,26 @@ interface OutcomeQuery {
   /** Only outcomes before this ID. */
   readonly before?: number;
   /** ID of a model. */
-  readonly model?: string;
-  readonly source?: OutcomeRow['source'];
+  readonly model?: string | null;
+  readonly source?: OutcomeRow['source'] | null;
 }
 
 /** Outcomes, the latest first. Rejects with StoreError. */
 export const listOutcomes = (
-  store: Pick<Store, 'query'>,
-  { most, before = Number.MAX_SAFE_INTEGER, model, source }: OutcomeQuery,
-): Promise<OutcomeRow[]> => store.query<OutcomeRow>(SELECT_LATEST, [before, most, model ?? null, source ?? null]);
+  { learning }: Pick<Repositories, 'learning'>,
+  { most, before = Number.MAX_SAFE_INTEGER, model = null, source = null }: OutcomeQuery,
+): Promise<OutcomeRow[]> => learning.outcomes.list({ after: -1, before, keyId: null, model, source }, most, true);
 
 /**
  * Records a reset of a model by ID, or of everything for null. A running server applies it at its next refresh, others
  * at their start. The log of outcomes stays.
  * @throws StoreError
  */
-export const resetLearning = (store: Pick<Store, 'commit'>, model: string | null, now: number): Promise<void> =>
-  store.commit([insertReset(model, now)]);
+export const resetLearning = (
+  store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>,
+  model: string | null,
+  now: number,
+): Promise<void> => store.commit([store.learning.resets.add(model, now)]);
 
 interface ReplayOptions {
   readonly onFault?: OnEstimatorFault;
@@ -62,7 +59,7 @@ export interface ReplayResult {
  * @throws StoreError
  */
 export async function replayOutcomes(
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
   policy: LearningPolicyInForce,
   { onFault = () => {}, onOutcome = () => {} }: ReplayOptions = {},
 ): Promise<ReplayResult> {
@@ -74,7 +71,7 @@ export async function replayOutcomes(
   let outcomes = 0;
   let after = 0;
   for (;;) {
-    const rows = await store.query<OutcomeWithFeatures>(SELECT_OUTCOMES, [after, BATCH]);
+    const rows = await store.learning.outcomes.after(after, BATCH);
     const taught = rows.filter(({ id, weight, model }) => weight > 0 && id >= since(model));
     const questions = taught
       .filter(({ decision, estimator }) => estimator === name && addIfNew(recent, decision, RECENT_MAX))
@@ -108,8 +105,10 @@ function noteQuestion(policy: LearningPolicyInForce, bound: BoundMemory, task: s
 }
 
 /** The last reset, and for each model the ID from which outcomes still count. */
-async function resetsOf(store: Pick<Store, 'query'>): Promise<{ reset: number; since: (model: string) => number }> {
-  const resets = await store.query<{ id: number; model: string | null; at: number }>(SELECT_RESETS_SINCE);
+async function resetsOf(
+  store: Pick<Repositories, 'learning'>,
+): Promise<{ reset: number; since: (model: string) => number }> {
+  const resets = await store.learning.resets.after(0);
   const times = new Map(resets.map(({ model, at }) => [model, idAt(at)]));
   const since = (model: string) => Math.max(times.get(model) ?? 0, times.get(null) ?? 0);
   return { reset: resets.at(-1)?.id ?? 0, since };

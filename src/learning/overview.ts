@@ -1,17 +1,7 @@
 import { timeOfId } from '../core/id.ts';
-import type { Statement, Store } from '../store/store.ts';
+import type { OutcomeFilter, OutcomeRow, SourceSums } from '../store/learning.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { loadLearningState } from './open.ts';
-import { type OutcomeRow, type OutcomeSource, SELECT_PAGE } from './tables.ts';
-
-/** The outcomes of one source. */
-export interface SourceSums {
-  readonly source: OutcomeSource;
-  readonly outcomes: number;
-  /** Their weight in outcomes. */
-  readonly learnt: number;
-  /** Those that did not count because their key had reached its share. */
-  readonly withheld: number;
-}
 
 /** The recent influence of a key; masses and traffic decay by half in a week. */
 export interface KeyShare {
@@ -37,26 +27,13 @@ export interface LearningOverview {
   readonly keys: readonly KeyShare[];
 }
 
-const SELECT_SOURCES: Statement = {
-  sql: `SELECT source, count(*) AS outcomes, total(weight) AS learnt, total(weight = 0 AND offered > 0) AS withheld
-    FROM outcomes GROUP BY source ORDER BY source`,
-};
-const SELECT_MODELS: Statement = { sql: 'SELECT DISTINCT model FROM outcomes ORDER BY model' };
-const COUNT_EXAMPLES: Statement = { sql: 'SELECT count(*) AS n FROM examples WHERE until >= ?' };
-const SELECT_CHECKPOINT: Statement = {
-  sql: `SELECT t.outcome, (SELECT count(*) FROM outcomes o
-      WHERE o.estimator = t.estimator AND o.id > t.outcome AND o.weight > 0) AS behind
-    FROM learnt_through t WHERE t.estimator = ?`,
-};
-
 /** Reads the overview of a store that has been migrated. Rejects with StoreError. */
 export async function overviewOf(
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
   { estimator, influenceMax, now }: { estimator: string; influenceMax: number; now: number },
 ): Promise<LearningOverview> {
-  const sources = await store.query<SourceSums>(SELECT_SOURCES);
-  const [examples] = await store.query<{ n: number }>(COUNT_EXAMPLES, [now]);
-  const [through] = await store.query<{ outcome: number; behind: number }>(SELECT_CHECKPOINT, [estimator]);
+  const { outcomes, examples, memories } = store.learning;
+  const through = (await memories.positions()).find((position) => position.estimator === estimator);
   const { influence } = await loadLearningState(store, now);
   const { stakes } = influence.sums;
   const [mass, chats] = [1, 2].map((at) => stakes.reduce((sum, stake) => sum + Number(stake[at]), 0));
@@ -68,41 +45,32 @@ export async function overviewOf(
     bound: influence.bound(keyId, influenceMax),
   }));
   return {
-    sources,
-    examples: examples?.n ?? 0,
-    checkpoint: through && through.outcome > 0 ? { at: timeOfId(through.outcome), behind: through.behind } : null,
+    sources: await outcomes.sums(),
+    examples: await examples.countOpen(now),
+    checkpoint:
+      through && through.outcome > 0
+        ? { at: timeOfId(through.outcome), behind: await outcomes.countAfter(estimator, through.outcome) }
+        : null,
     keys: keys.sort((one, other) => other.learnt - one.learnt),
   };
 }
 
 /** IDs of the models with outcomes. Rejects with StoreError. */
-export async function modelsWithOutcomes(store: Pick<Store, 'query'>): Promise<string[]> {
-  const rows = await store.query<{ model: string }>(SELECT_MODELS);
-  return rows.map(({ model }) => model);
-}
-
-/** Selects outcomes; null for all. */
-export interface OutcomeFilter {
-  /** IDs, exclusive. */
-  readonly after: number;
-  readonly before: number;
-  readonly keyId: string | null;
-  readonly model: string | null;
-  readonly source: OutcomeSource | null;
-}
+export const modelsWithOutcomes = ({ learning }: Pick<Repositories, 'learning'>): Promise<string[]> =>
+  learning.outcomes.models();
 
 const PAGE = 1_000;
 
 /** Outcomes in their order, in pages. Rejects with StoreError. */
 export async function* outcomePages(
-  store: Pick<Store, 'query'>,
-  { after, before, keyId, model, source }: OutcomeFilter,
+  { learning }: Pick<Repositories, 'learning'>,
+  filter: OutcomeFilter,
 ): AsyncGenerator<readonly OutcomeRow[]> {
-  for (let from = after; ; ) {
-    const rows = await store.query<OutcomeRow>(SELECT_PAGE, [from, before, PAGE, keyId, model, source]);
+  for (let { after } = filter; ; ) {
+    const rows = await learning.outcomes.list({ ...filter, after }, PAGE);
     const last = rows.at(-1);
     if (!last) return;
     yield rows;
-    from = last.id;
+    after = last.id;
   }
 }

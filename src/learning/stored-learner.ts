@@ -2,7 +2,9 @@ import type { ModelKnowledge, TellingWord } from '../contract/estimator.ts';
 import { declaredFor } from '../core/declared.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import { timeOfId } from '../core/id.ts';
+import { idAt, timeOfId } from '../core/id.ts';
+import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
 import { LearningCheckpoints } from './checkpoint.ts';
 import { judge } from './checks.ts';
@@ -20,19 +22,13 @@ import type {
 import type { LearningState } from './learning-state.ts';
 import type { LearningReader, Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
-import { pruneExamples, pruneOutcomes } from './prune.ts';
 import { addIfNew } from './recent.ts';
-import {
-  applyReset,
-  type ExampleRow,
-  insertExample,
-  insertOutcome,
-  type OutcomeRow,
-  type ResetRow,
-  SELECT_EXAMPLE,
-  SELECT_RESETS,
-  SELECT_SCORE,
-} from './tables.ts';
+
+/** Keeps the features of outcomes that no checkpoint includes yet, ms. */
+const SLACK_MS = 600_000;
+
+/** The store of a server that learns. */
+type LearningStore = Pick<Store, 'append' | 'commit' | 'flush' | 'version'> & Pick<Repositories, 'learning'>;
 
 /** The number of recent answers to remember, so that none counts twice. */
 const OBSERVED_MAX = 10_000;
@@ -44,7 +40,7 @@ interface LearnerParts {
 }
 
 export interface LearnerOptions {
-  readonly store: Store;
+  readonly store: LearningStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Numbers that grow with time and never repeat. */
@@ -74,7 +70,7 @@ type OutcomeDraft = Pick<OutcomeRow, 'source' | 'score' | 'offered' | 'looked' |
 
 /** Learns outcomes in memory in the order of their IDs, and writes them in that order. Requests never wait for it. */
 export class StoredLearner implements ServerLearner {
-  readonly #store: Store;
+  readonly #store: LearningStore;
   readonly #now: () => number;
   readonly #nextId: () => number;
   readonly #onError: (error: unknown) => void;
@@ -144,7 +140,7 @@ export class StoredLearner implements ServerLearner {
   exampleWrites(policy: LearningPolicyInForce, example: Example): Write[] {
     if (policy.snapshot.learning.mode === 'off') return [];
     const row = this.#rowOf(policy, example);
-    return row ? [insertExample(row)] : [];
+    return row ? [this.#store.learning.examples.add(row)] : [];
   }
 
   observeAnswer(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[] {
@@ -174,13 +170,13 @@ export class StoredLearner implements ServerLearner {
   async refresh(): Promise<void> {
     const version = await this.#store.version();
     if (version === this.#version) return;
-    const resets = await this.#store.query<ResetRow>(SELECT_RESETS, [this.#memories.lastReset]);
+    const resets = await this.#store.learning.resets.after(this.#memories.lastReset);
     // A concurrent refresh may have applied some.
     const fresh = resets.filter(({ id }) => id > this.#memories.lastReset);
     for (const reset of fresh) {
       this.#memories.forget(reset);
       if (reset.model === null) this.#state.brier.restart();
-      this.#store.append([applyReset(reset.id, this.#memories.lastOutcome)]);
+      this.#store.append([this.#store.learning.resets.apply(reset.id, this.#memories.lastOutcome)]);
     }
     this.#version = version;
     if (fresh.length > 0) await this.checkpoint();
@@ -191,8 +187,9 @@ export class StoredLearner implements ServerLearner {
   }
 
   async prune(ageMs: number): Promise<void> {
-    await pruneExamples(this.#store, this.#now());
-    await pruneOutcomes(this.#store, this.#now() - ageMs);
+    const { examples, outcomes } = this.#store.learning;
+    await examples.prune(this.#now() - SLACK_MS);
+    await outcomes.prune(idAt(this.#now() - ageMs));
   }
 
   async close(): Promise<void> {
@@ -248,10 +245,10 @@ export class StoredLearner implements ServerLearner {
     { decision, score, label }: AnswerScore,
   ): Promise<ScoreReceipt | ScoreRefusal> {
     const { mode, feedbackWindowMs, feedbackWeight } = policy.snapshot.learning;
-    const example = await this.#find<ExampleRow>(() => this.#store.query(SELECT_EXAMPLE, [decision]));
+    const example = await this.#findExample(decision);
     const until = example ? Math.min(example.until, timeOfId(decision) + feedbackWindowMs) : 0;
     if (!example || this.#now() > until) return 'unknown';
-    const earlier = this.#unwritten.get(decision) ?? (await this.#store.query<OutcomeRow>(SELECT_SCORE, [decision]))[0];
+    const earlier = this.#unwritten.get(decision) ?? (await this.#store.learning.outcomes.findScore(decision));
     if (earlier && earlier.score !== score) return 'contradicts';
     if (earlier) {
       await this.#flush();
@@ -267,11 +264,12 @@ export class StoredLearner implements ServerLearner {
   }
 
   /** An example may wait for a later commit; a reader that needs it now flushes. */
-  async #find<Row>(query: () => Promise<Row[]>): Promise<Row | undefined> {
-    const [found] = await query();
+  async #findExample(decision: number): Promise<ExampleRow | null> {
+    const { examples } = this.#store.learning;
+    const found = await examples.find(decision);
     if (found) return found;
     await this.#store.flush();
-    return (await query())[0];
+    return examples.find(decision);
   }
 
   /** Rejects with StoreError; unwritten scores stay for the next attempt. */
@@ -288,13 +286,14 @@ export class StoredLearner implements ServerLearner {
     { source, score, offered, looked, label }: OutcomeDraft,
   ): { outcome: OutcomeRow; writes: Write[] } {
     const { influence } = this.#state;
+    const { outcomes } = this.#store.learning;
     const { estimator, snapshot } = policy;
     const { decision, keyId, model, task, declared, probability, among } = row;
     const bound = this.#memories.over(policy);
     const id = Math.max(this.#nextId(), this.#memories.lastOutcome + 1);
     const weight = influence.admit(keyId, offered, snapshot.learning.influenceMax, timeOfId(id));
     // A weightless outcome may never be written.
-    const begin = weight > 0 ? this.#memories.beginWrite(estimator.name) : null;
+    const begin = weight > 0 ? this.#memories.beginWrite(estimator.name, this.#store.learning) : null;
     // Features of another plugin are unreadable.
     const features = row.estimator === estimator.name ? row.features : null;
     const lesson = { model, task, declared, score, weight, probability, among, features };
@@ -315,7 +314,7 @@ export class StoredLearner implements ServerLearner {
     };
     this.#state.note(outcome);
     this.#count(outcome);
-    return { outcome, writes: begin ? [begin, insertOutcome(outcome)] : [insertOutcome(outcome)] };
+    return { outcome, writes: begin ? [begin, outcomes.add(outcome)] : [outcomes.add(outcome)] };
   }
 
   #count({ source, weight, offered }: OutcomeRow): void {

@@ -22,7 +22,6 @@ import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/open.ts';
 import { openSqliteBooks } from '../store/sqlite/books/books.ts';
-import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { logAlert, logRecovered } from './events.ts';
@@ -48,7 +47,7 @@ async function takePayments(payments: Payments, { payments: policy }: PolicySnap
 }
 
 /** Opens learning, with its regular checkpoints. */
-const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Log) =>
+const openLearning = (store: OpenStore, nextId: () => number, { now }: Host, log: Log) =>
   openLearner({
     store,
     now,
@@ -67,7 +66,7 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
 
 /** The status of learning by the server's own memories, which may be ahead of those that are stored. */
 async function statusOfLearning(
-  store: Store,
+  store: Pick<OpenStore, 'learning'>,
   learner: ServerLearner,
   policy: LearningPolicyInForce,
   now: number,

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { learningMigrations } from '../learning/tables.ts';
 import type { Repositories } from './repositories.ts';
 import { ledgerMigrations } from './sqlite/books/schema.ts';
 import { copyDatabase } from './sqlite/copy.ts';
@@ -9,6 +8,7 @@ import { type FolderLock, lockFolder } from './sqlite/folder-lock.ts';
 import { idempotencyMigrations } from './sqlite/idempotency.ts';
 import { identityMigrations } from './sqlite/identity.ts';
 import { accessMigrations } from './sqlite/keys.ts';
+import { learningMigrations } from './sqlite/learning/schema.ts';
 import { paymentMigrations } from './sqlite/payments.ts';
 import { openReader, type Reader } from './sqlite/reader.ts';
 import { recordsMigrations } from './sqlite/records/schema.ts';

@@ -1,5 +1,6 @@
 import type { IdempotencyTable } from './idempotency.ts';
 import type { KeyTable } from './keys.ts';
+import type { LearningTables } from './learning.ts';
 import type { BlocklistTable, PaymentTable, PendingSettlementTable, QuoteSecretTable } from './payments.ts';
 import type { RecordTables } from './records.ts';
 import type { TrailTable } from './trail.ts';
@@ -14,4 +15,5 @@ export interface Repositories {
   readonly pendingSettlements: PendingSettlementTable;
   readonly quoteSecret: QuoteSecretTable;
   readonly records: RecordTables;
+  readonly learning: LearningTables;
 }

@@ -1,6 +1,6 @@
 import { ERRORS } from '../../src/core/errors.ts';
 import { HEALTH } from '../../src/core/readings.ts';
-import { OUTCOME_SOURCES } from '../../src/learning/tables.ts';
+import { OUTCOME_SOURCES } from '../../src/store/learning.ts';
 import { documentedFamilies } from '../docs/metrics-page.ts';
 import type { Metric, Metrics } from '../support/promql.ts';
 

@@ -15,7 +15,6 @@ import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLearner } from '../../src/learning/open.ts';
-import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/open.ts';
 import {
   type AuthorizationOutcome,
@@ -36,6 +35,7 @@ import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { idempotencyMigrations } from '../../src/store/sqlite/idempotency.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
+import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { StoreError } from '../../src/store/store.ts';

@@ -6,10 +6,11 @@ import { createIds } from '../../src/core/id.ts';
 import type { Example, LearningPolicyInForce } from '../../src/learning/learner.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
-import { learningMigrations } from '../../src/learning/tables.ts';
+import type { OpenStore } from '../../src/store/open.ts';
 import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import type { Store, Write } from '../../src/store/store.ts';
+import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
+import type { Write } from '../../src/store/store.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';
@@ -63,7 +64,7 @@ class Bench implements AsyncDisposable {
   #time = NOON;
   #nextId = createIds(() => this.#time, 0);
   #file = join(this.#folder.path, 'lab.db');
-  #store!: Store;
+  #store!: OpenStore;
   #learner!: Awaited<ReturnType<typeof openLearner>>;
 
   constructor(policy: LearningPolicyInForce, breakage: Breakage) {

@@ -5,8 +5,8 @@ import { moved } from '../../src/core/estimate.ts';
 import { openLearningReader } from '../../src/learning/open.ts';
 import { listOutcomes, replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { overviewOf } from '../../src/learning/overview.ts';
-import { learningMigrations } from '../../src/learning/tables.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { facts, model } from '../routing/build.ts';
 import { exampleOf, lab, NOON, policyOf, toy, WEEK } from './support.ts';
 

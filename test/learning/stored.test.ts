@@ -3,8 +3,8 @@ import { learned } from '../../plugins/estimators/learned.ts';
 import { idAt } from '../../src/core/id.ts';
 import { openLearningReader } from '../../src/learning/open.ts';
 import { listOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
-import { learningMigrations } from '../../src/learning/tables.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { exampleOf, lab, NOON, policyOf, WEEK } from './support.ts';
 
 const scored = (decision: number, score: number) => ({ decision, score, label: null });

@@ -123,11 +123,11 @@ describe('the store', () => {
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
     expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
-      'src/learning/tables.ts',
       'src/store/sqlite/books/schema.ts',
       'src/store/sqlite/idempotency.ts',
       'src/store/sqlite/identity.ts',
       'src/store/sqlite/keys.ts',
+      'src/store/sqlite/learning/schema.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/records/schema.ts',
     ]);

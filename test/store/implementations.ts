@@ -4,6 +4,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
+import { memoryLearning } from './memory/learning.ts';
 import { memoryBlocklist, memoryPayments, memoryPendingSettlements, memoryQuoteSecret } from './memory/payments.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
@@ -19,6 +20,7 @@ export const memoryRepositories = (store: MemoryStore): Repositories => ({
   pendingSettlements: memoryPendingSettlements(store),
   quoteSecret: memoryQuoteSecret(store),
   records: memoryRecords(store),
+  learning: memoryLearning(store),
 });
 
 export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {

@@ -1,5 +1,6 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
+import { learningSuite } from './suites/learning.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
 
@@ -7,4 +8,5 @@ overEach((open) => {
   accessSuite(open);
   paymentSuite(open);
   recordSuite(open);
+  learningSuite(open);
 });

@@ -1,8 +1,8 @@
 import { iso } from '../../core/clock.ts';
 import { idAt, idText, timeOfId } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type OutcomeFilter, outcomePages } from '../../learning/overview.ts';
-import { OUTCOME_SOURCES, type OutcomeRow } from '../../learning/tables.ts';
+import { outcomePages } from '../../learning/overview.ts';
+import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow } from '../../store/learning.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
 import { periodOf } from '../ledger/period.ts';
 import { parseFlags } from '../options.ts';

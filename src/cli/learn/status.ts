@@ -1,6 +1,6 @@
 import type { ModelKnowledge } from '../../contract/estimator.ts';
 import type { LearningMode } from '../../core/learning-policy.ts';
-import type { KeyShare, SourceSums } from '../../learning/overview.ts';
+import type { KeyShare } from '../../learning/overview.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
 import {
   isAtBound,
@@ -9,6 +9,7 @@ import {
   points,
   storedLearningStatus,
 } from '../../operate/learning/status.ts';
+import type { SourceSums } from '../../store/learning.ts';
 import { parseFlags } from '../options.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';

@@ -1,4 +1,4 @@
-import type { OutcomeRow } from '../../learning/tables.ts';
+import type { OutcomeRow } from '../../store/learning.ts';
 
 /** The part of an outcome that is judged. */
 type ScoredOutcome = Pick<OutcomeRow, 'model' | 'score' | 'declared' | 'weight' | 'offered'>;

@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { modelsWithOutcomes } from '../../learning/overview.ts';
-import type { Store } from '../../store/store.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { generous } from '../policy/environment.ts';
 import { type JudgeTools, runtimeOf } from '../policy/tools.ts';
 
@@ -13,7 +13,7 @@ import { type JudgeTools, runtimeOf } from '../policy/tools.ts';
 export async function learningPolicy(
   folder: string,
   judge: JudgeTools,
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
 ): Promise<LearningPolicyInForce> {
   const anywhere = await runtimeOf(folder, { ...judge, env: generous(judge.env) });
   const models = await modelsWithOutcomes(store);

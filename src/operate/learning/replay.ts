@@ -4,7 +4,7 @@ import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
 import { saveReplay } from '../../learning/save-replay.ts';
 import { lockStore, openStore } from '../../store/open.ts';
-import type { Store } from '../../store/store.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import type { JudgeTools } from '../policy/tools.ts';
 import { Judgements } from './judgements.ts';
 import { learningPolicy } from './policy.ts';
@@ -26,7 +26,7 @@ export interface LearningReplay {
 export async function replayLearning(
   folder: string,
   judge: JudgeTools,
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
 ): Promise<LearningReplay> {
   const policy = await learningPolicy(folder, judge, store);
   const judged = new Judgements();

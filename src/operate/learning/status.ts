@@ -5,7 +5,7 @@ import type { LearningActivity, LearningPolicyInForce } from '../../learning/lea
 import type { LearningReader } from '../../learning/memories.ts';
 import { openLearningReader } from '../../learning/open.ts';
 import { type KeyShare, type LearningOverview, overviewOf } from '../../learning/overview.ts';
-import type { Store } from '../../store/store.ts';
+import type { Repositories } from '../../store/repositories.ts';
 
 /** The results of learning so far. */
 export interface LearningStatus extends LearningOverview {
@@ -24,7 +24,7 @@ interface LearningMemory extends Pick<LearningReader, 'known'> {
 
 /** Reads the status of learning with the memories at hand. Rejects with StoreError. */
 export async function learningStatus(
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
   memory: LearningMemory | null,
   policy: LearningPolicyInForce,
   now: number,
@@ -41,7 +41,7 @@ export async function learningStatus(
 
 /** Reads the status of learning that a database tells, beside a server or without one. Rejects with StoreError. */
 export async function storedLearningStatus(
-  store: Pick<Store, 'query'>,
+  store: Pick<Repositories, 'learning'>,
   policy: LearningPolicyInForce,
   now: number,
 ): Promise<LearningStatus> {

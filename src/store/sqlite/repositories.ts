@@ -2,6 +2,7 @@ import type { Repositories } from '../repositories.ts';
 import type { Store } from '../store.ts';
 import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
+import { sqliteLearning } from './learning/tables.ts';
 import { sqliteBlocklist, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
 import { sqlitePayments } from './payments.ts';
 import { sqliteRecords } from './records/tables.ts';
@@ -17,4 +18,5 @@ export const sqliteRepositories = (db: Pick<Store, 'query' | 'commit'>): Reposit
   pendingSettlements: sqlitePendingSettlements(db),
   quoteSecret: sqliteQuoteSecret(db),
   records: sqliteRecords(db),
+  learning: sqliteLearning(db),
 });

@@ -1,0 +1,163 @@
+import type { Write } from './store.ts';
+
+/** Where outcomes come from: a caller, a check of the answer, or a retry of the request. */
+export const OUTCOME_SOURCES = ['caller', 'checks', 'retry'] as const;
+export type OutcomeSource = (typeof OUTCOME_SOURCES)[number];
+
+/** The stored part of a decision that a score needs. */
+export interface ExampleRow {
+  readonly decision: number;
+  /** When the feedback window ends, ms since 1970. */
+  readonly until: number;
+  readonly keyId: string;
+  /** Name of the estimator plugin that made the features. */
+  readonly estimator: string;
+  readonly model: string;
+  readonly task: string;
+  readonly declared: number;
+  readonly probability: number;
+  readonly among: number;
+  readonly features: Uint8Array | null;
+}
+
+/** An outcome in the log. */
+export interface OutcomeRow {
+  /** Contains its time; see `core/id.ts`. */
+  readonly id: number;
+  readonly decision: number;
+  readonly source: OutcomeSource;
+  /** Name of the estimator plugin that learned it. */
+  readonly estimator: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly task: string;
+  /** 0..1 */
+  readonly score: number;
+  /** The weight under the policy, and the weight that counted, in outcomes; 0: it was not learned. */
+  readonly offered: number;
+  readonly weight: number;
+  /** Q as declared, and as estimated before the outcome. */
+  readonly declared: number;
+  readonly estimated: number;
+  readonly probability: number;
+  readonly among: number;
+  /** The signals that were checked, as bits by `SIGNALS`; 0 for callers and retries. */
+  readonly looked: number;
+  /** The caller's label, or the signal that the answer showed. */
+  readonly label: string | null;
+}
+
+/** An outcome with the remaining features of its question. */
+export interface OutcomeWithFeatures extends OutcomeRow {
+  readonly features: Uint8Array | null;
+}
+
+/** A reset of what was learned. */
+export interface ResetRow {
+  readonly id: number;
+  /** Null for everything. */
+  readonly model: string | null;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** ID of the last outcome when a server applied it; null before. */
+  readonly applied: number | null;
+}
+
+/** The outcomes of one source. */
+export interface SourceSums {
+  readonly source: OutcomeSource;
+  readonly outcomes: number;
+  /** Their weight in outcomes. */
+  readonly learnt: number;
+  /** Those that did not count because their key had reached its share. */
+  readonly withheld: number;
+}
+
+/** Selects outcomes; null for all. */
+export interface OutcomeFilter {
+  /** IDs, exclusive. */
+  readonly after: number;
+  readonly before: number;
+  readonly keyId: string | null;
+  readonly model: string | null;
+  readonly source: OutcomeSource | null;
+}
+
+/** The questions whose answers can be scored, by decision. */
+export interface ExampleTable {
+  /** Has no effect if the decision has one. */
+  add(row: ExampleRow): Write;
+  find(decision: number): Promise<ExampleRow | null>;
+  /** @returns the number of examples whose window ends at `now`, ms since 1970, or later */
+  countOpen(now: number): Promise<number>;
+  /** Deletes those whose window ended before a time, ms since 1970, in batches. */
+  prune(before: number): Promise<number>;
+}
+
+/** The log of outcomes, in the order of their IDs. */
+export interface OutcomeLog {
+  /** Has no effect if the decision has an outcome of that source: a settlement must not fail because of it. */
+  add(row: OutcomeRow): Write;
+  /** @returns the caller's score of a decision */
+  findScore(decision: number): Promise<OutcomeRow | null>;
+  lastId(): Promise<number>;
+  /** @returns the outcomes above an ID in their order, at most `most` */
+  after(id: number, most: number): Promise<OutcomeWithFeatures[]>;
+  /** @returns the latest outcomes above an ID that an estimator has learned, in their order, at most `most` */
+  tail(estimator: string, id: number, most: number): Promise<OutcomeWithFeatures[]>;
+  /** @returns the outcomes that match, at most `most`, in their order; with `latest` those with the greatest IDs, latest first */
+  list(filter: OutcomeFilter, most: number, latest?: boolean): Promise<OutcomeRow[]>;
+  /** @returns the sums by source, in the order of their names */
+  sums(): Promise<SourceSums[]>;
+  /** @returns the IDs of the models with outcomes, ascending */
+  models(): Promise<string[]>;
+  /** @returns the number of learned outcomes of an estimator above an ID */
+  countAfter(estimator: string, id: number): Promise<number>;
+  /** Deletes the outcomes below an ID, in batches. */
+  prune(beforeId: number): Promise<number>;
+}
+
+/** The last outcome and reset in a stored memory. */
+export interface StoredPosition {
+  readonly outcome: number;
+  readonly reset: number;
+}
+
+/** The memories of estimator plugins, in parts that each plugin names, and the state that all share. */
+export interface EstimatorMemories {
+  parts(): Promise<{ readonly estimator: string; readonly part: string; readonly bytes: Uint8Array }[]>;
+  /** Deletes the part for null. */
+  putPart(estimator: string, part: string, bytes: Uint8Array | null): Write;
+  deleteParts(estimator: string): Write;
+  positions(): Promise<(StoredPosition & { readonly estimator: string })[]>;
+  putPosition(estimator: string, position: StoredPosition): Write;
+  /** Has no effect if the estimator has a position. */
+  beginPosition(estimator: string, position: StoredPosition): Write;
+  /** @returns the shared state as a text, with the last outcome in it */
+  state(): Promise<{ readonly outcome: number; readonly body: string } | null>;
+  putState(outcome: number, body: string): Write;
+}
+
+export interface ResetTable {
+  add(model: string | null, at: number): Write;
+  /** Has no effect once it is applied. */
+  apply(id: number, outcome: number): Write;
+  /** @returns the resets above an ID, in their order */
+  after(id: number): Promise<ResetRow[]>;
+}
+
+/** The random secret of an installation, 8 bytes. */
+export interface LearningSecretTable {
+  /** @returns null before the first start of a server that learns, and in a store without these tables */
+  find(): Promise<Uint8Array | null>;
+  /** Has no effect if there is one. */
+  add(secret: Uint8Array): Write;
+}
+
+export interface LearningTables {
+  readonly secret: LearningSecretTable;
+  readonly examples: ExampleTable;
+  readonly outcomes: OutcomeLog;
+  readonly memories: EstimatorMemories;
+  readonly resets: ResetTable;
+}

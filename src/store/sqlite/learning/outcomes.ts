@@ -1,0 +1,75 @@
+import type { OutcomeLog, OutcomeRow, OutcomeWithFeatures, SourceSums } from '../../learning.ts';
+import type { SqlValue, Statement, Store, Write } from '../../store.ts';
+import { deleteInBatches } from '../delete-batches.ts';
+
+const INSERT: Statement = {
+  sql: `INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
+    estimated, probability, among, looked, label) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO NOTHING`,
+};
+const COLUMNS = `o.id, o.decision, o.source, o.estimator, o.key_id AS keyId, o.model, o.task, o.score, o.offered,
+  o.weight, o.declared, o.estimated, o.probability, o.among, o.looked, o.label`;
+const SELECT_SCORE: Statement = {
+  sql: `SELECT ${COLUMNS} FROM outcomes o WHERE o.decision = ? AND o.source = 'caller'`,
+};
+const WITH_FEATURES = `${COLUMNS}, e.features FROM outcomes o
+  LEFT JOIN examples e ON e.decision = o.decision AND e.estimator = o.estimator`;
+const SELECT_TAIL: Statement = {
+  sql: `SELECT ${WITH_FEATURES} WHERE o.estimator = ? AND o.weight > 0 AND o.id > ? ORDER BY o.id DESC LIMIT ?`,
+};
+const SELECT_AFTER: Statement = { sql: `SELECT ${WITH_FEATURES} WHERE o.id > ? ORDER BY o.id LIMIT ?` };
+const MATCHING = `SELECT ${COLUMNS} FROM outcomes o WHERE o.id > ?1 AND o.id < ?2 AND (?4 IS NULL OR o.key_id = ?4)
+    AND (?5 IS NULL OR o.model = ?5) AND (?6 IS NULL OR o.source = ?6) ORDER BY o.id`;
+const SELECT_FIRST: Statement = { sql: `${MATCHING} LIMIT ?3` };
+const SELECT_LATEST: Statement = { sql: `${MATCHING} DESC LIMIT ?3` };
+const SELECT_LAST: Statement = { sql: 'SELECT ifnull(max(id), 0) AS id FROM outcomes' };
+const SELECT_SOURCES: Statement = {
+  sql: `SELECT source, count(*) AS outcomes, total(weight) AS learnt, total(weight = 0 AND offered > 0) AS withheld
+    FROM outcomes GROUP BY source ORDER BY source`,
+};
+const SELECT_MODELS: Statement = { sql: 'SELECT DISTINCT model FROM outcomes ORDER BY model' };
+const COUNT_AFTER: Statement = {
+  sql: 'SELECT count(*) AS n FROM outcomes WHERE estimator = ? AND id > ? AND weight > 0',
+};
+const BELOW = {
+  count: { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM outcomes WHERE id < ? LIMIT ?)' },
+  deletion: { sql: 'DELETE FROM outcomes WHERE id IN (SELECT id FROM outcomes WHERE id < ? ORDER BY id LIMIT ?)' },
+  batch: 1_000,
+};
+
+export const sqliteOutcomes = (db: Pick<Store, 'query' | 'commit'>): OutcomeLog => ({
+  add: insertOutcome,
+  async findScore(decision) {
+    const [row] = await db.query<OutcomeRow>(SELECT_SCORE, [decision]);
+    return row ?? null;
+  },
+  async lastId() {
+    const [row] = await db.query<{ id: number }>(SELECT_LAST);
+    return row?.id ?? 0;
+  },
+  after: (id, most) => db.query<OutcomeWithFeatures>(SELECT_AFTER, [id, most]),
+  async tail(estimator, id, most) {
+    const latest = await db.query<OutcomeWithFeatures>(SELECT_TAIL, [estimator, id, most]);
+    return latest.reverse();
+  },
+  list: ({ after, before, keyId, model, source }, most, latest = false) =>
+    db.query<OutcomeRow>(latest ? SELECT_LATEST : SELECT_FIRST, [after, before, most, keyId, model, source]),
+  sums: () => db.query<SourceSums>(SELECT_SOURCES),
+  async models() {
+    const rows = await db.query<{ model: string }>(SELECT_MODELS);
+    return rows.map(({ model }) => model);
+  },
+  async countAfter(estimator, id) {
+    const [row] = await db.query<{ n: number }>(COUNT_AFTER, [estimator, id]);
+    return row?.n ?? 0;
+  },
+  prune: (beforeId) => deleteInBatches(db, BELOW, beforeId),
+});
+
+function insertOutcome(row: OutcomeRow): Write {
+  const { id, decision, source, estimator, keyId, model, task, score, offered, weight } = row;
+  const { declared, estimated, probability, among, looked, label } = row;
+  const params: SqlValue[] = [id, decision, source, estimator, keyId, model, task, score, offered, weight];
+  params.push(declared, estimated, probability, among, looked, label);
+  return { statement: INSERT, params };
+}

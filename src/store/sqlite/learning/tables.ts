@@ -1,0 +1,80 @@
+import type { EstimatorMemories, LearningSecretTable, LearningTables, ResetRow, ResetTable } from '../../learning.ts';
+import type { Statement, Store } from '../../store.ts';
+import { sqliteExamples } from './examples.ts';
+import { sqliteOutcomes } from './outcomes.ts';
+
+const SELECT_SECRETS: Statement = {
+  sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'learning_secret'`,
+};
+const SELECT_SECRET: Statement = { sql: 'SELECT secret FROM learning_secret' };
+const INSERT_SECRET: Statement = {
+  sql: 'INSERT INTO learning_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING',
+};
+
+const PUT_PART: Statement = {
+  sql: `INSERT INTO learnt (estimator, part, bytes) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET bytes = excluded.bytes`,
+};
+const DELETE_PART: Statement = { sql: 'DELETE FROM learnt WHERE estimator = ? AND part = ?' };
+const DELETE_PARTS: Statement = { sql: 'DELETE FROM learnt WHERE estimator = ?' };
+const SELECT_PARTS: Statement = { sql: 'SELECT estimator, part, bytes FROM learnt ORDER BY estimator, part' };
+const PUT_THROUGH: Statement = {
+  sql: `INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset`,
+};
+const BEGIN_THROUGH: Statement = {
+  sql: 'INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+};
+const SELECT_THROUGH: Statement = { sql: 'SELECT estimator, outcome, reset FROM learnt_through' };
+const PUT_STATE: Statement = {
+  sql: `INSERT INTO learning_standing (id, outcome, body) VALUES (1, ?, ?)
+    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, body = excluded.body`,
+};
+const SELECT_STATE: Statement = { sql: 'SELECT outcome, body FROM learning_standing' };
+
+const INSERT_RESET: Statement = { sql: 'INSERT INTO learning_resets (model, at) VALUES (?, ?)' };
+const APPLY_RESET: Statement = { sql: 'UPDATE learning_resets SET applied = ? WHERE id = ? AND applied IS NULL' };
+const SELECT_RESETS: Statement = {
+  sql: 'SELECT id, model, at, applied FROM learning_resets WHERE id > ? ORDER BY id',
+};
+
+/** The repositories of learning over one handle of a database. Of a handle that only reads, none may be pruned. */
+export const sqliteLearning = (db: Pick<Store, 'query' | 'commit'>): LearningTables => ({
+  secret: sqliteSecret(db),
+  examples: sqliteExamples(db),
+  outcomes: sqliteOutcomes(db),
+  memories: sqliteMemories(db),
+  resets: sqliteResets(db),
+});
+
+const sqliteSecret = (db: Pick<Store, 'query'>): LearningSecretTable => ({
+  async find() {
+    if ((await db.query(SELECT_SECRETS)).length === 0) return null;
+    const [row] = await db.query<{ secret: Uint8Array }>(SELECT_SECRET);
+    return row?.secret ?? null;
+  },
+  add: (secret) => ({ statement: INSERT_SECRET, params: [secret] }),
+});
+
+const sqliteMemories = (db: Pick<Store, 'query'>): EstimatorMemories => ({
+  parts: () => db.query(SELECT_PARTS),
+  putPart: (estimator, part, bytes) =>
+    bytes
+      ? { statement: PUT_PART, params: [estimator, part, bytes] }
+      : { statement: DELETE_PART, params: [estimator, part] },
+  deleteParts: (estimator) => ({ statement: DELETE_PARTS, params: [estimator] }),
+  positions: () => db.query(SELECT_THROUGH),
+  putPosition: (estimator, { outcome, reset }) => ({ statement: PUT_THROUGH, params: [estimator, outcome, reset] }),
+  beginPosition: (estimator, { outcome, reset }) => ({ statement: BEGIN_THROUGH, params: [estimator, outcome, reset] }),
+  async state() {
+    const [row] = await db.query<{ outcome: number; body: string }>(SELECT_STATE);
+    return row ?? null;
+  },
+  putState: (outcome, body) => ({ statement: PUT_STATE, params: [outcome, body] }),
+});
+
+const sqliteResets = (db: Pick<Store, 'query'>): ResetTable => ({
+  add: (model, at) => ({ statement: INSERT_RESET, params: [model, at] }),
+  apply: (id, outcome) => ({ statement: APPLY_RESET, params: [outcome, id] }),
+  after: (id) => db.query<ResetRow>(SELECT_RESETS, [id]),
+});
