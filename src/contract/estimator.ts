@@ -19,46 +19,47 @@ export interface EstimatorModel {
   readonly basis: 'measured' | 'guessed' | 'unknown';
 }
 
-/** One request, as an estimator sees it. */
+/** The inputs of one estimate. */
 export interface Inquiry {
-  /** What `read` made of the question; null where no text was at hand. */
+  /** The result of `read` for the question; null without text. */
   readonly features: Uint8Array | null;
   /** Index of the likeliest task. */
   readonly task: number;
   /** Declared quality by model: the task's, or the mean by shares where the task is uncertain. */
   readonly declared: Float64Array;
-  /** Learning is off: `length` is all that is asked for, and nothing else need be found. */
+  /** True while learning is off: only `length` of the finding is used. */
   readonly lengthAlone?: boolean;
 }
 
-/** What an estimator finds, into arrays of the host's, by model. `outcomes`, `text` and `length` are differences of log odds. */
+/** An estimate, written into arrays of the host, by model. `outcomes`, `text` and `length` are differences of log odds. */
 export interface Finding {
-  /** Q, 0..1. */
+  /** Probability of a good answer, 0..1. */
   readonly quality: Float64Array;
-  /** What outcomes add to what is declared, whatever the text. */
+  /** The effect of outcomes on the declared quality, for any text. */
   readonly outcomes: Float32Array;
-  /** What the words add. */
+  /** The effect of the words. */
   readonly text: Float32Array;
-  /** How many outcomes of this task there were. */
+  /** The number of outcomes of this task. */
   readonly counts: Float32Array;
-  /** What the length adds, of every model. Together with what is declared it is all that counts while learning is off. */
+  /** The effect of the length, the same for every model. While learning is off, nothing else changes the declared quality. */
   length: number;
-  /** How far the words are trusted, 0..1. */
+  /** The weight of the words, 0..1. */
   trust: number;
 }
 
-/** What became of a request. */
+/** The score of one answer. */
 export interface Outcome extends Pick<Inquiry, 'features' | 'task'> {
   /** Index of the model that answered. */
   readonly model: number;
   /** Its declared quality for the request. */
   readonly declared: number;
-  /** How good the answer was, 0..1. */
+  /** The quality of the answer, 0..1. */
   readonly score: number;
-  /** How many outcomes it counts as, above 0, at most 1. */
+  /** Its weight as an outcome, above 0, at most 1. */
   readonly weight: number;
-  /** How likely the model was to be chosen, above 0, at most 1, and among how many. */
+  /** The probability with which the model was chosen, above 0, at most 1. */
   readonly probability: number;
+  /** The number of models that it was chosen from. */
   readonly among: number;
 }
 
@@ -71,7 +72,7 @@ export interface ModelKnowledge {
   readonly outcomes: number;
   /** 0..1 */
   readonly declared: number;
-  /** Declared and outcomes together, whatever the text, 0..1. */
+  /** The quality by declaration and outcomes, for any text, 0..1. */
   readonly learnt: number;
 }
 
@@ -81,33 +82,63 @@ export interface TellingWord {
   readonly adds: number;
 }
 
-/** A memory, as one catalog sees it. Synchronous; all but `estimate` of what was not `seen` may change the memory. */
+/** A memory for the models of one catalog. Synchronous. */
 export interface Estimator {
-  /** Writes what it finds into `into`. `seen`: a request that somebody makes, which the means of what is asked take note of. */
+  /**
+   * Estimates the quality of every model.
+   *
+   * @param into receives the result
+   * @param seen whether the request is carried out, so that it may change the means of requests; else nothing may change
+   */
   estimate(inquiry: Inquiry, into: Finding, seen: boolean): void;
-  /** Learns. Returns what it would have estimated of the model, before it knew. */
+  /**
+   * Learns from an outcome.
+   * @returns the quality that it would have estimated before, 0..1
+   */
   learn(outcome: Outcome): number;
+  /** Returns what the memory holds, for people. */
   known(): ModelKnowledge[];
-  /** The words that count most for or against a model, the strongest first; at most `most`. */
+  /**
+   * Finds the words that count most for or against a model.
+   *
+   * @param task index of the task
+   * @param model index of the model
+   * @param most the greatest number of words
+   * @returns the strongest first
+   */
   telling(text: string, task: number, model: number, most: number): TellingWord[];
 }
 
-/** What was learnt, by models' IDs and tasks' names. Outlives catalogs. Bounded. */
+/** The memory of an estimator, by models' IDs and tasks' names. Outlives catalogs. Bounded. */
 export interface EstimatorMemory {
+  /** Opens the memory for the models of a catalog. */
   over(catalog: EstimatorCatalog): Estimator;
-  /** Forgets what was learnt of a model, by its ID; of all, and everything else, without one. */
+  /** Forgets a model. @param model its ID; null forgets everything */
   forget(model: string | null): void;
-  /** What has changed since the last call, or everything, as named parts; null for one that is no more. `open` takes all parts together. */
+  /**
+   * Serializes the memory in named parts, which `open` takes together.
+   *
+   * @param everything all parts; else those that changed since the last call
+   * @returns part by name; null for a part that is gone
+   */
   save(everything: boolean): Map<string, Uint8Array | null>;
 }
 
 export interface PreparedEstimator {
   /**
-   * What is kept of a question: figures, bounded in number, from which nobody without the secret reads a word. Pure.
-   * `lengthAlone`: learning is off, so nobody asks for more than its length; the rest may be left out.
+   * Reads a question into features, which are stored in its place. Pure.
+   *
+   * @param text the question
+   * @param lengthAlone learning is off, so only features of the length are used
+   * @returns at most a bounded number of bytes, from which no word can be read without the secret
    */
   read(text: string, lengthAlone?: boolean): Uint8Array;
-  /** A memory of the parts that `save` gave; an empty one of none. Throws where they are not its own. */
+  /**
+   * Restores a memory.
+   *
+   * @param parts all parts that `save` gave; empty for a new memory
+   * @throws Error for parts that another estimator or version wrote
+   */
   open(parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory;
 }
 
@@ -120,11 +151,40 @@ export interface EstimatorPlugin<Options extends TObject = TObject> {
   readonly status: PluginStatus;
   /** Checks `options` of the policy's `learning`; its defaults are applied before `prepare`. */
   readonly options: Options;
-  /** `secret`: 64 bits of this installation, for hashes of words. */
+  /**
+   * Prepares the estimator for a policy.
+   *
+   * @param options checked, with defaults
+   * @param secret 64 bits of this installation, for hashes of words
+   */
   prepare(options: Static<Options>, secret: readonly [number, number]): PreparedEstimator;
 }
 
-/** Declares an estimator. */
+/**
+ * Declares an estimator.
+ *
+ * @example
+ * ```ts
+ * export const declaredOnly = defineEstimator({
+ *   name: 'declared-only',
+ *   status: 'alpha',
+ *   options: Type.Object({}),
+ *   prepare: () => ({
+ *     read: () => new Uint8Array(),
+ *     open: () => ({
+ *       over: () => ({
+ *         estimate: ({ declared }, into) => into.quality.set(declared),
+ *         learn: ({ declared }) => declared,
+ *         known: () => [],
+ *         telling: () => [],
+ *       }),
+ *       forget: () => {},
+ *       save: () => new Map(),
+ *     }),
+ *   }),
+ * });
+ * ```
+ */
 export function defineEstimator<Options extends TObject>(
   plugin: Omit<EstimatorPlugin<Options>, 'kind'>,
 ): EstimatorPlugin<Options> {

@@ -9,8 +9,8 @@ export interface ProviderCall {
   /** The provider's own name of the model. */
   readonly upstream: string;
   /**
-   * As the caller sent it, checked, and without optional fields that were null, but for the `content` of messages.
-   * Signalbox's own fields are to be ignored.
+   * The request in neutral form. An adapter that speaks the dialect of `request.original` may send that on, so that
+   * members without a neutral name go along; others translate. `routing` is for the gateway alone.
    */
   readonly request: ModelRequest;
   /** Fields unknown to the gateway that this provider's `passthrough` list lets through. */
@@ -21,10 +21,10 @@ export interface ProviderCall {
   readonly model: ModelTraits;
 }
 
-/** What the catalog says about how a model wants to be asked. */
+/** The traits of a model by the catalog. */
 export interface ModelTraits {
   readonly capabilities: readonly Capability[];
-  /** What of the dialect the catalog says that it does not take. */
+  /** Features of the dialect that the model lacks, by the catalog. */
   readonly lacks: readonly Capability[];
   /** False: a temperature is refused and must be left out. */
   readonly acceptsTemperature: boolean;
@@ -33,33 +33,33 @@ export interface ModelTraits {
   readonly outputTokensPerSecond: number;
 }
 
-/** Where a service is and what is particular about it, by a name that policies use: `preset: groq`. A policy's own keys win. */
+/** The settings of a known service, by a name that policies use: `preset: groq`. Keys of the policy override them. */
 export interface ProviderPreset {
   /** Its public address. */
   readonly baseUrl?: string;
-  /** The variable that holds its address, for what runs where only the operator knows. */
+  /** The variable that holds its address, for a service without a public one. */
   readonly baseUrlEnv?: string;
-  /** Where its API is on the host, for an address in that variable that names the host alone: `/v1`. */
+  /** The path of its API, for an address in that variable that names only the host: `/v1`. */
   readonly basePath?: string;
-  /** The variable that holds its key; absent for what needs none. */
+  /** The variable that holds its key; absent for a service without keys. */
   readonly apiKeyEnv?: string;
   /** Whether the name in its address may lead to this machine or into a private network. */
   readonly allowPrivateNetwork?: boolean;
   /** Request fields unknown to the gateway that it understands and that do not change the bill. */
   readonly passthrough?: readonly string[];
-  /** What it caches of a prompt: for how long after it was read last, seconds, and from how many tokens on. */
+  /** Its prompt cache: the lifetime after the last reading, seconds, and the least prompt, tokens. */
   readonly cache?: { readonly ttlS: number; readonly tokensMin: number };
   /** Settings of the adapter that differ from its defaults. */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/** What goes over the wire. The host adds the address, the key and its own headers. */
+/** A request on the wire. The host adds the address, the key and its own headers. */
 export interface HttpCall {
   /** Below the provider's base URL, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Request fields that this model cannot take and that were left out. */
+  /** Fields of the request that were left out, as the caller names them: `request.names.topP`, `pathText(part.at)`. */
   readonly dropped: readonly string[];
 }
 
@@ -72,6 +72,7 @@ export interface Frame {
 
 /** A reducer over the frames of one stream. */
 export interface StreamReader {
+  /** Returns the parts of one event; empty for an event without any. */
   read(frame: Frame): readonly StreamPart[];
 }
 
@@ -83,13 +84,32 @@ export interface WireAdapter {
   readonly frames: 'sse' | 'ndjson';
   /** Where the key goes; the host puts it there. */
   readonly auth: { readonly header: string; readonly prefix: string };
-  /** The request as the dialect has it; or, for one that cannot be said in it, a failure of kind `rejected` that names the field. */
+  /**
+   * Translates a request. Pure.
+   *
+   * @returns the call; or a failure of kind `rejected` whose message begins with the path of the field that the dialect
+   * cannot express
+   * @example
+   * ```ts
+   * request: ({ upstream, request, outputCap, stream }) => ({
+   *   path: '/say',
+   *   headers: {},
+   *   body: JSON.stringify({
+   *     model: upstream,
+   *     lines: request.conversation.turns.map(({ role, parts }) => ({ role, text: textOf(parts) })),
+   *     limit: outputCap,
+   *     stream,
+   *   }),
+   *   dropped: request.settings.topP === undefined ? [] : [request.names.topP],
+   * }),
+   * ```
+   */
   request(call: ProviderCall): HttpCall | ProviderFailure;
-  /** Translates a body that came in one piece with a 2xx status. */
+  /** Translates the body of an unstreamed answer with a status of 2xx. @returns a `failure` part for an invalid one */
   reply(body: string): readonly StreamPart[];
-  /** A fresh reader for one stream. */
+  /** Makes the reader of one stream. */
   stream(): StreamReader;
-  /** Reads a status outside 2xx. */
+  /** Classifies an answer with a status outside 2xx. */
   failure(status: number, headers: Headers, body: string): ProviderFailure;
 }
 
@@ -119,8 +139,10 @@ export interface InProcessAdapter {
 
 export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
   /**
-   * What cannot be asked of a model here, whatever the catalog says of the model: it does not serve requests that need
-   * it. `upstream` is the provider's own name of the model. Nothing if left out.
+   * Returns the capabilities that a model lacks at this provider, whatever the catalog says: it does not get requests that
+   * need them. None if left out.
+   *
+   * @param upstream the provider's own name of the model
    */
   lacks?(model: ModelTraits, upstream: string): readonly Capability[];
 };
@@ -138,7 +160,20 @@ export interface ProviderPlugin<Settings extends TObject = TObject> {
   prepare(settings: Static<Settings>): PreparedProvider;
 }
 
-/** Declares a provider adapter. */
+/**
+ * Declares a provider adapter.
+ *
+ * @example
+ * ```ts
+ * export const mine = defineProvider({
+ *   contract: 2,
+ *   name: 'mine',
+ *   status: 'alpha',
+ *   settings: Type.Object({}, { additionalProperties: false }),
+ *   prepare: () => ({ kind: 'wire', dialect: 'mine', frames: 'sse', auth, request, reply, stream, failure }),
+ * });
+ * ```
+ */
 export function defineProvider<Settings extends TObject>(
   plugin: Omit<ProviderPlugin<Settings>, 'kind'>,
 ): ProviderPlugin<Settings> {

@@ -1,7 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { PluginStatus } from './status.ts';
 
-/** What a strategy sees: three estimates per candidate, as arrays of the same length, and nothing else. */
+/** The inputs of a strategy: three estimates per candidate, in arrays of the same length. Entries from `n` on are not used. */
 export interface Candidates {
   readonly n: number;
   /** Q: probability of a good answer, 0..1. */
@@ -21,24 +21,36 @@ export interface CallerWeights {
 }
 
 export interface PreparedStrategy {
-  /** What the choice went by, in one or two words; the second half of `route_reason`. */
+  /** The criterion of the choice in one or two words: the second half of `route_reason`. */
   readonly reason: string;
   /**
-   * The least Q that is wanted, 0..1. The host takes no candidate below it while one reaches it; where none does it takes
+   * The least Q, 0..1. The host takes no candidate below it while one reaches it; where none does it takes
    * the best in Q, and `route_reason` ends in `:below-floor`. Left out: any Q will do.
    */
   readonly qualityFloor?: number;
   /** What orders candidates of equal utility first; Q (higher), C (lower), L (lower) and the ID follow. Left out: Q. */
   readonly tieBreak?: 'cost' | 'latency';
   /**
-   * Writes a utility per candidate into `out[0..n)`; larger is better, -Infinity means not wanted.
-   * Pure. The host ranks, and breaks ties by `tieBreak`, Q, C, L and ID. A throw or NaN counts as a fault of
+   * Writes a utility per candidate into `out[0..n)`; larger is better, -Infinity excludes. Pure.
+   *
+   * @param weights the caller's, where the request has some
+   * @example
+   * ```ts
+   * score({ n, quality, cost }, out) {
+   *   for (let i = 0; i < n; i++) out[i] = quality[i]! - cost[i]!;
+   * }
+   * ```
+   *
+   * The host ranks, and breaks ties by `tieBreak`, Q, C, L and ID. A throw or NaN counts as a fault of
    * the plugin and ranks by Q, C, L, ID alone.
    */
   score(candidates: Candidates, out: Float64Array, weights?: CallerWeights): void;
   /**
-   * Tells what the utility of the candidate `at` is the sum of, by name, such as `{ quality: 0.54, cost: -0.045 }`;
-   * for explanations alone. Pure. Parts that are no finite numbers, or have another sum, are not shown.
+   * Splits a utility into its summands, for explanations. Pure. Summands that are no finite numbers, or have another sum,
+   * are not shown.
+   *
+   * @param at the index of the candidate
+   * @returns summand by name, such as `{ quality: 0.54, cost: -0.045 }`
    */
   parts?(candidates: Candidates, at: number, weights?: CallerWeights): Readonly<Record<string, number>>;
 }
@@ -80,7 +92,24 @@ export interface FormerOptions {
   readonly by: string;
 }
 
-/** Declares a routing strategy. */
+/**
+ * Declares a routing strategy.
+ *
+ * @example
+ * ```ts
+ * export const thrifty = defineStrategy({
+ *   name: 'thrifty',
+ *   status: 'alpha',
+ *   options: Type.Object({}, { additionalProperties: false }),
+ *   prepare: () => ({
+ *     reason: 'thrifty',
+ *     score({ n, cost }, out) {
+ *       for (let i = 0; i < n; i++) out[i] = -cost[i]!;
+ *     },
+ *   }),
+ * });
+ * ```
+ */
 export function defineStrategy<Options extends TObject>(
   plugin: Omit<StrategyPlugin<Options>, 'kind'>,
 ): StrategyPlugin<Options> {

@@ -7,7 +7,7 @@ type Described = Pick<Model, 'capabilities' | 'acceptsTemperature' | 'latency'>;
 /** Models are frozen with their snapshot, so what adapters see of one is made once. */
 const known = new WeakMap<Described, ModelTraits>();
 
-/** What an adapter is told of a model. */
+/** Returns the traits of a model, as adapters see them. */
 export function traitsOf(model: Described): ModelTraits {
   let traits = known.get(model);
   if (!traits) {

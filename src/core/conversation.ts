@@ -48,7 +48,7 @@ export interface TextPart extends PartBase {
   readonly text: string;
 }
 
-/** What a model said in place of an answer. */
+/** The refusal of a model in place of an answer. */
 export interface RefusalPart extends PartBase {
   readonly type: 'refusal';
   readonly text: string;
