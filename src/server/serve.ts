@@ -87,14 +87,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
   const address = await listen(app, options.port, options.host);
-  // Whatever goes to the terminal by another way comes behind them.
-  await told();
-  const simulated = isSimulated(gateway);
-  announce({ address, simulated, ...whoAnswers(first), unpacked }, firstKey, log, out);
-  if (gateway.payments.policy && simulated) {
-    log.warn('payments are on and only simulated models serve: no provider has its key in the environment');
-  }
 
+  // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
   const parts = { gateway, idempotency, keys, store, note, lock, tracer, data: options.data, drainMs: options.drainMs };
   const shutdown = openShutdown({ ...parts, stop, stopListening, written: told });
@@ -102,9 +96,17 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   process.on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
   process.on('SIGINT', () => shutdown.bySignal('SIGINT'));
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
+
+  // Other output to the terminal comes first.
+  await told();
+  const simulated = isSimulated(gateway);
+  announce({ address, simulated, ...whoAnswers(first), unpacked }, firstKey, log, out);
+  if (gateway.payments.policy && simulated) {
+    log.warn('payments are on and only simulated models serve: no provider has its key in the environment');
+  }
 }
 
-/** Names the variable: whoever reads why a start failed may not be who set it. */
+/** Names the variable: the reader of the error may not be the one who set it. */
 function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed: ${error instanceof Error ? error.message : String(error)}`);
 }
@@ -114,7 +116,7 @@ const whoAnswers = ({ runtime: { snapshot } }: Candidate) => ({
   leftOut: leftOutProviders(snapshot),
 });
 
-/** Whether made-up models answer, for want of a provider. */
+/** Whether simulated models answer, without a provider. */
 const isSimulated = ({ lease }: Gateway): boolean =>
   [...lease().snapshot.providers.values()].some(({ adapter }) => adapter === 'simulated');
 
