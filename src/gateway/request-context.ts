@@ -263,7 +263,7 @@ export class RequestContext {
    * @param code of the error answered; null for none
    */
   handled(status: number, code: ErrorCode | null): void {
-    // An error after the caller's leaving is answered to nobody, and nobody's fault.
+    // An error after the caller has left has no reader, and is not counted.
     const isDeserted = code !== null && this.#isDeserted(code);
     this.status = isDeserted ? 0 : status;
     // The code of a kept error was noted when it was found.

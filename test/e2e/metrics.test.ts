@@ -120,15 +120,15 @@ describe('A page of a server', () => {
     const page = await pageAfter(12);
     const chats = page.get(CHATS)!.samples.map(({ labels, value }) => [Object.values(labels).join(' '), value]);
     expect(Object.fromEntries(chats)).toEqual({
-      'pinned best first best-upstream completed': 3,
-      'pinned best second best-upstream completed': 1,
-      'auto plain second plain-upstream completed': 1,
-      'pinned best first best-upstream broken': 1,
-      'pinned    failed': 1,
+      'chat pinned best first best-upstream completed': 3,
+      'chat pinned best second best-upstream completed': 1,
+      'chat auto plain second plain-upstream completed': 1,
+      'chat pinned best first best-upstream broken': 1,
+      'chat pinned    failed': 1,
       // Known by its kept answer alone, by nothing, and by the model that it may not have.
-      '    replayed': 1,
-      '    refused': 3,
-      'pinned    refused': 1,
+      'chat     replayed': 1,
+      'chat     refused': 3,
+      'chat pinned    refused': 1,
     });
     expect(total(page, 'signalbox_chat_duration_seconds_count')).toBe(7);
     expect(total(page, 'signalbox_chat_ttft_seconds_count')).toBe(2);

@@ -97,7 +97,7 @@ const isIdle = async () => {
 };
 
 const outcomes = (): DecisionOutcome[] =>
-  read<{ body: string }>(box.data, "SELECT body FROM decisions WHERE kind = 'chat'").flatMap(
+  read<{ body: string }>(box.data, "SELECT body FROM records WHERE kind = 'chat'").flatMap(
     ({ body }) => decodeBody(body).outcome ?? [],
   );
 const sumOf = (figures: readonly number[]): number => figures.reduce((sum, figure) => sum + figure, 0);

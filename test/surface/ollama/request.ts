@@ -1,6 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
+import type { AnswerFormat, ContentPart, Conversation, ModelSettings, Turn } from '../../../src/core/conversation.ts';
+import {
+  type FieldNames,
+  type ModelRequest,
+  modelRequest,
+  type RequestReader,
+} from '../../../src/core/model-request.ts';
+import type { OriginalPath } from '../../../src/core/original.ts';
 import { compileRead } from '../../../src/core/validation.ts';
-import type { ChatMessage, ChatRequest, ChatTool } from '../../../src/surface/openai-chat/request.ts';
 
 const open = { additionalProperties: true } as const;
 
@@ -63,62 +70,107 @@ export const OllamaRequest = Type.Object(
 );
 export type OllamaRequest = Static<typeof OllamaRequest>;
 
-/** Throws SignalboxError for the field at fault. */
-export const readOllama = compileRead(OllamaRequest);
+/** @throws SignalboxError for the field at fault */
+export const checkOllama = compileRead(OllamaRequest);
 
-/** The same request in the neutral form. */
-export function toChat({ model, messages, tools, format, options = {}, stream = true }: OllamaRequest): ChatRequest {
-  const { num_predict: cap, temperature, top_p, seed, stop } = options;
+/** Makes the neutral form of a checked body. */
+export const readOllama = (body: OllamaRequest): ModelRequest => modelRequest(body, OLLAMA);
+
+const NAMES: FieldNames = {
+  turns: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  agentWallet: 'agent_wallet',
+  budgetCredits: 'budget_limit',
+  outputTokensMax: 'options.num_predict',
+  temperature: 'options.temperature',
+  topP: 'options.top_p',
+  frequencyPenalty: 'options.frequency_penalty',
+  presencePenalty: 'options.presence_penalty',
+  choices: 'n',
+  stop: 'options.stop',
+  seed: 'options.seed',
+  logprobs: 'logprobs',
+  topLogprobs: 'top_logprobs',
+  logitBias: 'logit_bias',
+  answerFormat: 'format',
+  reasoningEffort: 'think',
+  parallelToolCalls: 'parallel_tool_calls',
+  user: 'user',
+};
+
+const OLLAMA: RequestReader<OllamaRequest> = {
+  dialect: 'ollama-chat',
+  names: NAMES,
+  model: ({ model }) => model,
+  isStream: ({ stream }) => stream !== false,
+  conversation: conversationOf,
+  settings: settingsOf,
+  routing: () => ({}),
+  extras: ({ model, messages, tools, format, options, stream, ...rest }) => rest,
+};
+
+function settingsOf({ options = {}, format }: OllamaRequest): ModelSettings {
+  const { num_predict: cap, temperature, top_p: topP, seed, stop } = options;
   return {
-    model,
-    messages: neutralMessages(messages),
-    ...(tools && tools.length > 0 && { tools: tools.map(neutralTool) }),
-    ...(format !== undefined && { response_format: responseFormat(format) }),
     // -1 and -2 mean no cap.
-    ...(cap !== undefined && cap > 0 && { max_tokens: cap }),
+    ...(cap !== undefined && cap > 0 && { outputTokensMax: cap }),
     ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { top_p }),
+    ...(topP !== undefined && { topP }),
     ...(seed !== undefined && { seed }),
     ...(stop && stop.length > 0 && { stop }),
-    stream,
+    ...(format !== undefined && { answerFormat: formatOf(format) }),
   };
 }
 
-const neutralTool = ({
-  function: { name, description, parameters },
-}: NonNullable<OllamaRequest['tools']>[number]): ChatTool => ({
-  type: 'function',
-  function: { name, ...(description && { description }), ...(parameters && { parameters }) },
-});
-
-function responseFormat(format: NonNullable<OllamaRequest['format']>): ChatRequest['response_format'] {
-  if (format === 'json') return { type: 'json_object' };
-  return { type: 'json_schema', json_schema: { name: 'answer', schema: format } };
+function formatOf(format: NonNullable<OllamaRequest['format']>): AnswerFormat {
+  const at = ['format'];
+  if (format === 'json') return { type: 'json', at, valueAt: at };
+  return { type: 'json-schema', name: 'answer', schema: { ...format }, at, valueAt: at };
 }
 
 /** Calls have no IDs in this dialect: results answer the calls before them by name, in their order. */
-function neutralMessages(messages: readonly Message[]): ChatMessage[] {
-  let open: { readonly id: string; readonly name: string }[] = [];
-  return messages.map((message, at): ChatMessage => {
-    const { role, content = '', images = [], tool_calls: calls = [], tool_name: tool } = message;
-    if (role === 'tool') {
-      const found = open.findIndex(({ name }) => tool === undefined || name === tool);
-      const [answered] = open.splice(Math.max(found, 0), 1);
-      return { role, content, tool_call_id: answered?.id ?? `call_${at}` };
+function conversationOf({ messages, tools = [] }: OllamaRequest): Conversation {
+  let unanswered: { readonly id: string; readonly name: string }[] = [];
+  const turns = messages.map((message, i): Turn => {
+    const at = ['messages', i];
+    if (message.role === 'tool') {
+      const found = unanswered.findIndex(({ name }) => name === (message.tool_name ?? name));
+      const [answered] = unanswered.splice(Math.max(found, 0), 1);
+      return { role: 'tool', parts: partsOf(message, at), toolCallId: answered?.id ?? `call_${i}`, extras: {}, at };
     }
-    if (calls.length > 0) {
-      open = calls.map(({ function: { name } }, index) => ({ id: `call_${at}_${index}`, name }));
-      const made = calls.map(({ function: { name, arguments: args } }, index) => ({
-        id: open[index]!.id,
-        type: 'function' as const,
-        function: { name, arguments: JSON.stringify(args) },
-      }));
-      return { role, content: content === '' ? null : content, tool_calls: made };
-    }
-    if (images.length === 0) return { role, content };
-    const pictures = images.map((data) => ({ type: 'image_url' as const, image_url: { url: imageUrl(data) } }));
-    return { role, content: [...(content === '' ? [] : [{ type: 'text' as const, text: content }]), ...pictures] };
+    const parts = partsOf(message, at);
+    const calls = parts.filter((part) => part.type === 'tool-call');
+    if (calls.length > 0) unanswered = [...calls];
+    return { role: message.role, parts, extras: {}, at };
   });
+  return {
+    turns,
+    tools: tools.map(({ function: { name, description, parameters } }, i) => ({
+      name,
+      ...(description !== undefined && { description }),
+      ...(parameters && { parameters: { ...parameters } }),
+      extras: {},
+      at: ['tools', i],
+      valueAt: ['tools', i, 'function'],
+    })),
+    toolChoice: undefined,
+  };
+}
+
+function partsOf({ content = '', images = [], tool_calls: calls = [] }: Message, at: OriginalPath): ContentPart[] {
+  const placed = (...steps: OriginalPath) => ({ extras: {}, at: [...at, ...steps], valueAt: [...at, ...steps] });
+  return [
+    ...(content === '' ? [] : [{ type: 'text' as const, text: content, ...placed('content') }]),
+    ...images.map((data, i) => ({ type: 'image' as const, url: imageUrl(data), ...placed('images', i) })),
+    ...calls.map(({ function: { name, arguments: args } }, i) => ({
+      type: 'tool-call' as const,
+      id: `call_${at.at(-1)}_${i}`,
+      name,
+      arguments: JSON.stringify(args),
+      ...placed('tool_calls', i),
+    })),
+  ];
 }
 
 /** The first characters of base64 tell the kind of an image. */

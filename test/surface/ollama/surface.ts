@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { readChatRequest } from '../../../src/surface/openai-chat/reader.ts';
 import type { Surface } from '../../../src/surface/surface.ts';
 import { LINES, OllamaWriter } from './answer.ts';
-import { OllamaRequest, readOllama, toChat } from './request.ts';
+import { checkOllama, OllamaRequest, readOllama } from './request.ts';
 
 const head = { model: 'gpt-6-luna', created_at: '2026-11-20T09:30:00.000Z' };
 const last = { ...head, message: { role: 'assistant', content: '' }, done: true, done_reason: 'stop' };
@@ -42,8 +41,8 @@ export const ollamaChat: Surface = {
     errorField: 'messages[0].content',
   },
   read(body) {
-    const request = readOllama(body);
-    return { request: readChatRequest(toChat(request)), events: request.stream === false ? null : LINES };
+    const request = readOllama(checkOllama(body));
+    return { request, events: request.stream ? LINES : null };
   },
   json: (identity) => new OllamaWriter(identity),
   errorBody: ({ message }) => ({ error: message }),
