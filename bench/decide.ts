@@ -7,10 +7,13 @@ import { emptyMemories } from '../src/learning/open.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
 import { isRefusal } from '../src/routing/decide.ts';
+import { chatFacts } from '../src/routing/facts.ts';
 import { withRules } from '../src/routing/rules.ts';
+import { questionOf } from '../src/routing/texts.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../src/runtime/runtime.ts';
+import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
 import type { ChatRequest } from '../src/surface/openai-chat/request.ts';
-import { chatFacts, profile, questionOf } from '../test/support/chat-body.ts';
+import { profile } from '../test/support/chat-body.ts';
 import { largePolicy } from './large-policy.ts';
 import { quantile, table } from './stats.ts';
 
@@ -76,9 +79,10 @@ function decideOn(runtime: Runtime, request: ChatRequest): void {
     caller: CALLER,
     time: runtime.localTime(Date.now()),
   });
-  const facts = withRules(chatFacts(request, CALLER, snapshot), snapshot, inputs, () => {});
+  const read = readChatRequest(request);
+  const facts = withRules(chatFacts(read, CALLER, snapshot), snapshot, inputs, () => {});
   // Learning is off, as it is by default: the length of the question counts.
-  const features = memory.read(runtime, questionOf(request.messages));
+  const features = memory.read(runtime, questionOf(read.conversation.turns));
   const estimate = memory.estimate(runtime, facts, features);
   memory.noteRequest(runtime, facts, features);
   const given = {

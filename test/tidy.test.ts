@@ -248,7 +248,7 @@ describe('exports', () => {
 
 const TYPE = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class) (\w+)/gm;
 const PARTICIPLE =
-  /^(?:[A-Z][a-z]+ed|TrialMessage|Asked|Seen|Kept|Known|Unknown|Said|Drawn|Chosen|Given|Taken|Paid|Held|Hidden|Learnt|Sent|Shown|Found|Met|Gone|Done|Made|Built|Broken|Written|Heard|Meant|Left|Lost|Put|Cut)$/;
+  /^(?:[A-Z][a-z]+ed|Told|Asked|Seen|Kept|Known|Unknown|Said|Drawn|Chosen|Given|Taken|Paid|Held|Hidden|Learnt|Sent|Shown|Found|Met|Gone|Done|Made|Built|Broken|Written|Heard|Meant|Left|Lost|Put|Cut)$/;
 
 describe('types', () => {
   const types = sources.flatMap(({ path, text }) =>

@@ -16,7 +16,7 @@ export interface Setting {
 }
 
 /** A request for money. */
-export interface Asking {
+export interface MoneyRequest {
   readonly order: Order;
   readonly account: Account;
   /** Microcredits that a payment under way will add to the balance. */
@@ -24,36 +24,36 @@ export interface Asking {
 }
 
 /** Asks the books for money of these funds. Resolves with what was made of it, or with why there is none. */
-export type Send<Made> = (asking: Asking, funds: readonly DrawnFund[]) => Promise<Made | Shortage>;
+export type Send<Made> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Made | Shortage>;
 
 /**
  * Takes the amount that all funds of an account have free, waiting for it where that helps. The figures of the funds decide
  * only who waits; whether there is money, the books decide.
  */
-export function setAside<Made>(setting: Setting, asking: Asking, send: Send<Made>): Promise<Made | Shortage> {
+export function setAside<Made>(setting: Setting, request: MoneyRequest, send: Send<Made>): Promise<Made | Shortage> {
   const { books, funds, contention } = setting;
-  const { order, account, expected } = asking;
+  const { order, account, expected } = request;
   const { id, amounts, waitMs } = order;
   const drawn = funds.of(account, timeOfId(id));
   const line = contention.lineBefore(drawn);
-  if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(asking, drawn);
+  if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(request, drawn);
   const standings = books.standing(drawn);
   const fitting = fit(standings, amounts, expected);
   if (isBlocked(fitting)) {
-    return fitting.why === 'contended' ? waitFor(fitting, setting, asking, send) : send(asking, drawn);
+    return fitting.why === 'contended' ? waitFor(fitting, setting, request, send) : send(request, drawn);
   }
   // Nobody overtakes those who wait for one of the funds.
-  if (line >= 0) return waitFor({ fund: standings[line]!, why: 'contended' }, setting, asking, send);
-  return send(asking, drawn);
+  if (line >= 0) return waitFor({ fund: standings[line]!, why: 'contended' }, setting, request, send);
+  return send(request, drawn);
 }
 
 async function waitFor<Made>(
   blocked: FundBlock,
   { books, funds, contention }: Setting,
-  asking: Asking,
+  request: MoneyRequest,
   send: Send<Made>,
 ): Promise<Made | Shortage> {
-  const { order, account, expected } = asking;
+  const { order, account, expected } = request;
   const { id, amounts, waitMs, signal } = order;
   let sent: Promise<Made | Shortage> | null = null;
   const attempt = () => {
@@ -61,7 +61,7 @@ async function waitFor<Made>(
     const drawn = funds.of(account, timeOfId(id));
     const fitting = fit(books.standing(drawn), amounts, expected);
     if (isBlocked(fitting)) return fitting;
-    sent = send(asking, drawn);
+    sent = send(request, drawn);
     return null;
   };
   const obstacle = await contention.wait(blocked, waitMs, attempt, signal);

@@ -20,8 +20,8 @@ import type { Receipt } from '../gateway/receipt.ts';
  *   pays: false,
  *   docs: MY_DOCS,
  *   read: (body) => {
- *     const request = checked(body);
- *     return { request: toChat(request), events: request.stream ? LINES : null };
+ *     const request = modelRequest(check(body), MY_READER);
+ *     return { request, events: request.stream ? LINES : null };
  *   },
  *   json: (identity) => new MyWriter(identity),
  *   errorBody: (error) => ({ error: error.message }),
@@ -30,7 +30,7 @@ import type { Receipt } from '../gateway/receipt.ts';
 export interface Surface {
   /** Unique among the surfaces, in kebab-case: `openai-chat`. */
   readonly name: string;
-  /** What is asked of a model. */
+  /** The operation that its requests ask of a model. */
   readonly operation: Operation;
   /** The path that takes its requests by POST. */
   readonly path: string;

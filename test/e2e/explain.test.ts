@@ -284,7 +284,8 @@ describe('signalbox policy explain --decision', () => {
     await recorded(platform.decision_id);
     const database = new Database(join(box.data, 'signalbox.db'));
     const id = parseId('dec_', platform.decision_id);
-    database.run('UPDATE decisions SET body = ? WHERE id = ?', ['["0",[]]', id]);
+    database.run('PRAGMA busy_timeout = 5000');
+    database.run('UPDATE records SET body = ? WHERE id = ?', ['["0",[]]', id]);
     database.close();
     const { err, code } = await recorded(platform.decision_id);
     expect([err, code]).toEqual([expect.stringContaining('The record of this decision cannot be read'), 1]);

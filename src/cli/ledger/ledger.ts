@@ -8,7 +8,7 @@ import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledge
 import { refund, refundable } from '../../operate/ledger/refund.ts';
 import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/open.ts';
-import { type BookedReservation, findReservation } from '../../store/sqlite/books/adjust.ts';
+import { findReservation, type JournaledReservation } from '../../store/sqlite/books/adjust.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
@@ -126,7 +126,7 @@ still counts in, and into the balance that paid for it: ${paidBy(booked)}.
   return 0;
 }
 
-const paidBy = ({ onBalance, payer, keyId }: BookedReservation): string =>
+const paidBy = ({ onBalance, payer, keyId }: JournaledReservation): string =>
   onBalance ? holderText(payer ?? keyId) : 'none';
 
 function amountIn(text: string): Microcredits {

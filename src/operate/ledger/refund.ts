@@ -2,7 +2,7 @@ import type { Microcredits } from '../../core/credits.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { openStore } from '../../store/open.ts';
-import { type BookedReservation, refundWrite } from '../../store/sqlite/books/adjust.ts';
+import { type JournaledReservation, refundWrite } from '../../store/sqlite/books/adjust.ts';
 import { StoreError } from '../../store/store.ts';
 
 /**
@@ -11,7 +11,7 @@ import { StoreError } from '../../store/store.ts';
  * @param wanted null for all that is left.
  * @throws UsageError for an amount that cannot be given back.
  */
-export function refundable(decision: string, booked: BookedReservation, wanted: Microcredits | null): Microcredits {
+export function refundable(decision: string, booked: JournaledReservation, wanted: Microcredits | null): Microcredits {
   if (booked.isOpen) throw new UsageError(`${decision} is not closed yet; what it costs is not known.`);
   const left = booked.charged - booked.givenBack;
   const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were given back already` : '';
@@ -25,7 +25,7 @@ export function refundable(decision: string, booked: BookedReservation, wanted: 
 /** Asks a ledger for a refund; a running server follows within a second. Throws UsageError; rejects with StoreError. */
 export async function refund(
   file: string,
-  booked: BookedReservation,
+  booked: JournaledReservation,
   { amount, note }: { readonly amount: Microcredits; readonly note: string },
   now: number,
 ): Promise<void> {
@@ -33,7 +33,7 @@ export async function refund(
   try {
     await store.commit([refundWrite(booked, amount, note, now)]);
   } catch (cause) {
-    if (!(cause instanceof StoreError && cause.message.includes('NOT NULL'))) throw cause;
+    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
     throw new UsageError('Another refund of this decision was asked for at the same moment; look and try again.');
   } finally {
     await store.close();

@@ -9,7 +9,8 @@ import type { ChatMessage, ChatRequest, MessagePart } from './request.ts';
  */
 export function checkChat(request: ChatRequest): void {
   checkBill(request);
-  for (const [i, message] of request.messages.entries()) checkMessage(message, `messages[${i}]`);
+  const { messages } = request;
+  for (let i = 0; i < messages.length; i++) checkMessage(messages[i]!, i);
   checkTools(request);
   const { max_tokens: short, max_completion_tokens: long } = request;
   if (short !== undefined && long !== undefined && short !== long) {
@@ -71,17 +72,20 @@ function checkBill(request: Readonly<Record<string, unknown>>): void {
 }
 
 /** Checks what the role of a message requires. */
-function checkMessage(message: ChatMessage, at: string): void {
+function checkMessage(message: ChatMessage, index: number): void {
   const hasCalls =
     message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
   if (message.content == null && !hasCalls) {
-    throw missing(`${at}.content`, 'is required; only an assistant message with tool calls may go without.');
+    throw missing(
+      `messages[${index}].content`,
+      'is required; only an assistant message with tool calls may go without.',
+    );
   }
   if (Array.isArray(message.content)) {
-    for (const [i, part] of message.content.entries()) checkPart(part, `${at}.content[${i}]`);
+    for (const [i, part] of message.content.entries()) checkPart(part, index, i);
   }
   if (message.role === 'tool' && message.tool_call_id === undefined) {
-    throw missing(`${at}.tool_call_id`, 'is required: it names the call that this message answers.');
+    throw missing(`messages[${index}].tool_call_id`, 'is required: it names the call that this message answers.');
   }
 }
 
@@ -91,14 +95,18 @@ const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
 /** Members of a part that hold media: each belongs to parts of its own type. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file']);
 
-function checkPart(part: MessagePart, at: string): void {
+function checkPart(part: MessagePart, message: number, index: number): void {
   if (part.type === 'image_url' && !IMAGE_URL.test(part.image_url.url)) {
+    const at = `messages[${message}].content[${index}]`;
     throw invalid(`${at}.image_url.url`, 'An image is given by an http or https address, or as a data: URL.');
   }
   for (const name of MEDIA) {
     // Some servers go by the member that is there, whatever the type says.
     if (name !== part.type && Reflect.get(part, name) != null) {
-      throw invalid(`${at}.${name}`, `A part of the type \`${part.type}\` has no \`${name}\`.`);
+      throw invalid(
+        `messages[${message}].content[${index}].${name}`,
+        `A part of the type \`${part.type}\` has no \`${name}\`.`,
+      );
     }
   }
 }

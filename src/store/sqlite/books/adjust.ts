@@ -4,7 +4,7 @@ import type { Statement, Store, Write } from '../../store.ts';
 import { insertAdjustment } from './tables.ts';
 
 /** A reservation as the journal has it. */
-export interface BookedReservation {
+export interface JournaledReservation {
   readonly reservation: number;
   readonly account: number;
   readonly keyId: string;
@@ -54,7 +54,7 @@ const SELECT_ASKED: Statement = {
  * little before the ID's moment and ends where the reservation does. Null when there is none. To be asked of a
  * reader that sees one moment.
  */
-export async function findReservation(reader: Pick<Store, 'query'>, id: number): Promise<BookedReservation | null> {
+export async function findReservation(reader: Pick<Store, 'query'>, id: number): Promise<JournaledReservation | null> {
   const [ends] = await reader.query<{ first: number | null; last: number | null }>(SELECT_ENDS);
   const { first = null, last = null } = ends ?? {};
   if (first === null || last === null) return null;
@@ -83,7 +83,7 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
 /** What is left of a charge, at most what the reservation `instead` was charged, where that is given. */
 export async function refundable(
   reader: Pick<Store, 'query'>,
-  { charged, givenBack }: BookedReservation,
+  { charged, givenBack }: JournaledReservation,
   instead?: number,
 ): Promise<Microcredits> {
   const most = instead === undefined ? charged : ((await findReservation(reader, instead))?.charged ?? 0);
@@ -134,17 +134,18 @@ async function stepsOf(
 
 const INSERT_REFUND: Statement = {
   sql: `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, id)
-    VALUES (CASE WHEN ? = (SELECT coalesce(max(id), 0) FROM adjustments WHERE reservation = ?) THEN 'correct' END,
-      ?, ?, ?, ?, ?, ?, ?)`,
+    SELECT 'correct', ?3, ?4, ?5, ?6, ?7, ?8, ?9
+    WHERE ?1 = (SELECT coalesce(max(id), 0) FROM adjustments WHERE reservation = ?2)`,
+  mustChange: true,
 };
 
 /**
- * Asks for a refund; a constraint refuses it when another one was asked for since the reservation was looked up.
+ * Asks for a refund. Fails its commit with the reason `unmet` when another one was asked for since the reservation was looked up.
  *
  * @param id the number of the adjustment; null for the next one
  */
 export function refundWrite(
-  booked: BookedReservation,
+  booked: JournaledReservation,
   amount: Microcredits,
   note: string,
   time: number,

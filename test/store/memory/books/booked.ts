@@ -4,7 +4,7 @@ import type { Fund, FundStanding } from '../../../../src/ledger/rules/fund.ts';
 import * as rules from '../../../../src/ledger/rules/reservation.ts';
 import type { EarmarkOp, LedgerOp, OpResult } from '../../../../src/store/books.ts';
 
-export interface Booked {
+export interface MemoryReservation {
   readonly id: number;
   readonly dimensions: Dimensions;
   funds: readonly Fund[];
@@ -17,7 +17,7 @@ export interface Booked {
   givenBack: number;
 }
 
-export interface Earmarked {
+export interface MemoryEarmark {
   readonly op: EarmarkOp;
   readonly amount: number;
   funds: readonly Fund[];
@@ -39,7 +39,7 @@ export const figures = ({ title, limit, spent, held, free, unspent }: Fund) => (
 });
 
 /** A step that the store must confirm; `undo` when it could not. */
-export interface Unsure {
+export interface PendingStep {
   done(): OpResult | null;
   undo(): void;
 }

@@ -13,21 +13,29 @@ import type {
   ReservationRecord,
 } from '../../../../src/store/books.ts';
 import type { Write } from '../../../../src/store/store.ts';
-import { type Booked, check, type Earmarked, figures, granted, refused, type Unsure } from './booked.ts';
+import {
+  check,
+  figures,
+  granted,
+  type MemoryEarmark,
+  type MemoryReservation,
+  type PendingStep,
+  refused,
+} from './booked.ts';
 import { MemoryReadings } from './readings.ts';
 
 /** Books of one process in memory alone: plain maps and lists, and the rules. */
 export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   readonly orphans = [];
   readonly lastIds = { hold: 0, adjustment: 0 };
-  readonly #reservations = new Map<number, Booked>();
-  readonly #earmarks = new Map<number, Earmarked>();
+  readonly #reservations = new Map<number, MemoryReservation>();
+  readonly #earmarks = new Map<number, MemoryEarmark>();
   /** First results of grants, corrections, deposits and waivers. */
   readonly #once = new Map<string, OpResult>();
   #watcher: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
   #state: LedgerState = { usdPerCredit: null, budgets: [] };
   #freed: (readonly Fund[])[] = [];
-  #unsure: (Unsure | undefined)[] = [];
+  #unsure: (PendingStep | undefined)[] = [];
 
   async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
     for (const op of ops) check(op);
@@ -86,7 +94,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   }
 
   #one(op: LedgerOp, at: number): OpResult {
-    const sure = (step: Unsure) => {
+    const sure = (step: PendingStep) => {
       this.#unsure[at] = step;
     };
     switch (op.kind) {
@@ -116,7 +124,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     }
   }
 
-  #hold({ id, dimensions, funds: refs, amounts }: HoldOp, sure: (step: Unsure) => void): OpResult {
+  #hold({ id, dimensions, funds: refs, amounts }: HoldOp, sure: (step: PendingStep) => void): OpResult {
     const funds = refs.map((ref) => this.funds.named(ref));
     const amount = fit(funds, amounts);
     if (isBlocked(amount)) return refused(amount.why, figures(amount.fund));
@@ -133,7 +141,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     return made.first;
   }
 
-  #make(id: number, dimensions: Dimensions, funds: readonly Fund[], amount: number): Booked {
+  #make(id: number, dimensions: Dimensions, funds: readonly Fund[], amount: number): MemoryReservation {
     const rest = { steps: new Map<number, OpResult>(), closing: null, overrun: 0, extending: 0, givenBack: 0 };
     const made = { id, dimensions, funds, state: rules.openReservation(amount, null), first: granted(amount), ...rest };
     this.#reservations.set(id, made);
@@ -159,7 +167,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     this.#freed.push(earmark.funds);
   }
 
-  #capture(id: number, deposit: Deposit, sure: (step: Unsure) => void): OpResult {
+  #capture(id: number, deposit: Deposit, sure: (step: PendingStep) => void): OpResult {
     const earmark = this.#earmarks.get(id);
     if (!earmark) throw new RangeError(`there is no earmark ${id}`);
     const { op, amount, funds } = earmark;
@@ -212,7 +220,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
 
   #step(
     op: Extract<LedgerOp, { kind: 'extend' | 'post' | 'settle' | 'expire' }>,
-    sure: (step: Unsure) => void,
+    sure: (step: PendingStep) => void,
   ): OpResult {
     const made = this.#reservations.get(op.id);
     if (!made) throw new RangeError(`there is no reservation ${op.id}`);
@@ -237,14 +245,14 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     return made.closing;
   }
 
-  #post(made: Booked, entry: EntryLine, most: number): OpResult {
+  #post(made: MemoryReservation, entry: EntryLine, most: number): OpResult {
     if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
     const step = this.#capped(made, most, (state) => rules.post(state, entry.cost));
     this.#book(made, step, entry);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
-  #extend(made: Booked, amounts: readonly number[], sure: (step: Unsure) => void): OpResult {
+  #extend(made: MemoryReservation, amounts: readonly number[], sure: (step: PendingStep) => void): OpResult {
     if (made.closing) return refused('exhausted', null);
     if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
     const by = fit(made.funds, amounts);
@@ -272,13 +280,13 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     return granted(by);
   }
 
-  #capped(made: Booked, most: number, charge: (state: rules.Reservation) => rules.Step): rules.Step {
+  #capped(made: MemoryReservation, most: number, charge: (state: rules.Reservation) => rules.Step): rules.Step {
     const { state } = made;
     const step = charge({ ...state, amount: Math.min(state.amount, state.charged + most) });
     return { ...step, next: { ...step.next, amount: state.amount } };
   }
 
-  #book(made: Booked, step: rules.Step, entry: EntryLine | null): void {
+  #book(made: MemoryReservation, step: rules.Step, entry: EntryLine | null): void {
     made.state = step.next;
     made.overrun += step.excess;
     spend(made.funds, step.charged);
@@ -288,7 +296,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
 
   #adjust(
     op: Extract<LedgerOp, { kind: 'grant' | 'correct' | 'deposit' | 'waive' }>,
-    sure: (step: Unsure) => void,
+    sure: (step: PendingStep) => void,
   ): OpResult {
     const name = `${op.kind} ${op.id}`;
     const known = this.#once.get(name);
@@ -308,7 +316,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     return result;
   }
 
-  #correct(id: number, most: number, sure: (step: Unsure) => void): OpResult {
+  #correct(id: number, most: number, sure: (step: PendingStep) => void): OpResult {
     const made = this.#reservations.get(id);
     if (made && !made.closing) throw new RangeError(`reservation ${id} is open: what it costs is not known`);
     const amount = made ? Math.max(0, Math.min(made.state.charged - made.givenBack, most)) : 0;
@@ -327,7 +335,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   }
 
   /** Money that counts once it is durable. */
-  #deposit(holder: string, amount: number, sure: (step: Unsure) => void, undo: () => void = () => {}): void {
+  #deposit(holder: string, amount: number, sure: (step: PendingStep) => void, undo: () => void = () => {}): void {
     sure({
       done: () => {
         this.#arrive(holder, amount);

@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { modelOf, statusOf } from '../../src/core/decision-record.ts';
+import { openStore } from '../../src/store/open.ts';
+import { copyFixture } from './fixtures/v0.1/folder.ts';
+
+test('the list takes in the records of 0.1 in batches that survive restarts, and finds them by what they say', async () => {
+  const { data, file } = copyFixture();
+  let store = await openStore(file, { mode: 'serve' });
+  const before = await store.records.log.list({ limit: 500 });
+  expect(before).toEqual([]);
+  // Every record can be found by its ID meanwhile.
+  const last = await store.records.log.lastId();
+  expect(await store.records.log.find(last)).not.toBeNull();
+  while (await store.records.log.index()) {
+    await store.close();
+    store = await openStore(file, { mode: 'serve' });
+  }
+  const { log } = store.records;
+  const all = await log.list({ limit: 500 });
+  const count = await store.query<{ n: number }>({ sql: 'SELECT count(*) AS n FROM decisions' });
+  expect(all).toHaveLength(count[0]!.n);
+  for (const { id, record, ...entry } of all) {
+    expect(record).toEqual(await log.find(id));
+    const { keyId, facts, labels, stream } = record!;
+    const said = { keyId, model: modelOf(record!), task: facts.task, status: statusOf(record!), operation: 'chat' };
+    expect<unknown>(entry).toEqual(said);
+    expect([labels, stream]).toEqual([null, null]);
+    const { model, task, status } = entry;
+    const found = await log.list({ keyId, model, task, status, operation: 'chat', limit: 500 });
+    expect(found.map((one) => one.id)).toContain(id);
+  }
+  expect(all.map(({ status }) => status)).toContain('recommended');
+  await store.close();
+  rmSync(data, { recursive: true });
+});
