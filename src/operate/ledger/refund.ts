@@ -33,7 +33,7 @@ export async function refund(
   try {
     await store.commit([refundWrite(booked, amount, note, now)]);
   } catch (cause) {
-    if (!(cause instanceof StoreError && cause.message.includes('NOT NULL'))) throw cause;
+    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
     throw new UsageError('Another refund of this decision was asked for at the same moment; look and try again.');
   } finally {
     await store.close();

@@ -134,12 +134,13 @@ async function stepsOf(
 
 const INSERT_REFUND: Statement = {
   sql: `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, id)
-    VALUES (CASE WHEN ? = (SELECT coalesce(max(id), 0) FROM adjustments WHERE reservation = ?) THEN 'correct' END,
-      ?, ?, ?, ?, ?, ?, ?)`,
+    SELECT 'correct', ?3, ?4, ?5, ?6, ?7, ?8, ?9
+    WHERE ?1 = (SELECT coalesce(max(id), 0) FROM adjustments WHERE reservation = ?2)`,
+  mustChange: true,
 };
 
 /**
- * Asks for a refund; a constraint refuses it when another one was asked for since the reservation was looked up.
+ * Asks for a refund. Fails its commit with the reason `unmet` when another one was asked for since the reservation was looked up.
  *
  * @param id the number of the adjustment; null for the next one
  */
