@@ -84,23 +84,6 @@ function codeOf(text: string): string {
   );
 }
 
-/** Files that know SQLite although they should know the interfaces of the store alone. To be emptied. */
-const KNOW_SQLITE: readonly string[] = [
-  'src/cli/keys/keys.ts',
-  'src/cli/ledger/ledger.ts',
-  'src/cli/wallets.ts',
-  'src/ledger/audit/audit.ts',
-  'src/ledger/audit/funds.ts',
-  'src/ledger/audit/run.ts',
-  'src/operate/keys.ts',
-  'src/operate/ledger/reading.ts',
-  'src/operate/ledger/refund.ts',
-  'src/operate/wallets.ts',
-  'src/server/data.ts',
-  'src/server/gateway.ts',
-  'src/server/ledger-note.ts',
-];
-
 const NAMES = /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s*from\s*['"]([^'"]+)['"]/g;
 const WHOLE = /\*\s*(?:as\s+\w+\s+)?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
 const VALUE = /^export (?:async )?(?:function\*? |const |class |enum )(\w+)/gm;
@@ -123,7 +106,6 @@ describe('rooms', () => {
           .map((target) => relative(ROOT, resolve(ROOT, dirname(path), target)))
           .filter((target) => {
             if (!target.startsWith('src/')) return roomOf(path) !== 'main.ts';
-            if (roomOf(target) === 'store/sqlite' && KNOW_SQLITE.includes(path)) return false;
             if (APART.some(([one, other]) => one === roomOf(path) && other === roomOf(target))) return true;
             return roomOf(target) !== roomOf(path) && layerOf(roomOf(target)) >= layerOf(roomOf(path));
           })
@@ -156,7 +138,7 @@ describe('rooms', () => {
         imports.some((target) => target === 'bun:sqlite' || fileAt(path, target).startsWith('src/store/sqlite/')),
       )
       .map(({ path }) => path);
-    expect(knowing.sort()).toEqual([...KNOW_SQLITE]);
+    expect(knowing).toEqual([]);
   });
 
   test('no files import each other in a circle, but for those of the ledger', () => {

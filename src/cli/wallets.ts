@@ -8,8 +8,6 @@ import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantDetails } from '../operate/keys.ts';
 import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
 import type { Payment } from '../store/payments.ts';
-import { grantedTo } from '../store/sqlite/books/adjust.ts';
-import { hasJournal } from '../store/sqlite/books/state.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';
 import { table } from './terminal.ts';
 import { jsonText, minute, parseCredits } from './text.ts';
@@ -17,7 +15,7 @@ import { userName } from './user.ts';
 
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
 export async function runWallets([name, ...rest]: readonly string[], command: WalletSource): Promise<string> {
-  if (!(await hasJournal(command.store))) {
+  if (!(await command.store.ledger.exists())) {
     throw new UsageError('The database has no ledger of this version yet; start the server once.');
   }
   if (name === 'list') return list(rest, command);
@@ -118,7 +116,7 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
   await creditWallet(store, wallet, grant, line, time);
   const done =
     amount > 0 ? `Credited ${creditsText(amount)} to ${wallet}` : `Took ${creditsText(-amount)} back from ${wallet}`;
-  const sum = creditsText(await grantedTo(store, wallet));
+  const sum = creditsText(await store.ledger.granted(wallet));
   return `${done}: ${sum} in all. A running server follows within a second.\n`;
 }
 

@@ -7,7 +7,7 @@ import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { compileCheck } from '../core/validation.ts';
 import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
-import { grantToKey, servedKeyFunds } from '../operate/keys.ts';
+import { type GrantStore, grantToKey, servedKeyFunds } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -21,6 +21,7 @@ export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'ge
 
 export interface KeyContext extends Pick<RouteContext, 'gateway' | 'callerOf'> {
   readonly keys: KeyAdmin;
+  readonly store: Pick<GrantStore, 'ledger'>;
 }
 
 const checkKey = compileCheck(KeyRequest);
@@ -34,7 +35,7 @@ const SECRET_HEADERS = { 'cache-control': 'no-store' };
 export const keyRoutes = (context: KeyContext) =>
   new Elysia({ name: 'keys' }).use(readingRoutes(context)).use(changingRoutes(context));
 
-const readingRoutes = ({ gateway, keys }: KeyContext) =>
+const readingRoutes = ({ gateway, keys }: Omit<KeyContext, 'store'>) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
@@ -83,7 +84,7 @@ const TRAIL_QUERY = t.Object({
   ),
 });
 
-const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
+const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
   const actor = (request: Request, requestId: unknown) => actorOf({ callerOf }, request, requestId);
   const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
@@ -124,7 +125,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
         const amount = exactly(credits, 'credits');
         if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
         const by = actor(request, set.headers['x-request-id']);
-        const isDone = await changed(() => grantToKey(keys, id, { amount, note }, by, gateway.now()));
+        const isDone = await changed(() => grantToKey(keys, store, id, { amount, note }, by, gateway.now()));
         if (!isDone) throw notValid();
         // It is done, so that a look which fails now must not make it look undone.
         await gateway.ledger.refresh(true).catch(() => {});

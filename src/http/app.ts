@@ -9,9 +9,8 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { X402Gateway } from '../gateway/x402/gateway.ts';
+import type { GrantStore } from '../operate/keys.ts';
 import type { StoreActivity } from '../store/activity.ts';
-import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
@@ -47,8 +46,7 @@ export interface AppOptions {
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its activity. */
-  readonly store: Pick<Store, 'commit'> &
-    Pick<Repositories, 'trail'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
+  readonly store: GrantStore & { readonly activity: Pick<StoreActivity, 'isFailing'> };
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
@@ -99,7 +97,7 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(ledgerRoutes(context))
     .use(operationRoutes(operations))
     .use(decisionListRoutes(context))
-    .use(keyRoutes({ ...context, keys }))
+    .use(keyRoutes({ ...context, keys, store }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(feedbackRoutes(context))

@@ -6,8 +6,9 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import { keyBudgetUses } from '../ledger/key-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import { grantWrite } from '../store/sqlite/books/adjust.ts';
-import { keyBalance, spentIn } from '../store/sqlite/books/figures.ts';
+import type { LedgerTable } from '../store/ledger-table.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import type { Actor } from '../store/trail.ts';
 import { readLedger } from './ledger/reading.ts';
 
@@ -16,6 +17,11 @@ export interface CreditGrant {
   /** Negative to take back; never 0. */
   readonly amount: Microcredits;
   readonly note: string;
+}
+
+/** The part of a store that grants are made with. */
+export interface GrantStore extends Pick<Store, 'commit'>, Pick<Repositories, 'trail'> {
+  readonly ledger: Pick<LedgerTable, 'grant'>;
 }
 
 /** The details of a grant in the trail. */
@@ -28,12 +34,13 @@ export const grantDetails = ({ amount, note }: CreditGrant) => ({ credits: toCre
  */
 export function grantToKey(
   keys: Pick<Keys, 'grant'>,
+  { ledger }: Pick<GrantStore, 'ledger'>,
   id: string,
   grant: CreditGrant,
   by: Actor,
   now: number,
 ): Promise<boolean> {
-  const write = (holder: string) => grantWrite(holder, grant.amount, grant.note, now);
+  const write = (holder: string) => ledger.grant(holder, grant.amount, grant.note, now);
   return keys.grant(id, write, grantDetails(grant), by);
 }
 
@@ -59,8 +66,8 @@ export async function servedKeyFunds(
 export async function storedKeyFunds(database: string, info: KeyInfo, now: number): Promise<KeyFunds> {
   const { id, budgets } = info;
   const read = await readLedger(database, async (reader) => ({
-    uses: await keyBudgetUses((window) => spentIn(reader, id, window), budgets, now),
-    balance: visibleBalance(info, await keyBalance(reader, holderOf(info))),
+    uses: await keyBudgetUses((window) => reader.ledger.spentIn(id, window), budgets, now),
+    balance: visibleBalance(info, await reader.ledger.balance(holderOf(info))),
   }));
   if (read) return read.value;
   return { uses: await keyBudgetUses(async () => 0, budgets, now), balance: visibleBalance(info, null) };

@@ -3,7 +3,7 @@ import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { labelsOf } from '../ledger/rules/entry.ts';
 import { windowAt } from '../ledger/rules/window.ts';
-import type { Store } from '../store/store.ts';
+import type { JournalReader } from '../store/journal-reader.ts';
 import { columnOf, type Grouping, type UsageGroup, UsageSums } from './usage-sums.ts';
 
 /** A period of whole days. */
@@ -93,10 +93,10 @@ export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery):
  * Reports the usage that a database knows, with or without a server.
  * @throws UsageTooLargeError, by rejecting, and StoreError.
  */
-export async function storedUsage(store: Pick<Store, 'query'>, query: UsageQuery): Promise<UsageReport> {
+export async function storedUsage(journal: Pick<JournalReader, 'money'>, query: UsageQuery): Promise<UsageReport> {
   const { by, timeZone, keyId, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
-  for await (const page of moneyEntries(store, { ...spanOf(query), keyId, model, labels })) {
+  for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, model, labels })) {
     for (const entry of page) sums.addEntry(entry);
     checkSize(sums);
   }

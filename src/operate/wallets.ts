@@ -4,10 +4,8 @@ import { isWallet } from '../core/wallet.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
 import type { Payment } from '../store/payments.ts';
-import { grantWrite } from '../store/sqlite/books/adjust.ts';
-import { balancesOf, keyBalance } from '../store/sqlite/books/figures.ts';
 import type { Write } from '../store/store.ts';
-import type { CreditGrant } from './keys.ts';
+import type { CreditGrant, GrantStore } from './keys.ts';
 
 /** The balance of a wallet. */
 export interface WalletBalance {
@@ -42,7 +40,7 @@ const PAYMENTS_SHOWN = 20;
 /** Returns every wallet with a balance, by its address. Rejects with StoreError. */
 export async function listWallets({ store, file }: WalletSource): Promise<WalletBalance[]> {
   const blocked = new Set(await store.blocklist.all());
-  const balances = (await reading(file, balancesOf)) ?? new Map();
+  const balances = await reading(file, (reader) => reader.ledger.balances());
   return [...balances]
     .filter(([holder]) => isWallet(holder))
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -51,7 +49,7 @@ export async function listWallets({ store, file }: WalletSource): Promise<Wallet
 
 /** Returns a wallet; null for one that never paid, was granted nothing, has no key and is not blocked. Rejects with StoreError. */
 export async function findWallet({ store, keys, file }: WalletSource, wallet: string): Promise<StoredWallet | null> {
-  const balance = await reading(file, (reader) => keyBalance(reader, wallet));
+  const balance = await reading(file, (reader) => reader.ledger.balance(wallet));
   const { granted, spent } = balance ?? { granted: 0, spent: 0 };
   const isBlocked = (await store.blocklist.all()).includes(wallet);
   const valid = await keys.ofWallet(wallet);
@@ -65,12 +63,12 @@ export async function findWallet({ store, keys, file }: WalletSource, wallet: st
  * @param line the change of the trail. Rejects with StoreError.
  */
 export const creditWallet = (
-  store: Pick<OpenStore, 'commit'>,
+  store: GrantStore,
   wallet: string,
   { amount, note }: CreditGrant,
   line: Write,
   now: number,
-): Promise<void> => store.commit([line, grantWrite(wallet, amount, note, now)]);
+): Promise<void> => store.commit([line, store.ledger.grant(wallet, amount, note, now)]);
 
 /** Reads the ledger as it is at one moment. */
 async function reading<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<T> {

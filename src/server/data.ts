@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
 import { readStore } from '../store/open.ts';
-import { ledgerStateOf } from '../store/sqlite/books/state.ts';
 
 /** The database in a data folder. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');
@@ -15,7 +14,7 @@ export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
   if (!existsSync(databaseOf(data))) return () => NO_LEDGER;
   const reader = readStore(databaseOf(data), ['ledger']);
   try {
-    const state = await ledgerStateOf(reader);
+    const state = await reader.ledger.state();
     return () => state;
   } finally {
     reader.close();

@@ -21,7 +21,6 @@ import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/open.ts';
-import { openSqliteBooks } from '../store/sqlite/books/books.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { logAlert, logRecovered } from './events.ts';
@@ -90,9 +89,8 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
     return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
   };
-  const books = await openSqliteBooks({ store, now, makeRoom: (count) => store.makeRoom(count) });
   const ledger = await openLedger({
-    books,
+    books: await store.openBooks(now),
     terms: terms(first.runtime.snapshot),
     now,
     refreshMs: REFRESH_MS,

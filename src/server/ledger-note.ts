@@ -4,11 +4,9 @@ import { join, resolve } from 'node:path';
 import { isObject } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
-import { readStore } from '../store/open.ts';
+import { type OpenStore, readStore } from '../store/open.ts';
 import { codeOf, reasonOf } from '../store/reason.ts';
-import { lastEntryOf } from '../store/sqlite/books/state.ts';
-import { identityOf } from '../store/sqlite/identity.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf } from './data.ts';
 
@@ -50,10 +48,10 @@ async function faultOf(database: string, { ledger, entry }: Note): Promise<strin
   if (!existsSync(database)) return `There is no ${path}, so ${served} is gone`;
   const reader = readStore(database, ['identity', 'ledger']);
   try {
-    const found = await identityOf(reader);
+    const found = await reader.ledger.identity();
     if (found === null) return `${path} is empty or older than ${served}`;
     if (found !== ledger) return `${path} is the ledger ${found.slice(0, 8)}, not ${served}`;
-    const last = await lastEntryOf(reader);
+    const last = await reader.ledger.lastEntry();
     if (last >= entry) return null;
     return `${path} ends at entry ${last} of its journal, and entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is gone`;
   } finally {
@@ -79,15 +77,19 @@ export interface LedgerNote {
 }
 
 /** Notes which ledger is served from a data folder, and from then on how far its journal has come. */
-export async function keepLedgerNote(data: string, store: Store, log: Log): Promise<LedgerNote> {
+export async function keepLedgerNote(
+  data: string,
+  store: Pick<OpenStore, 'flush' | 'ledger'>,
+  log: Log,
+): Promise<LedgerNote> {
   const file = noteFile(data);
-  const ledger = await identityOf(store);
+  const ledger = await store.ledger.identity();
   /** Null for no file. */
   let noted = existsSync(file) ? readFileSync(file, 'utf8') : null;
   let isReported = false;
   const follow = async (): Promise<void> => {
     if (ledger === null) return;
-    const text = textOf({ ledger, entry: await lastEntryOf(store) });
+    const text = textOf({ ledger, entry: await store.ledger.lastEntry() });
     if (text === noted) return;
     // The note must not be ahead of what a loss of power leaves.
     await store.flush();

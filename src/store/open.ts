@@ -1,9 +1,10 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Repositories } from './repositories.ts';
+import type { LedgerBooks } from './books.ts';
+import { openSqliteBooks } from './sqlite/books/books.ts';
 import { ledgerMigrations } from './sqlite/books/schema.ts';
 import { copyDatabase } from './sqlite/copy.ts';
-import { openSqlite, type WatchedStore } from './sqlite/database.ts';
+import { openSqlite, type SqliteRepositories } from './sqlite/database.ts';
 import { type FolderLock, lockFolder } from './sqlite/folder-lock.ts';
 import { idempotencyMigrations } from './sqlite/idempotency.ts';
 import { identityMigrations } from './sqlite/identity.ts';
@@ -12,10 +13,11 @@ import { learningMigrations } from './sqlite/learning/schema.ts';
 import { paymentMigrations } from './sqlite/payments.ts';
 import { openReader, type Reader } from './sqlite/reader.ts';
 import { recordsMigrations } from './sqlite/records/schema.ts';
+import { readSpool } from './sqlite/spool.ts';
 import { type SpoolReport, settlementsIn, takeInSpool } from './sqlite/take-in-spool.ts';
 import { type Migrations, StoreError } from './store.ts';
 
-export { type SpoolReport, settlementsIn };
+export { readSpool, type SpoolReport, settlementsIn };
 
 /** The tables of a store, by the room that they serve. */
 const TABLES = {
@@ -37,7 +39,14 @@ export const ALL_TABLES: readonly Migrations[] = Object.values(TABLES);
 const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.map((room) => TABLES[room]);
 
 /** A store with its repositories. */
-export type OpenStore = WatchedStore & Repositories;
+export interface OpenStore extends SqliteRepositories {
+  /**
+   * Opens the books for this one process.
+   * @param now ms since 1970
+   * @throws an Error of one clear sentence, by rejecting, when they are damaged.
+   */
+  openBooks(now: () => number): Promise<LedgerBooks>;
+}
 /** A store at one moment. Its repositories read alone. */
 export type StoreReader = Reader;
 export type StoreLock = FolderLock;
@@ -70,7 +79,9 @@ export async function openStore(url: string, options: OpenOptions): Promise<Open
   const { mode, rooms = [], spool, onSpool, onError, busyTimeoutMs } = options;
   const isServing = mode === 'serve';
   const asked = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
-  const store = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
+  const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
+  const makeRoom = (reservations: number) => db.makeRoom(reservations);
+  const store = Object.assign(db, { openBooks: (now: () => number) => openSqliteBooks({ store: db, now, makeRoom }) });
   if (spool === undefined) return store;
   const report = await takeInSpool(spool, store);
   onSpool?.(report);

@@ -1,6 +1,8 @@
 import type { IdempotencyTable } from './idempotency.ts';
+import type { JournalReader } from './journal-reader.ts';
 import type { KeyTable } from './keys.ts';
 import type { LearningTables } from './learning.ts';
+import type { LedgerTable } from './ledger-table.ts';
 import type { BlocklistTable, PaymentTable, PendingSettlementTable, QuoteSecretTable } from './payments.ts';
 import type { RecordTables } from './records.ts';
 import type { TrailTable } from './trail.ts';
@@ -16,4 +18,10 @@ export interface Repositories {
   readonly quoteSecret: QuoteSecretTable;
   readonly records: RecordTables;
   readonly learning: LearningTables;
+}
+
+/** The ledger of one store, as commands read it; the process that serves opens its `LedgerBooks` beside. */
+export interface LedgerTables {
+  readonly ledger: LedgerTable;
+  readonly journal: JournalReader;
 }

@@ -1,16 +1,15 @@
 import type { Keys, KeysOptions } from '../../src/access/keys.ts';
 import { openKeys } from '../../src/access/stored-keys.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
-import type { Store } from '../../src/store/store.ts';
 
 export interface Clock {
   now: number;
 }
 
 export interface OpenedKeys {
-  readonly store: Store;
+  readonly store: SqliteRepositories;
   readonly keys: Keys;
   readonly clock: Clock;
   close(): Promise<void>;

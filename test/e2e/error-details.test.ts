@@ -325,7 +325,7 @@ describe('when this program itself fails', () => {
       policy,
       keys,
       idempotency,
-      store: { ...broken, trail: store.trail, activity: store.activity },
+      store: { ...broken, trail: store.trail, ledger: store.ledger, activity: store.activity },
       authenticate,
       version: 'test',
       ...unobserved(gateway),

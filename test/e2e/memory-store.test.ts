@@ -83,7 +83,10 @@ async function serveInMemory(url: string) {
   let recount = async () => {};
   const keys = await openKeys({ store, now, onChange: () => recount() });
   const terms = () => ({ ...snapshot!, budgets: [...snapshot!.budgets, ...keyBudgets(keys.budgets())] });
-  const ledger = await openLedger({ books: new MemoryBooks(store), terms: terms(), now, onAlarm: write });
+  const books = new MemoryBooks(store);
+  const grant = (holder: string, amount: number, note: string, at: number) =>
+    memory.write(() => void books.apply([{ kind: 'grant', id: at, at, holder, amount, note }]));
+  const ledger = await openLedger({ books, terms: terms(), now, onAlarm: write });
   recount = async () => (await ledger.prepare(terms()))();
   const records = openRecords({ store, tables: store.records, now });
   const { revision, models } = snapshot!;
@@ -122,7 +125,12 @@ async function serveInMemory(url: string) {
     policy: { lease, status: never, reload: never },
     keys,
     idempotency: openIdempotency({ store, now, giveBack }),
-    store,
+    store: {
+      commit: (writes) => store.commit(writes),
+      trail: store.trail,
+      activity: store.activity,
+      ledger: { grant },
+    },
     authenticate: (header) => keys.authenticate(header),
     version: 'test',
     ...unobserved(gateway),

@@ -6,9 +6,8 @@ import { createIds } from '../../src/core/id.ts';
 import type { Example, LearningPolicyInForce } from '../../src/learning/learner.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
-import type { OpenStore } from '../../src/store/open.ts';
 import { copyDatabase } from '../../src/store/sqlite/copy.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import type { Write } from '../../src/store/store.ts';
 import { effort } from '../deep/effort.ts';
@@ -64,7 +63,7 @@ class Bench implements AsyncDisposable {
   #time = NOON;
   #nextId = createIds(() => this.#time, 0);
   #file = join(this.#folder.path, 'lab.db');
-  #store!: OpenStore;
+  #store!: SqliteRepositories;
   #learner!: Awaited<ReturnType<typeof openLearner>>;
 
   constructor(policy: LearningPolicyInForce, breakage: Breakage) {

@@ -15,8 +15,7 @@ import type { Example, LearningPolicyInForce } from '../../src/learning/learner.
 import { openLearner } from '../../src/learning/open.ts';
 import type { LearnerOptions, ServerLearner } from '../../src/learning/stored-learner.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
-import type { OpenStore } from '../../src/store/open.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { facts, GENERAL, model, snapshot } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';
@@ -130,7 +129,7 @@ export async function lab(more: Partial<LearnerOptions> = {}) {
   let time = NOON;
   const now = () => time;
   const nextId = createIds(now, 0);
-  const open = async (): Promise<{ store: OpenStore; learner: ServerLearner }> => {
+  const open = async (): Promise<{ store: SqliteRepositories; learner: ServerLearner }> => {
     const store = await openSqlite(file, [learningMigrations]);
     const onFault = (estimator: string, where: string) => void faults.push(`${estimator} ${where}`);
     return { store, learner: await openLearner({ store, now, nextId, onFault, ...more }) };

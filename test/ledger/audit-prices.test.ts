@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { costOf, type Price } from '../../src/core/price.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
+import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
 import { tempFolder } from '../store/support.ts';
 import { held, line, NO_TERMS, open, order } from './support.ts';
 
@@ -41,7 +42,7 @@ async function findingsAfter(sql: string): Promise<string[]> {
   const db = new Database(folder.file);
   if (sql !== '') db.run(sql);
   db.close();
-  const audit = await auditLedger(store, { idle: true });
+  const audit = await auditLedger(sqliteJournal(store), { idle: true });
   expect(audit.unpriced).toBe(1);
   await store.close();
   return audit.findings.filter(({ kind }) => kind === 'wrong_cost').map(({ message }) => message);

@@ -26,7 +26,7 @@ export function tamper(file: string, ...statements: string[]): void {
 export async function audit(file: string, idle = false): Promise<Audit> {
   const reader = openReader(file, [ledgerMigrations]);
   try {
-    return await auditLedger(reader, { idle });
+    return await auditLedger(reader.journal, { idle });
   } finally {
     reader.close();
   }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { Audit, type AuditRow, type FindingKind } from '../../src/ledger/audit/audit.ts';
+import { Audit, type FindingKind } from '../../src/ledger/audit/audit.ts';
 import { SeenReservations } from '../../src/ledger/audit/memory.ts';
 import { isShortage } from '../../src/ledger/standing.ts';
+import type { AuditRow } from '../../src/store/journal-reader.ts';
 import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { tempFolder } from '../store/support.ts';
 import {

@@ -276,7 +276,7 @@ test('an export has a line for each deposit and each fee, and they are in no sum
   const exported = async (...args: string[]): Promise<Record<string, string>[]> => {
     let text = '';
     const reader = openReader(folder.file, [ledgerMigrations]);
-    await writeExport(parseExport(args), reader, async (part) => {
+    await writeExport(parseExport(args), reader.journal, async (part) => {
       text += part;
     });
     reader.close();

@@ -117,7 +117,7 @@ async function exported(...args: string[]): Promise<string> {
   let text = '';
   const reader = openReader(folder.file, [ledgerMigrations]);
   try {
-    await writeExport(parseExport(args), reader, async (part) => {
+    await writeExport(parseExport(args), reader.journal, async (part) => {
       text += part;
     });
   } finally {

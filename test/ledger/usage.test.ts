@@ -7,6 +7,7 @@ import { idAt } from '../../src/core/id.ts';
 import { moneyEntries } from '../../src/ledger/export/export.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { QUARTER_MS } from '../../src/ledger/rules/quarter.ts';
+import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
 import type { Statement, Store } from '../../src/store/store.ts';
 import { caller, held, line, NO_TERMS, NOON, type Opened, open, order } from './support.ts';
 
@@ -43,7 +44,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 async function booked(store: Store, keyId: string): Promise<Map<string, number>> {
   await store.flush();
   const sums = new Map<string, number>();
-  for await (const page of moneyEntries(store, { ...ALL, keyId })) {
+  for await (const page of moneyEntries(sqliteJournal(store), { ...ALL, keyId })) {
     for (const { reservation, model, amount, kind } of page) {
       if (kind === 'overrun' || reservation === null) continue;
       const name = `${Math.floor(reservation / idSpan)}/${model}`;

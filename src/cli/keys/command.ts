@@ -2,13 +2,13 @@ import { keyStateOf } from '../../access/key-entry.ts';
 import type { Keys } from '../../access/keys.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { KeyInfo } from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+import type { LedgerTables } from '../../store/repositories.ts';
 import { day } from '../text.ts';
 
 /** The inputs of every command on keys. */
 export interface KeysCommand {
   readonly keys: Keys;
-  readonly store: Store;
+  readonly store: LedgerTables;
   /** The database, which exists. */
   readonly file: string;
   /** Milliseconds since 1970. */

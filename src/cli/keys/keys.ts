@@ -5,8 +5,6 @@ import { KeyTermsError } from '../../access/terms.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { grantToKey } from '../../operate/keys.ts';
-import { grantedTo } from '../../store/sqlite/books/adjust.ts';
-import { hasJournal } from '../../store/sqlite/books/state.ts';
 import type { Actor } from '../../store/trail.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { table } from '../terminal.ts';
@@ -108,15 +106,16 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
   const amount = parseCredits(text);
   if (!amount) throw new UsageError(`Credits are written 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`);
   const id = idOf([holder], 'grant');
-  if (!(await hasJournal(store))) {
+  if (!(await store.ledger.exists())) {
     throw new UsageError('The database has no ledger of this version yet; start the server once.');
   }
   const info = await keys.get(id);
-  if (!info || !(await grantToKey(keys, id, { amount, note: values.note }, operator(), now()))) throw noSuchKey(id);
+  if (!info || !(await grantToKey(keys, store, id, { amount, note: values.note }, operator(), now())))
+    throw noSuchKey(id);
   const whom = info.wallet === null ? id : `wallet ${info.wallet}`;
   const done =
     amount > 0 ? `Granted ${creditsText(amount)} to ${whom}` : `Took ${creditsText(-amount)} back from ${whom}`;
-  const sum = creditsText(await grantedTo(store, holderOf(info)));
+  const sum = creditsText(await store.ledger.granted(holderOf(info)));
   const effect = info.wallet === null ? FIRST_GRANT : 'All keys of the wallet spend this one balance.';
   return `${done}: ${sum} in all. A running server follows within a second.\n${effect}\n`;
 }

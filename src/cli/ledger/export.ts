@@ -1,6 +1,6 @@
 import { toCredits } from '../../core/credits.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type Line, Lines, type MoneyEntry, moneyEntries, unitOf } from '../../ledger/export/export.ts';
+import { type Line, Lines, moneyEntries } from '../../ledger/export/export.ts';
 import {
   columnOf,
   GROUPINGS,
@@ -9,7 +9,7 @@ import {
   type UsageGroup,
   UsageSums,
 } from '../../operate/usage-sums.ts';
-import type { Store } from '../../store/store.ts';
+import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
 import { labelOf, pairsOf } from '../keys/terms.ts';
 import { parseFlags } from '../options.ts';
@@ -65,10 +65,10 @@ function groupingOf(name: string): Grouping {
 /** Writes page by page: an export may be larger than the memory. */
 export async function writeExport(
   { filter, by, timeZone, format }: ExportQuery,
-  reader: Pick<Store, 'query'>,
+  journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
   write: Writer,
 ): Promise<void> {
-  const pages = moneyEntries(reader, filter);
+  const pages = moneyEntries(journal, filter);
   if (by) {
     const sums = new UsageSums(by, timeZone);
     for await (const page of pages) for (const entry of page) sums.addEntry(entry);
@@ -78,7 +78,7 @@ export async function writeExport(
     await table.end();
     return;
   }
-  const lines = new Lines(await unitOf(reader));
+  const lines = new Lines(await journal.usdPerCredit());
   const table = new Table(Lines.COLUMNS, format, write);
   for await (const page of pages) await table.page(page.map((entry: MoneyEntry) => lines.of(entry)));
   await table.end();

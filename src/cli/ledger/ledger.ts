@@ -7,8 +7,8 @@ import { backUp } from '../../operate/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledger/reading.ts';
 import { refund, refundable } from '../../operate/ledger/refund.ts';
 import { storedUsage } from '../../operate/usage.ts';
+import type { StoredReservation } from '../../store/ledger-table.ts';
 import type { StoreReader } from '../../store/open.ts';
-import { findReservation, type JournaledReservation } from '../../store/sqlite/books/adjust.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
@@ -70,7 +70,7 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<L
   const { now, write } = command;
   const [result, isSpoolDamaged] = await reading(
     command,
-    async (reader, spool) => [await auditLedger(reader, { idle }), spool.fault !== null] as const,
+    async (reader, spool) => [await auditLedger(reader.journal, { idle }), spool.fault !== null] as const,
   );
   await write(json ? auditJson(result, now()) : auditText(result, now()));
   return findingsOf(result) > 0 || isSpoolDamaged ? 2 : 0;
@@ -78,13 +78,13 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<L
 
 async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const query = parseExport(args);
-  await reading(command, (reader) => writeExport(query, reader, command.write));
+  await reading(command, (reader) => writeExport(query, reader.journal, command.write));
   return 0;
 }
 
 async function usage(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const { query, json } = parseUsage(args, command.now());
-  const report = await reading(command, (reader) => storedUsage(reader, query));
+  const report = await reading(command, (reader) => storedUsage(reader.journal, query));
   await command.write(usageText(report, json));
   return 0;
 }
@@ -113,7 +113,7 @@ async function refundDecision(args: readonly string[], command: LedgerCommand): 
   }
   const id = parseId('dec_', decision);
   if (id === null) throw new UsageError(`A decision is written dec_ and 11 letters and digits, not "${decision}".`);
-  const booked = await reading(command, (reader) => findReservation(reader, id));
+  const booked = await reading(command, (reader) => reader.ledger.reservation(id));
   if (!booked) throw new UsageError(`The ledger has no charge of ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
   await refund(command.file, booked, { amount, note: values.note }, command.now());
@@ -126,7 +126,7 @@ still counts in, and into the balance that paid for it: ${paidBy(booked)}.
   return 0;
 }
 
-const paidBy = ({ onBalance, payer, keyId }: JournaledReservation): string =>
+const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
   onBalance ? holderText(payer ?? keyId) : 'none';
 
 function amountIn(text: string): Microcredits {

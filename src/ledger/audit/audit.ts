@@ -1,11 +1,17 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
-import type { OpenReservation } from '../../store/sqlite/books/recover.ts';
-import type { BalanceRow, FundRow, SpendRow } from '../../store/sqlite/books/tables.ts';
+import type {
+  AuditRow,
+  BalanceRow,
+  FundRow,
+  OpenReservation,
+  PaymentRow,
+  SpendRow,
+} from '../../store/journal-reader.ts';
 import { quarterOf } from '../rules/quarter.ts';
 import { AuditFunds, balanceText, type Draw, type FundFault } from './funds.ts';
 import { SeenReservations } from './memory.ts';
-import { AuditPayments, type PaymentFault, type PaymentRow } from './payments.ts';
+import { AuditPayments, type PaymentFault } from './payments.ts';
 
 export type FindingKind =
   | FundFault
@@ -36,28 +42,6 @@ export interface AuditFinding {
   readonly seq: number | null;
   readonly reservation: number | null;
   readonly message: string;
-}
-
-/** A row of the journal with what it names, as far as that exists. */
-export interface AuditRow {
-  readonly seq: number;
-  readonly kind: string;
-  readonly reservation: number | null;
-  readonly account: number;
-  readonly amount: Microcredits;
-  readonly time: number;
-  readonly funds: string | null;
-  readonly tariff: number | null;
-  readonly input: number | null;
-  readonly output: number | null;
-  /** What a deposit and a fee are of. */
-  readonly note: string | null;
-  /** Null: the account does not exist. */
-  readonly keyId: string | null;
-  /** The wallet that pays in place of the key; null for none. */
-  readonly payer: string | null;
-  /** Null: the tariff does not exist, or none is named. */
-  readonly knownTariff: number | null;
 }
 
 export interface AuditCheckpoint {

@@ -2,7 +2,7 @@ import { iso } from '../../core/clock.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
 import { isWallet } from '../../core/wallet.ts';
-import type { FundRow } from '../../store/sqlite/books/tables.ts';
+import type { FundRow } from '../../store/journal-reader.ts';
 import { QuarterSums } from './memory.ts';
 
 /** Tells what is wrong at the row that is being read. */

@@ -1,19 +1,11 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { idText } from '../../core/id.ts';
+import type { PaymentRow } from '../../store/journal-reader.ts';
 
 export type PaymentFault = 'wrong_fee' | 'wrong_payment';
 
 /** Tells what is wrong: at the row that is being read, or of no row. */
 type Tell = (kind: PaymentFault, message: string) => void;
-
-/** A row of the table `payments`. */
-export interface PaymentRow {
-  readonly id: number;
-  readonly state: string;
-  readonly payer: string;
-  readonly paid: Microcredits;
-  readonly fee: Microcredits;
-}
 
 /** What the journal says of one payment. */
 interface BookedPayment {

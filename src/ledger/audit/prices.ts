@@ -1,25 +1,6 @@
-import type { Statement, Store } from '../../store/store.ts';
+import type { JournalReader, PricedRow } from '../../store/journal-reader.ts';
 import { readPrice } from '../export/price.ts';
 import type { AuditFinding } from './audit.ts';
-
-interface PricedRow {
-  readonly seq: number;
-  readonly kind: string;
-  readonly reservation: number;
-  readonly amount: number;
-  readonly input: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly output: number;
-  readonly price: string;
-}
-
-const SELECT_PRICED: Statement = {
-  sql: `SELECT j.seq, j.kind, j.reservation, j.amount, j.input_tokens AS input, j.cached_input_tokens AS cached,
-      j.cache_write_tokens AS written, j.output_tokens AS output, t.price
-    FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`,
-};
-const PAGE_ROWS = 10_000;
 
 /**
  * Computes every charge again from the tokens and the price that stand with it: what was charged and what the
@@ -27,7 +8,7 @@ const PAGE_ROWS = 10_000;
  * usage could not be true, which have no tokens and cost what was reserved, and those of an unknown price.
  */
 export async function auditPrices(
-  reader: Pick<Store, 'query'>,
+  journal: Pick<JournalReader, 'priced'>,
   report: (finding: AuditFinding) => void,
 ): Promise<{ unpriced: number }> {
   let last: PricedRow | null = null;
@@ -42,9 +23,8 @@ export async function auditPrices(
       report({ kind: 'wrong_cost', seq: last.seq, reservation: last.reservation, message: told });
     }
   };
-  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-    const rows = await reader.query<PricedRow>(SELECT_PRICED, [after, PAGE_ROWS]);
-    for (const row of rows) {
+  for await (const page of journal.priced()) {
+    for (const row of page) {
       // What went beyond the reservation stands behind the charge.
       if (row.kind === 'overrun') borne += row.amount;
       else {
@@ -53,9 +33,6 @@ export async function auditPrices(
         borne = 0;
       }
     }
-    const end = rows.at(-1);
-    if (!end) break;
-    after = end.seq;
   }
   judge();
   return { unpriced };

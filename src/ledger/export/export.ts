@@ -1,100 +1,24 @@
 import { iso } from '../../core/clock.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { toCredits } from '../../core/credits.ts';
 import { type Decimal, parseDecimal } from '../../core/decimal.ts';
-import { idAt, idText, timeOfId } from '../../core/id.ts';
+import { idText, timeOfId } from '../../core/id.ts';
 import type { Price } from '../../core/price.ts';
-import type { Statement, Store } from '../../store/store.ts';
+import type { BalanceKind, JournalReader, MoneyEntry, MoneyFilter } from '../../store/journal-reader.ts';
 import { readPrice, type UsdLine, usdLine } from './price.ts';
 
-/** Which entries are wanted. Times are milliseconds since 1970, of the reservation: so budgets count, too. */
-export interface ExportFilter {
-  readonly from: number;
-  /** Exclusive; Infinity for all. */
-  readonly to: number;
-  readonly keyId: string | null;
-  readonly model: string | null;
+/** The entries to export. */
+export interface ExportFilter extends MoneyFilter {
   readonly labels: Readonly<Record<string, string>>;
-}
-
-/** What moves a balance alone: an operator's grant, what a wallet has paid in, and what of that was kept or given back. */
-type BalanceKind = 'grant' | 'deposit' | 'fee';
-
-/** An entry that moves money. */
-export interface MoneyEntry {
-  readonly kind: 'post' | 'settle' | 'expire' | 'overrun' | 'correct' | BalanceKind;
-  /** Null for what moves a balance alone. */
-  readonly reservation: number | null;
-  readonly amount: Microcredits;
-  /** What the upstream billed beyond `amount`, of a charge. */
-  readonly overrun: Microcredits;
-  readonly time: number;
-  readonly keyId: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly selector: string;
-  /** Empty, like provider and upstream, where no attempt is known. */
-  readonly model: string;
-  readonly provider: string;
-  readonly upstream: string;
-  readonly input: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly output: number;
-  readonly reasoning: number;
-  readonly estimated: boolean;
-  /** JSON of the price; null where none applied. */
-  readonly price: string | null;
-  readonly note: string;
-}
-
-interface Row extends Omit<MoneyEntry, 'labels' | 'estimated'> {
-  readonly seq: number;
-  readonly labels: string;
-  readonly estimated: number | null;
-}
-
-/** A settlement that charges nothing and names no tariff is no movement of money, nor is a reservation that expires so. */
-const SELECT_MONEY: Statement = {
-  sql: `SELECT j.seq, j.kind, j.reservation, j.amount, coalesce(o.amount, 0) AS overrun, j.time,
-      coalesce(a.key_id, '') AS keyId, coalesce(a.labels, '{}') AS labels, coalesce(a.selector, '') AS selector,
-      coalesce(t.model, '') AS model, coalesce(t.provider, '') AS provider, coalesce(t.upstream, '') AS upstream,
-      coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached,
-      coalesce(j.cache_write_tokens, 0) AS written, coalesce(j.output_tokens, 0) AS output,
-      coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated, t.price, coalesce(j.note, '') AS note
-    FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
-      LEFT JOIN journal AS o ON o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
-        AND j.kind IN ('post', 'settle')
-    WHERE j.seq > ?1 AND j.kind IN ('post', 'settle', 'expire', 'overrun', 'correct', 'grant', 'deposit', 'fee')
-      AND (j.tariff IS NOT NULL OR j.amount <> 0)
-      AND CASE WHEN j.reservation IS NULL THEN j.time >= ?2 AND j.time < ?3
-        ELSE j.reservation >= ?4 AND j.reservation < ?5 END
-      AND (?6 IS NULL OR a.key_id = ?6) AND (?7 IS NULL OR t.model = ?7)
-    ORDER BY j.seq LIMIT ?8`,
-};
-const SELECT_UNIT: Statement = { sql: 'SELECT usd_per_credit AS usdPerCredit FROM checkpoint' };
-
-const PAGE_ROWS = 5_000;
-
-/** What a Credit is worth in USD, as the policy states it; null in a ledger that never had a policy. */
-export async function unitOf(reader: Pick<Store, 'query'>): Promise<string | null> {
-  const [row] = await reader.query<{ usdPerCredit: string | null }>(SELECT_UNIT);
-  return row?.usdPerCredit ?? null;
 }
 
 /** The entries in the order in which they were made, page by page. */
 export async function* moneyEntries(
-  reader: Pick<Store, 'query'>,
-  { from, to, keyId, model, labels }: ExportFilter,
+  journal: Pick<JournalReader, 'money'>,
+  filter: ExportFilter,
 ): AsyncGenerator<readonly MoneyEntry[]> {
-  const end = Math.min(to, Number.MAX_SAFE_INTEGER);
-  const lastId = Number.isFinite(to) ? idAt(to) : Number.MAX_SAFE_INTEGER;
-  const wanted = Object.entries(labels);
-  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-    const params = [after, from, end, idAt(from), lastId, keyId, model, PAGE_ROWS];
-    const rows = await reader.query<Row>(SELECT_MONEY, params);
-    const last = rows.at(-1);
-    if (!last) return;
-    yield rows.map(entryOf).filter((entry) => wanted.every(([name, value]) => (entry.labels[name] ?? '') === value));
-    after = last.seq;
+  const wanted = Object.entries(filter.labels);
+  for await (const page of journal.money(filter)) {
+    yield page.filter(({ labels }) => wanted.every(([name, value]) => (labels[name] ?? '') === value));
   }
 }
 
@@ -102,12 +26,6 @@ const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'depos
 
 /** Whether an entry moves a balance alone, and nothing was spent by it. */
 export const isBalanceOnly = ({ kind }: MoneyEntry): boolean => BALANCE_KINDS.has(kind);
-
-const entryOf = ({ seq: _, labels, estimated, ...row }: Row): MoneyEntry => ({
-  ...row,
-  labels: JSON.parse(labels) as Record<string, string>,
-  estimated: estimated === 1,
-});
 
 /** The moment that an entry counts at: of its reservation, or else its own. */
 export const momentOf = ({ reservation, time }: MoneyEntry): number =>

@@ -35,7 +35,7 @@ export async function backUp(
   try {
     const audited = await readLedger(part, async (reader) => {
       onSpool(await stateOf(reader));
-      return auditLedger(reader, { idle: false });
+      return auditLedger(reader.journal, { idle: false });
     });
     publish(part, target);
     return { bytes: statSync(target).size, audit: audited?.value ?? null };

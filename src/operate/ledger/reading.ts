@@ -1,9 +1,5 @@
 import type { Microcredits } from '../../core/credits.ts';
-import { readStore, type StoreReader } from '../../store/open.ts';
-import { unbooked } from '../../store/sqlite/books/spooled.ts';
-import { hasJournal } from '../../store/sqlite/books/state.ts';
-import { SETTLE } from '../../store/sqlite/payments.ts';
-import { readSpool } from '../../store/sqlite/spool.ts';
+import { readSpool, readStore, type StoreReader } from '../../store/open.ts';
 
 /** The paths of a data folder's books. */
 export interface BooksFiles {
@@ -40,7 +36,7 @@ export async function readLedger<T>(
 ): Promise<{ readonly value: T } | null> {
   const reader = readStore(file, ['ledger']);
   try {
-    return (await hasJournal(reader)) ? { value: await read(reader) } : null;
+    return (await reader.ledger.exists()) ? { value: await read(reader) } : null;
   } finally {
     reader.close();
   }
@@ -56,7 +52,7 @@ export function openSpool(spool: string): (reader: StoreReader) => Promise<Spool
   reading.catch(() => {});
   return async (reader) => {
     try {
-      const { closed, charged } = await unbooked(reader, spool, await reading, [SETTLE]);
+      const { closed, charged } = await reader.unbooked(spool, await reading);
       return { settlements: closed.length, charged, fault: null };
     } catch (cause) {
       return { settlements: 0, charged: 0, fault: cause instanceof Error ? cause.message : String(cause) };

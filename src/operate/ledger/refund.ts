@@ -1,8 +1,8 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { StoredReservation } from '../../store/ledger-table.ts';
 import { openStore } from '../../store/open.ts';
-import { type JournaledReservation, refundWrite } from '../../store/sqlite/books/adjust.ts';
 import { StoreError } from '../../store/store.ts';
 
 /**
@@ -11,7 +11,7 @@ import { StoreError } from '../../store/store.ts';
  * @param wanted null for all that is left.
  * @throws UsageError for an amount that cannot be given back.
  */
-export function refundable(decision: string, booked: JournaledReservation, wanted: Microcredits | null): Microcredits {
+export function refundable(decision: string, booked: StoredReservation, wanted: Microcredits | null): Microcredits {
   if (booked.isOpen) throw new UsageError(`${decision} is not closed yet; what it costs is not known.`);
   const left = booked.charged - booked.givenBack;
   const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were given back already` : '';
@@ -25,13 +25,13 @@ export function refundable(decision: string, booked: JournaledReservation, wante
 /** Asks a ledger for a refund; a running server follows within a second. Throws UsageError; rejects with StoreError. */
 export async function refund(
   file: string,
-  booked: JournaledReservation,
+  booked: StoredReservation,
   { amount, note }: { readonly amount: Microcredits; readonly note: string },
   now: number,
 ): Promise<void> {
   const store = await openStore(file, { mode: 'beside' });
   try {
-    await store.commit([refundWrite(booked, amount, note, now)]);
+    await store.commit([store.ledger.refund(booked, amount, note, now)]);
   } catch (cause) {
     if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
     throw new UsageError('Another refund of this decision was asked for at the same moment; look and try again.');

@@ -2,7 +2,7 @@ import { Database, type Statement as Prepared } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from '../activity.ts';
-import type { Repositories } from '../repositories.ts';
+import type { LedgerTables, Repositories } from '../repositories.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from '../store.ts';
 import { Fault, faultOf, unreadable, wordsOf } from './fault.ts';
 import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
@@ -21,6 +21,9 @@ export interface WatchedStore extends Store {
   /** Appends that should outlive the process, and that neither the database nor the spool has. */
   readonly unkept: number;
 }
+
+/** A database with its repositories, and without its books. */
+export interface SqliteRepositories extends WatchedStore, Repositories, LedgerTables {}
 
 /** How long a command waits for another process that writes, before it fails. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -44,7 +47,7 @@ export async function openSqlite(
   path: string,
   migrations: readonly Migrations[],
   options: SqliteOptions = {},
-): Promise<WatchedStore & Repositories> {
+): Promise<SqliteRepositories> {
   let db: Database | null = null;
   try {
     createPrivately(path);

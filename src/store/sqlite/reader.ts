@@ -1,15 +1,20 @@
 import { Database } from 'bun:sqlite';
 import { resolve } from 'node:path';
 import { codeOf } from '../reason.ts';
-import type { Repositories } from '../repositories.ts';
+import type { LedgerTables, Repositories } from '../repositories.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError } from '../store.ts';
+import { type SpooledEntries, unbooked } from './books/spooled.ts';
 import { BUSY_TIMEOUT_MS } from './database.ts';
 import { faultOf, unreadable, wordsOf } from './fault.ts';
 import { pending } from './migrate.ts';
+import { SETTLE } from './payments.ts';
 import { sqliteRepositories } from './repositories.ts';
+import type { SpooledUnit } from './spool.ts';
 
 /** A database as it is at one moment. Its repositories read alone. */
-export interface Reader extends Pick<Store, 'query'>, Repositories {
+export interface Reader extends Pick<Store, 'query'>, Repositories, LedgerTables {
+  /** Compares a spool with this database. @throws an Error of one clear sentence, by rejecting, where they do not fit. */
+  unbooked(path: string, units: readonly SpooledUnit[]): Promise<SpooledEntries>;
   close(): void;
 }
 
@@ -36,7 +41,8 @@ export function openReader(path: string, known: readonly Migrations[]): Reader {
       },
       commit: () => Promise.reject(new StoreError('the database is open for reading alone')),
     };
-    return { query: reader.query, close: () => open.close(), ...sqliteRepositories(reader) };
+    const unbookedIn: Reader['unbooked'] = (path, units) => unbooked(reader, path, units, [SETTLE]);
+    return { query: reader.query, unbooked: unbookedIn, close: () => open.close(), ...sqliteRepositories(reader) };
   } catch (error) {
     db?.close();
     throw new StoreError(`Cannot read the database ${resolve(path)}: ${wordsOf(error)}.`, {

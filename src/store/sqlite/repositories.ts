@@ -1,5 +1,7 @@
-import type { Repositories } from '../repositories.ts';
+import type { LedgerTables, Repositories } from '../repositories.ts';
 import type { Store } from '../store.ts';
+import { sqliteJournal } from './books/journal-reader.ts';
+import { sqliteLedger } from './books/ledger-table.ts';
 import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteLearning } from './learning/tables.ts';
@@ -9,7 +11,9 @@ import { sqliteRecords } from './records/tables.ts';
 import { sqliteTrail } from './trail.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
-export const sqliteRepositories = (db: Pick<Store, 'query' | 'commit'>): Repositories => ({
+export const sqliteRepositories = (db: Pick<Store, 'query' | 'commit'>): Repositories & LedgerTables => ({
+  ledger: sqliteLedger(db),
+  journal: sqliteJournal(db),
   keys: sqliteKeys(db),
   trail: sqliteTrail(db),
   idempotency: sqliteIdempotency(db),

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { auditLedger } from '../../../src/ledger/audit/run.ts';
+import { sqliteJournal } from '../../../src/store/sqlite/books/journal-reader.ts';
 import { budget, caller, held, journal, line, NO_TERMS, open, order } from '../../ledger/support.ts';
 import { tempFolder } from '../../store/support.ts';
 
@@ -21,7 +22,7 @@ test('the rest of a charge is given back once, to the budget and the sums, and t
     { kind: 'correct', amount: -500 },
   ]);
   await ledger.close();
-  expect((await auditLedger(store, { idle: true })).findings).toEqual([]);
+  expect((await auditLedger(sqliteJournal(store), { idle: true })).findings).toEqual([]);
   await store.close();
 });
 

@@ -1,26 +1,8 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import type { StoredReservation } from '../../ledger-table.ts';
 import type { Statement, Store, Write } from '../../store.ts';
 import { insertAdjustment } from './tables.ts';
-
-/** A reservation as the journal has it. */
-export interface JournaledReservation {
-  readonly reservation: number;
-  readonly account: number;
-  readonly keyId: string;
-  /** The wallet that paid in the place of the key; null where the key's own balance did, or none. */
-  readonly payer: string | null;
-  readonly isOpen: boolean;
-  /** Whether a balance paid for it. */
-  readonly onBalance: boolean;
-  readonly charged: Microcredits;
-  /** Billed beyond that by upstreams, of what stands before its end. */
-  readonly overrun: Microcredits;
-  /** What was given back already, or is asked to be. */
-  readonly givenBack: Microcredits;
-  /** The last adjustment that asked for it; 0 for none. */
-  readonly lastAdjustment: number;
-}
 
 interface Step {
   readonly seq: number;
@@ -54,7 +36,7 @@ const SELECT_ASKED: Statement = {
  * little before the ID's moment and ends where the reservation does. Null when there is none. To be asked of a
  * reader that sees one moment.
  */
-export async function findReservation(reader: Pick<Store, 'query'>, id: number): Promise<JournaledReservation | null> {
+export async function findReservation(reader: Pick<Store, 'query'>, id: number): Promise<StoredReservation | null> {
   const [ends] = await reader.query<{ first: number | null; last: number | null }>(SELECT_ENDS);
   const { first = null, last = null } = ends ?? {};
   if (first === null || last === null) return null;
@@ -83,7 +65,7 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
 /** What is left of a charge, at most what the reservation `instead` was charged, where that is given. */
 export async function refundable(
   reader: Pick<Store, 'query'>,
-  { charged, givenBack }: JournaledReservation,
+  { charged, givenBack }: StoredReservation,
   instead?: number,
 ): Promise<Microcredits> {
   const most = instead === undefined ? charged : ((await findReservation(reader, instead))?.charged ?? 0);
@@ -145,7 +127,7 @@ const INSERT_REFUND: Statement = {
  * @param id the number of the adjustment; null for the next one
  */
 export function refundWrite(
-  booked: JournaledReservation,
+  booked: StoredReservation,
   amount: Microcredits,
   note: string,
   time: number,

@@ -1,10 +1,10 @@
+import type { BalanceRow, OpenReservation } from '../../journal-reader.ts';
 import type { Store } from '../../store.ts';
 import type { Deposits } from './deposits.ts';
 import type { BookedFund, FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
-import type { OpenReservation } from './recover.ts';
 import type { BookedReservation, Reservations } from './reservations.ts';
-import { addSpend, type BalanceRow, putBalance, putCheckpoint, putComingBalance, type StateRow } from './tables.ts';
+import { addSpend, putBalance, putCheckpoint, putComingBalance, type StateRow } from './tables.ts';
 
 export interface CheckpointParts {
   readonly store: Store;

@@ -3,9 +3,10 @@ import { idAt } from '../../../core/id.ts';
 import { isWallet } from '../../../core/wallet.ts';
 import { quarterOf } from '../../../ledger/rules/quarter.ts';
 import type { Window } from '../../../ledger/rules/window.ts';
+import type { OpenReservation } from '../../journal-reader.ts';
 import type { Statement, Store } from '../../store.ts';
 import { grantedTo } from './adjust.ts';
-import { type Balance, type OpenReservation, recover } from './recover.ts';
+import { type Balance, recover } from './recover.ts';
 import { Sums } from './sums.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
 

@@ -1,10 +1,10 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
 import type { EntryLine, Tariff } from '../../../ledger/rules/entry.ts';
+import type { OpenReservation } from '../../journal-reader.ts';
 import type { Store, Write } from '../../store.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
-import type { OpenReservation } from './recover.ts';
 import { type Spender, Sums } from './sums.ts';
 import {
   type Adjustment,

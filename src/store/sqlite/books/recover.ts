@@ -1,18 +1,8 @@
 import type { Microcredits } from '../../../core/credits.ts';
+import type { BalanceRow, OpenReservation } from '../../journal-reader.ts';
 import type { Statement, Store } from '../../store.ts';
 import type { Spender, Sums } from './sums.ts';
-import { type BalanceRow, type JournalRow, SELECT_BALANCES, SELECT_JOURNAL } from './tables.ts';
-
-/** A reservation that is not closed, as a checkpoint keeps it. */
-export interface OpenReservation {
-  readonly reservation: number;
-  readonly account: number;
-  readonly keyId: string;
-  readonly amount: Microcredits;
-  readonly charged: Microcredits;
-  /** IDs of the funds that it draws on, as in the journal. */
-  readonly funds: string | null;
-}
+import { type JournalRow, SELECT_BALANCES, SELECT_JOURNAL } from './tables.ts';
 
 export interface Balance {
   granted: Microcredits;

@@ -1,8 +1,9 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { idText } from '../../../core/id.ts';
+import type { OpenReservation } from '../../journal-reader.ts';
 import type { SqlValue, Statement, Store, Write } from '../../store.ts';
 import type { SpooledRow, SpooledUnit } from '../spool.ts';
-import { type OpenReservation, recover } from './recover.ts';
+import { recover } from './recover.ts';
 import { Sums } from './sums.ts';
 import { type EntryKind, SELECT_STATE, SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, type StateRow } from './tables.ts';
 

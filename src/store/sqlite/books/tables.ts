@@ -1,4 +1,5 @@
 import type { Microcredits } from '../../../core/credits.ts';
+import type { BalanceRow, FundRow, SpendRow } from '../../journal-reader.ts';
 import type { SqlValue, Statement, Write } from '../../store.ts';
 
 /**
@@ -172,22 +173,6 @@ export function insertTariff(id: number, model: string, provider: string, upstre
   return { statement: INSERT_TARIFF, params: [id, model, provider, upstream, price] };
 }
 
-/** A fund as it begins to be drawn on: `opening` is what was spent of it after the journal's row `after_seq`. */
-export interface FundRow {
-  readonly id: number;
-  readonly kind: 'budget' | 'balance';
-  readonly name: string;
-  readonly subject: string;
-  readonly definition: string;
-  readonly starts: number;
-  /** Null for one that never ends. */
-  readonly ends: number | null;
-  /** The limit of a budget; 0 for a balance, whose grants are entries. */
-  readonly most: Microcredits;
-  readonly opening: Microcredits;
-  readonly after_seq: number;
-}
-
 export function insertFund(row: FundRow): Write {
   const { id, kind, name, subject, definition, starts, ends, most, opening, after_seq } = row;
   return {
@@ -268,11 +253,6 @@ export interface AccountSpend {
 export const SELECT_CHARGED: Statement = { sql: 'SELECT coalesce(sum(microcredits), 0) AS charged FROM spend' };
 
 export const SELECT_BALANCES: Statement = { sql: 'SELECT key_id AS keyId, granted, spent FROM balances' };
-export interface BalanceRow {
-  readonly keyId: string;
-  readonly granted: Microcredits;
-  readonly spent: Microcredits;
-}
 
 /** Adjustments that are not in the journal yet. */
 export const SELECT_ADJUSTMENTS: Statement = {
@@ -341,17 +321,6 @@ const PUT_COMING_BALANCE: Statement = {
 };
 const PUT_CHECKPOINT: Statement = { sql: 'UPDATE checkpoint SET through = ?, open = ?' };
 const PUT_TERMS: Statement = { sql: 'UPDATE checkpoint SET usd_per_credit = ?, budgets = ?' };
-
-/** A sum of charges: one account, one tariff (0 for none), one quarter of an hour by the reservation's time. */
-export interface SpendRow {
-  readonly quarter: number;
-  readonly account: number;
-  readonly tariff: number;
-  readonly charges: number;
-  readonly microcredits: Microcredits;
-  readonly input: number;
-  readonly output: number;
-}
 
 export function addSpend({ quarter, account, tariff, charges, microcredits, input, output }: SpendRow): Write {
   return { statement: ADD_SPEND, params: [quarter, account, tariff, charges, microcredits, input, output] };

@@ -173,7 +173,7 @@ export class World {
     await this.#ledger.close();
     await this.#store.flush();
     const reader = openReader(this.#file, [ledgerMigrations]);
-    expect((await auditLedger(reader, { idle: true })).findings).toEqual([]);
+    expect((await auditLedger(reader.journal, { idle: true })).findings).toEqual([]);
     reader.close();
     await this.#store.close();
   }

@@ -1,0 +1,160 @@
+import type { Microcredits } from '../core/credits.ts';
+
+/** A reservation that was not closed at a checkpoint. */
+export interface OpenReservation {
+  readonly reservation: number;
+  readonly account: number;
+  readonly keyId: string;
+  readonly amount: Microcredits;
+  readonly charged: Microcredits;
+  /** IDs of the funds that it draws on, as in the journal. */
+  readonly funds: string | null;
+}
+
+/** The place in the journal up to which everything is summed up. */
+export interface JournalCheckpoint {
+  readonly through: number;
+  /** Null where the list cannot be read. */
+  readonly open: readonly OpenReservation[] | null;
+}
+
+/** A fund that the journal names. */
+export interface FundRow {
+  readonly id: number;
+  readonly kind: 'budget' | 'balance';
+  readonly name: string;
+  readonly subject: string;
+  readonly definition: string;
+  readonly starts: number;
+  /** Null for one that never ends. */
+  readonly ends: number | null;
+  /** The limit of a budget; 0 for a balance, whose grants are entries. */
+  readonly most: Microcredits;
+  readonly opening: Microcredits;
+  readonly after_seq: number;
+}
+
+/** The sum of the charges of a quarter of an hour, by account and tariff. */
+export interface SpendRow {
+  readonly quarter: number;
+  readonly account: number;
+  readonly tariff: number;
+  readonly charges: number;
+  readonly microcredits: Microcredits;
+  readonly input: number;
+  readonly output: number;
+}
+
+/** A balance at the checkpoint. */
+export interface BalanceRow {
+  readonly keyId: string;
+  readonly granted: Microcredits;
+  readonly spent: Microcredits;
+}
+
+/** A row of the journal with what it names, as far as that exists. */
+export interface AuditRow {
+  readonly seq: number;
+  readonly kind: string;
+  readonly reservation: number | null;
+  readonly account: number;
+  readonly amount: Microcredits;
+  readonly time: number;
+  readonly funds: string | null;
+  readonly tariff: number | null;
+  readonly input: number | null;
+  readonly output: number | null;
+  /** The payment of a deposit or a fee. */
+  readonly note: string | null;
+  /** Null: the account does not exist. */
+  readonly keyId: string | null;
+  /** The wallet that pays in place of the key; null for none. */
+  readonly payer: string | null;
+  /** Null: the tariff does not exist, or none is named. */
+  readonly knownTariff: number | null;
+}
+
+/** A row of the journal with the price that it names. */
+export interface PricedRow {
+  readonly seq: number;
+  readonly kind: string;
+  readonly reservation: number;
+  readonly amount: Microcredits;
+  readonly input: number;
+  readonly cached: number;
+  readonly written: number;
+  readonly output: number;
+  /** JSON. */
+  readonly price: string;
+}
+
+/** A payment, to compare with the journal. */
+export interface PaymentRow {
+  readonly id: number;
+  readonly state: string;
+  readonly payer: string;
+  readonly paid: Microcredits;
+  readonly fee: Microcredits;
+}
+
+/** An entry that moves a balance alone: a grant of an operator, a deposit of a wallet, the fee of a deposit. */
+export type BalanceKind = 'grant' | 'deposit' | 'fee';
+
+/** An entry that moves money. */
+export interface MoneyEntry {
+  readonly kind: 'post' | 'settle' | 'expire' | 'overrun' | 'correct' | BalanceKind;
+  /** Null for what moves a balance alone. */
+  readonly reservation: number | null;
+  readonly amount: Microcredits;
+  /** Microcredits that the upstream billed beyond `amount`, of a charge. */
+  readonly overrun: Microcredits;
+  readonly time: number;
+  readonly keyId: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly selector: string;
+  /** Empty, like provider and upstream, where no attempt is known. */
+  readonly model: string;
+  readonly provider: string;
+  readonly upstream: string;
+  readonly input: number;
+  readonly cached: number;
+  readonly written: number;
+  readonly output: number;
+  readonly reasoning: number;
+  readonly estimated: boolean;
+  /** JSON of the price; null where none applied. */
+  readonly price: string | null;
+  readonly note: string;
+}
+
+/** The entries to read. Times are milliseconds since 1970, of the reservation: budgets count by them, too. */
+export interface MoneyFilter {
+  readonly from: number;
+  /** Exclusive; Infinity for all. */
+  readonly to: number;
+  readonly keyId: string | null;
+  readonly model: string | null;
+}
+
+/** Rows in pages, in the order in which they were written: a journal may be larger than the memory. */
+export type RowPages<Row> = AsyncIterable<readonly Row[]>;
+
+/** The journal of a ledger of this version, row by row, for the audit and the export. Rejects with StoreError. */
+export interface JournalReader {
+  /** @returns null where there is none, which is damage. */
+  checkpoint(): Promise<JournalCheckpoint | null>;
+  /** @returns sentences on damage that the database finds in itself. */
+  damages(): Promise<readonly string[]>;
+  funds(): RowPages<FundRow>;
+  rows(): RowPages<AuditRow>;
+  /** The rows that name a tariff. */
+  priced(): RowPages<PricedRow>;
+  /** In the order of quarter, account and tariff. */
+  spend(): RowPages<SpendRow>;
+  /** @returns null where the store has no payments. */
+  payments(): Promise<RowPages<PaymentRow> | null>;
+  balances(): Promise<readonly BalanceRow[]>;
+  money(filter: MoneyFilter): RowPages<MoneyEntry>;
+  /** @returns the worth of a Credit in USD, as the policy states it; null in a ledger that never had a policy. */
+  usdPerCredit(): Promise<string | null>;
+}
