@@ -6,7 +6,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { Order } from '../ledger/ledger.ts';
+import type { ReservationRequest } from '../ledger/ledger.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { PlatformPayment } from './receipt.ts';
@@ -125,7 +125,7 @@ export interface Funding {
    * @param begun resolves when the request's own row is durable, before which no money may move; null for none
    * @throws Error that `mend` turns into a public one, and then nothing is held.
    */
-  reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold>;
+  reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold>;
   /**
    * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
    * help, else the cause itself.

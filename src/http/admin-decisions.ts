@@ -12,9 +12,9 @@ import {
   PAGE_LIMIT_MAX,
 } from '../operate/decisions.ts';
 import type { RecordQuery } from '../store/records.ts';
-import type { RouteContext } from './context.ts';
 import { DECISIONS_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
+import type { RouteServices } from './route-services.ts';
 import { DecisionList } from './schemas/decisions.ts';
 
 const text = (description: string) => t.Optional(t.String({ description }));
@@ -37,7 +37,7 @@ const QUERY = t.Object({
 });
 
 /** `GET /admin/decisions`: what `signalbox decisions list` does, for programs. */
-export const decisionListRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
+export const decisionListRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
   new Elysia({ name: 'decision-list' }).get(
     '/admin/decisions',
     async ({ request }) => decisionPageBody(await listDecisions(gateway.records, queryOf(request.url))),

@@ -11,15 +11,15 @@ import { grantToKey, servedKeyFunds } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
-import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';
+import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { actorOf, inTerms, limitOf } from './terms.ts';
 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
 
-export interface KeyContext extends Pick<RouteContext, 'gateway' | 'callerOf'> {
+export interface KeyContext extends Pick<RouteServices, 'gateway' | 'callerOf'> {
   readonly keys: KeyAdmin;
 }
 

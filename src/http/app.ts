@@ -20,7 +20,6 @@ import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { contentRoutes } from './contents.ts';
-import type { RouteContext } from './context.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
@@ -33,6 +32,7 @@ import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
+import type { RouteServices } from './route-services.ts';
 import { RouteTable, routeRules } from './routes.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
@@ -91,7 +91,7 @@ function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): Bo
   return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
-const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, status, surfaces }: AppOptions) =>
+const routesOf = (context: RouteServices, { gateway, policy, keys, store, metrics, status, surfaces }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -127,7 +127,7 @@ export function createApp(options: AppOptions) {
   const { gateway, surfaces, idempotency, version, observer } = options;
   const contexts = new RequestContexts(observer);
   const contextOf = contexts.of;
-  const services: RouteContext = {
+  const services: RouteServices = {
     gateway,
     idempotency,
     contextOf,

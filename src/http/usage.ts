@@ -13,11 +13,11 @@ import {
   usagePeriod,
 } from '../operate/usage.ts';
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
-import type { RouteContext } from './context.ts';
 import { USAGE_ANSWER } from './docs/examples.ts';
 import { ADMIN_USAGE_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
 import { fundBody } from './ledger.ts';
+import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/usage.ts';
 
 /** Days of a report at most. */
@@ -34,7 +34,7 @@ const PERIOD_QUERY = {
 };
 
 /** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
-export const usageRoutes = ({ gateway, callerOf }: RouteContext) =>
+export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
   new Elysia({ name: 'usage' })
     .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
       query: t.Object(PERIOD_QUERY),

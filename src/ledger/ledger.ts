@@ -6,14 +6,14 @@ import type { EndpointCharges, LedgerBooks, UsageFilter } from '../store/books.t
 import type { Write } from '../store/store.ts';
 import type { Earmark } from './earmark.ts';
 import type { Hold } from './hold.ts';
-import type { Order } from './order.ts';
 import type { OrphansClosed } from './orphans.ts';
+import type { ReservationRequest } from './reservation-request.ts';
 import type { Deposit } from './rules/entry.ts';
 import type { FundStanding } from './rules/fund.ts';
 import type { LedgerSample } from './sample.ts';
-import type { Shortage, Standing } from './standing.ts';
+import type { AvailableFunds, FundShortage } from './standing.ts';
 
-export type { Order } from './order.ts';
+export type { ReservationRequest } from './reservation-request.ts';
 
 /** What of a policy concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
@@ -50,20 +50,20 @@ export interface Ledger {
    * What the funds of a caller allow in the windows of `timeMs` (ms since 1970; left out, now); null when none applies.
    * `windowsOnly`: whatever its balance holds, for that is yet to be paid in.
    */
-  standing(caller: Caller, selector: string, timeMs?: number, windowsOnly?: boolean): Standing | null;
+  standing(caller: Caller, selector: string, timeMs?: number, windowsOnly?: boolean): AvailableFunds | null;
   /**
    * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free,
    * at least the first. The reservation is durable before this resolves. Rejects with StoreError when it could
    * not be written, and then nothing is held.
    */
-  reserve(order: Order): Promise<Hold | Shortage>;
+  reserve(order: ReservationRequest): Promise<Hold | FundShortage>;
   /**
    * Sets money aside for an order of a wallet that a payment under way will pay in part: `expected` is what that will add
    * to its balance. Nothing is written before it is captured.
    */
-  earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage>;
+  earmark(order: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage>;
   /** A request was refused for this, and is counted: whether a budget stops anybody is not to be seen of what it has left. */
-  refused(shortage: Shortage): void;
+  refused(shortage: FundShortage): void;
   /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
   deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void>;
   /**

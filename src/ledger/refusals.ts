@@ -1,13 +1,13 @@
 import { OTHER } from '../telemetry/counts.ts';
 import { BUDGETS_MAX, type BudgetSample } from './sample.ts';
-import type { Shortage } from './standing.ts';
+import type { FundShortage } from './standing.ts';
 
 /** How many requests were refused because too little was left of a budget, by its name. */
 export class Refusals {
   readonly #counts = new Map<string, number>();
 
   /** Balances are their holders' own, and who might have waited is counted by what became of that. */
-  count({ kind, why, name }: Pick<Shortage, 'kind' | 'why' | 'name'>): void {
+  count({ kind, why, name }: Pick<FundShortage, 'kind' | 'why' | 'name'>): void {
     if (kind !== 'budget' || why !== 'exhausted') return;
     const own = this.#counts.has(name) || this.#counts.size < BUDGETS_MAX ? name : OTHER;
     this.#counts.set(own, (this.#counts.get(own) ?? 0) + 1);

@@ -3,7 +3,7 @@ import type { DrawnFund } from './drawn-fund.ts';
 import type { FundBlock, FundStanding } from './rules/fund.ts';
 
 /** Why a request cannot be paid for, with the fund that is in the way as it stands. Amounts are microcredits. */
-export interface Shortage {
+export interface FundShortage {
   /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
   readonly why: FundBlock['why'];
   readonly kind: 'budget' | 'balance';
@@ -20,7 +20,7 @@ export interface Shortage {
 }
 
 /** What the funds of a caller allow at this moment. */
-export interface Standing {
+export interface AvailableFunds {
   /** What funds with `on_exhausted: downgrade` have free now; null without such a fund. */
   readonly free: Microcredits | null;
   /** The same, once all open reservations are released. */
@@ -28,11 +28,11 @@ export interface Standing {
   /** What all funds have free now: so much needs to wait for nothing. */
   readonly room: Microcredits;
   /** The fund that can never pay so much; null when all can. */
-  shortFor(amount: Microcredits): Shortage | null;
+  shortFor(amount: Microcredits): FundShortage | null;
 }
 
 /** @param standings the figures of `funds`, in their order */
-export function standingOf(funds: readonly DrawnFund[], standings: readonly FundStanding[]): Standing {
+export function standingOf(funds: readonly DrawnFund[], standings: readonly FundStanding[]): AvailableFunds {
   const downgrading = standings.filter((_, at) => funds[at]!.downgrades);
   const least = (amounts: readonly Microcredits[]) => (amounts.length === 0 ? null : Math.min(...amounts));
   return {
@@ -46,11 +46,11 @@ export function standingOf(funds: readonly DrawnFund[], standings: readonly Fund
   };
 }
 
-export function shortage({ fund, why }: FundBlock, needed: Microcredits): Shortage {
+export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundShortage {
   const { kind, name, subject, ends } = fund.title;
   const { limit, spent, held } = fund;
   return { why, kind, name, subject, limit, spent, held, needed, renewsAt: Number.isFinite(ends) ? ends : null };
 }
 
 /** Whether there was no room, rather than a hold. */
-export const isShortage = <T extends object>(reserved: T | Shortage): reserved is Shortage => 'why' in reserved;
+export const isShortage = <T extends object>(reserved: T | FundShortage): reserved is FundShortage => 'why' in reserved;

@@ -6,7 +6,7 @@ import type { FundRow } from '../../store/sqlite/books/tables.ts';
 import { QuarterSums } from './memory.ts';
 
 /** Tells what is wrong at the row that is being read. */
-export type Tell = (kind: FundFault, message: string) => void;
+type ReportFundFault = (kind: FundFault, message: string) => void;
 export type FundFault = 'missing_fund' | 'foreign_fund' | 'outside_window' | 'overdrawn' | 'wrong_opening';
 
 /** One fund: a window of a budget, or a balance. Every start and every change of its limit names it anew. */
@@ -26,7 +26,7 @@ export interface FundGroup {
 }
 
 /** A row of `funds`. */
-export interface Draw {
+export interface AuditedFundRow {
   readonly group: FundGroup;
   readonly most: Microcredits;
   /** Its opening is compared when it is first drawn on: by then it is known by whom. */
@@ -76,17 +76,17 @@ export class AuditFunds {
   readonly #groups = new Map<string, FundGroup>();
   readonly #shares = new Map<string, Share>();
   readonly #budgets = new Map<string, Members>();
-  readonly #rows = new Map<number, Draw>();
+  readonly #rows = new Map<number, AuditedFundRow>();
   readonly #granted = new Map<string, Microcredits>();
   /** Of each account, and of all. */
   readonly #charged = new Map<number, QuarterSums>();
   readonly #all = new QuarterSums();
   /** The shares that an account belongs to, with their budgets. */
   readonly #memberOf = new Map<number, Members[]>();
-  readonly #tell: Tell;
+  readonly #report: ReportFundFault;
 
-  constructor(tell: Tell) {
-    this.#tell = tell;
+  constructor(report: ReportFundFault) {
+    this.#report = report;
   }
 
   get size(): number {
@@ -100,7 +100,7 @@ export class AuditFunds {
     const known = this.#groups.get(key);
     const group = known ?? this.#newGroup(key, row);
     if (kind === 'balance' && opening !== (known?.spent ?? 0)) {
-      this.#tell('wrong_opening', `${textOf(group)} opens with ${opening} spent, not ${known?.spent ?? 0}`);
+      this.#report('wrong_opening', `${textOf(group)} opens with ${opening} spent, not ${known?.spent ?? 0}`);
     }
     group.spent = opening;
     group.limit = most;
@@ -108,38 +108,38 @@ export class AuditFunds {
   }
 
   /** The funds that a row names; one that does not exist is told and left out. */
-  named(text: string | null): Draw[] {
-    const draws: Draw[] = [];
+  named(text: string | null): AuditedFundRow[] {
+    const draws: AuditedFundRow[] = [];
     for (const id of text?.split(' ') ?? []) {
       const draw = this.#rows.get(Number(id));
       if (draw) draws.push(draw);
-      else this.#tell('missing_fund', `names the fund ${id}, which does not exist`);
+      else this.#report('missing_fund', `names the fund ${id}, which does not exist`);
     }
     return draws;
   }
 
   /** An account begins to draw on funds, for a reservation; of balances only its own may be, or its payer's. */
-  join(draws: readonly Draw[], reservation: number, account: number, holder: string | null): void {
+  join(draws: readonly AuditedFundRow[], reservation: number, account: number, holder: string | null): void {
     const time = timeOfId(reservation);
     for (const draw of draws) {
       const { group } = draw;
       if (group.kind === 'balance' && group.name !== holder) {
-        this.#tell('foreign_fund', `draws on ${textOf(group)}, and ${holder} pays`);
+        this.#report('foreign_fund', `draws on ${textOf(group)}, and ${holder} pays`);
       }
       if (time < group.starts || time >= group.ends) {
-        this.#tell('outside_window', `draws on ${textOf(group)}, and was made at ${iso(time)}`);
+        this.#report('outside_window', `draws on ${textOf(group)}, and was made at ${iso(time)}`);
       }
       if (group.share) this.#enter(group.share, account);
       if (!draw.isChecked) this.#checkOpening(draw);
     }
   }
 
-  hold(draws: readonly Draw[], amount: Microcredits): void {
+  hold(draws: readonly AuditedFundRow[], amount: Microcredits): void {
     for (const { group } of draws) group.held += amount;
   }
 
   /** Turns money that is held into money spent; a negative amount, with nothing held, is given back. */
-  spend(draws: readonly Draw[], amount: Microcredits, held: Microcredits): void {
+  spend(draws: readonly AuditedFundRow[], amount: Microcredits, held: Microcredits): void {
     for (const { group } of draws) {
       group.held -= held;
       group.spent += amount;
@@ -147,7 +147,7 @@ export class AuditFunds {
   }
 
   /** What was just set aside must have been free: by the limit that the row names, or else the last one. */
-  checkRoom(draws: readonly Draw[], by: 'named' | 'latest'): void {
+  checkRoom(draws: readonly AuditedFundRow[], by: 'named' | 'latest'): void {
     for (const { group, most } of draws) {
       const budget = by === 'named' ? most : group.limit;
       const limit = group.kind === 'balance' ? this.granted(group.name) : budget;
@@ -155,7 +155,7 @@ export class AuditFunds {
       // One mistake would otherwise be told with every reservation that follows.
       if (over > 0 && !group.isOver) {
         const figures = `${group.spent} spent and ${group.held} held of ${limit}`;
-        this.#tell('overdrawn', `${textOf(group)} is overdrawn by ${over}: ${figures}`);
+        this.#report('overdrawn', `${textOf(group)} is overdrawn by ${over}: ${figures}`);
       }
       group.isOver = over > 0;
     }
@@ -226,7 +226,7 @@ export class AuditFunds {
     return sums;
   }
 
-  #checkOpening(draw: Draw): void {
+  #checkOpening(draw: AuditedFundRow): void {
     draw.isChecked = true;
     const { group } = draw;
     if (!group.share) return;
@@ -235,6 +235,6 @@ export class AuditFunds {
     const unknown = this.#all.within(starts, ends) - group.share.budget.sums.within(starts, ends);
     if (group.spent >= least && group.spent <= least + unknown) return;
     const expected = unknown === 0 ? `${least}` : `${least} to ${least + unknown}`;
-    this.#tell('wrong_opening', `${textOf(group)} was counted as ${group.spent} spent, not ${expected}`);
+    this.#report('wrong_opening', `${textOf(group)} was counted as ${group.spent} spent, not ${expected}`);
   }
 }

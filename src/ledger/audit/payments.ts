@@ -4,7 +4,7 @@ import { idText } from '../../core/id.ts';
 export type PaymentFault = 'wrong_fee' | 'wrong_payment';
 
 /** Tells what is wrong: at the row that is being read, or of no row. */
-type Tell = (kind: PaymentFault, message: string) => void;
+type ReportPaymentFault = (kind: PaymentFault, message: string) => void;
 
 /** A row of the table `payments`. */
 export interface PaymentRow {
@@ -32,16 +32,16 @@ const ARRIVED: ReadonlySet<string> = new Set(['captured', 'settled']);
 export class AuditPayments {
   readonly totals = { deposited: 0, fees: 0 };
   readonly #booked = new Map<string, BookedPayment>();
-  readonly #tell: Tell;
+  readonly #report: ReportPaymentFault;
 
-  constructor(tell: Tell) {
-    this.#tell = tell;
+  constructor(report: ReportPaymentFault) {
+    this.#report = report;
   }
 
   /** A row of the journal. Its amount was looked at. */
   add(kind: 'deposit' | 'fee', note: string, wallet: string | null, amount: Microcredits): void {
     const booked = this.#bookedOf(note, wallet);
-    if (booked.wallet !== wallet) this.#tell('wrong_payment', `${note} is of ${booked.wallet}, not of ${wallet}`);
+    if (booked.wallet !== wallet) this.#report('wrong_payment', `${note} is of ${booked.wallet}, not of ${wallet}`);
     if (kind === 'deposit') {
       booked.deposited += amount;
       this.totals.deposited += amount;
@@ -54,7 +54,7 @@ export class AuditPayments {
     // What was wrong once would be told at each row that follows.
     if (isWrong && !booked.isTold) {
       const what = kept < 0 ? `gives back ${-kept} more than was kept` : `keeps ${kept} of a deposit of ${deposited}`;
-      this.#tell('wrong_fee', `${what}, for ${note}`);
+      this.#report('wrong_fee', `${what}, for ${note}`);
     }
     booked.isTold = isWrong;
   }
@@ -68,15 +68,15 @@ export class AuditPayments {
     const { deposited, kept, wallet } = booked ?? { deposited: 0, kept: 0, wallet: payer };
     if (deposited !== must || kept !== keeps) {
       const figures = `${must} paid and ${keeps} kept, the journal ${deposited} and ${kept}`;
-      this.#tell('wrong_payment', `${note} is ${state} and has ${figures}`);
+      this.#report('wrong_payment', `${note} is ${state} and has ${figures}`);
     }
-    if (wallet !== payer) this.#tell('wrong_payment', `${note} was paid by ${payer}, and booked to ${wallet}`);
+    if (wallet !== payer) this.#report('wrong_payment', `${note} was paid by ${payer}, and booked to ${wallet}`);
   }
 
   /** To be called last, where there are payments: what names none. */
   finish(): void {
     for (const [note, { deposited, wallet }] of this.#booked) {
-      this.#tell('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is no payment`);
+      this.#report('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is no payment`);
     }
     this.#booked.clear();
   }

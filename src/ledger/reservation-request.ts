@@ -2,7 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 
 /** What a request asks to be set aside. */
-export interface Order {
+export interface ReservationRequest {
   /** The decision's ID, made before anything is sent upstream; one number names both. It tells the window, too. */
   readonly id: number;
   readonly caller: Caller;
