@@ -48,10 +48,9 @@ export const decisionListRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) 
         summary: 'List decisions',
         description:
           'The records of decisions that match all filters, the newest first. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
-        tag: 'admin',
         answer: { schema: DecisionList, description: 'The page.', example: DECISIONS_ANSWER },
         errorField: 'status',
-        errors: ['insufficient_permissions', 'invalid_value'],
+        errors: ['invalid_value'],
       }),
     },
   );

@@ -33,8 +33,7 @@ export const contentRoutes = ({ gateway, callerOf }: RouteServices) =>
       summary: 'Words of a request and its answer',
       description:
         'Only where `records.content` of the policy had them kept, which it does for nobody unless it says so. Each read is a line in the log.',
-      tag: 'admin',
       answer: { schema: KeptContent, description: 'What was kept.', example: CONTENT_ANSWER },
-      errors: ['insufficient_permissions', 'not_found'],
+      errors: ['not_found'],
     }),
   );

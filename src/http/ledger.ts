@@ -22,10 +22,9 @@ export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
         summary: 'Money as it stands',
         description:
           'What callers paid, what running requests hold, and every window and balance that was drawn on, with what is left and when it renews.',
-        tag: 'admin',
         answer: { schema: schemas.LedgerStatus, description: 'The status.', example: LEDGER_ANSWER },
         errorField: 'name',
-        errors: ['insufficient_permissions', 'invalid_value'],
+        errors: ['invalid_value'],
       }),
     },
   );

@@ -24,9 +24,7 @@ export const statusRoutes = (sources: StatusSources) =>
         summary: 'Health of endpoints',
         description:
           'State, speed and attempts of every endpoint of the policy in force. Figures are of this server since its start; those of speed are of late.',
-        tag: 'admin',
         answer: { schema: schemas.EndpointList, description: 'The endpoints.', example: ENDPOINTS_ANSWER },
-        errors: ['insufficient_permissions'],
       }),
     )
     .get(
@@ -37,8 +35,6 @@ export const statusRoutes = (sources: StatusSources) =>
         summary: 'Results of learning',
         description:
           'The outcomes that are stored, what they have changed of each model’s quality, and the keys that they came from. The figures are those of `signalbox learn status`.',
-        tag: 'admin',
         answer: { schema: schemas.LearningStatus, description: 'The status.', example: LEARNING_ANSWER },
-        errors: ['insufficient_permissions'],
       }),
     );

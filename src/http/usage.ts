@@ -70,10 +70,9 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
         summary: 'Usage by groups',
         description:
           'What all keys were charged in a period, summed up by any of the dimensions that the books keep. A request counts on the day on which it began. The figures are those of `signalbox ledger usage`.',
-        tag: 'admin',
         answer: { schema: schemas.AdminUsage, description: 'The report.', example: ADMIN_USAGE_ANSWER },
         errorField: 'by',
-        errors: ['insufficient_permissions', 'invalid_value', 'out_of_range'],
+        errors: ['invalid_value', 'out_of_range'],
       }),
     });
 
