@@ -136,7 +136,7 @@ function counted(
 }
 
 /**
- * Authenticates by the key. A good key passes whatever came from its address before. Where a payment would do instead, the
+ * Authenticates by the key. A good key passes even from an address that is locked out. Where a payment would do instead, the
  * error says so, as clients send placeholders for keys by themselves.
  */
 function authenticated(

@@ -6,14 +6,14 @@ import type { FundShortage } from './standing.ts';
 export class Refusals {
   readonly #counts = new Map<string, number>();
 
-  /** Balances are their holders' own, and who might have waited is counted by what became of that. */
+  /** Counts refusals by budgets alone: balances belong to their holders, and waits are counted by their ends. */
   count({ kind, why, name }: Pick<FundShortage, 'kind' | 'why' | 'name'>): void {
     if (kind !== 'budget' || why !== 'exhausted') return;
     const own = this.#counts.has(name) || this.#counts.size < BUDGETS_MAX ? name : OTHER;
     this.#counts.set(own, (this.#counts.get(own) ?? 0) + 1);
   }
 
-  /** Of the budgets in force, each once; 0 for one that has refused nobody. Those that are not told apart are one. */
+  /** Returns the counts of the budgets in force, each once; 0 for no refusal. Budgets beyond the bound share one count. */
   of(budgets: readonly Pick<BudgetSample, 'name'>[]): ReadonlyMap<string, number> {
     const told = new Map(budgets.map(({ name }) => [name, this.#counts.get(name) ?? 0]));
     if (!told.has(OTHER)) return told;
