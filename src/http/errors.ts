@@ -47,7 +47,7 @@ export function publicError(error: unknown, onDefect: (error: unknown) => void):
   if (error instanceof SignalboxError) return error;
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof SignalboxError) return cause;
-  // A path that the guard lets through and the router cannot decode.
+  // A path that is admitted and that the router cannot decode.
   if (error instanceof NotFoundError) return new SignalboxError('not_found', 'There is nothing at this path.');
   // Bodies are checked before the router does it, by `compileCheck`: only the query is left.
   if (error instanceof ValidationError && error.type === 'query') return queryError(error);

@@ -58,7 +58,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
-  const { gateway, idempotency, reloader, operations, recount, stop } = await openGateway(first, tools, {
+  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, {
     store,
     keys,
     log,
@@ -79,7 +79,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     version: host.version,
     observer,
     gate,
-    operations,
+    status,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   const note = await keepLedgerNote(options.data, store, log);
