@@ -8,7 +8,7 @@ import { databaseOf, spoolOf } from './data.ts';
 /** Decisions that a line of the log names at most. */
 const NAMED_MAX = 20;
 
-/** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
+/** Commands write for a few ms. A longer lock on the database makes requests fail, and does not stop the server. */
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
