@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
 import type { FundedHold, Funding } from '../../src/gateway/funding.ts';
-import type { Order } from '../../src/ledger/ledger.ts';
+import type { ReservationRequest } from '../../src/ledger/ledger.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { effort } from '../deep/effort.ts';
 import { line } from '../ledger/support.ts';
@@ -124,7 +124,11 @@ describe('what is told of the money', () => {
 });
 
 /** The hold, with its methods as functions of their own. */
-async function reserved(funding: Funding, order: Order, begun: Promise<void> | null = null): Promise<FundedHold> {
+async function reserved(
+  funding: Funding,
+  order: ReservationRequest,
+  begun: Promise<void> | null = null,
+): Promise<FundedHold> {
   const funded = await funding.reserve(order, begun);
   return {
     hold: funded.hold,

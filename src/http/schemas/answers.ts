@@ -15,8 +15,8 @@ import { Health, Readiness } from './health.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from './keys.ts';
 import { LedgerStatus } from './ledger.ts';
 import { Model, ModelList } from './model.ts';
-import { EndpointList, LearningStatus } from './operations.ts';
 import { PolicyReload, PolicyStatus } from './policy.ts';
+import { EndpointList, LearningStatus } from './status.ts';
 import { AdminUsage, UsageReport } from './usage.ts';
 
 /** The schema of every answer, by the name that it has in the API's documentation. */

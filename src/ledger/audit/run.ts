@@ -3,8 +3,8 @@ import { Audit } from './audit.ts';
 import { auditPrices } from './prices.ts';
 
 /**
- * Audits a ledger that does not change under the reader, page by page. Memory grows with what is kept apart
- * (reservations by three numbers each, funds, sums of a quarter of an hour), not with the rows.
+ * Audits a ledger page by page; it must not change meanwhile. Memory grows with the
+ * reservations (three numbers each), funds and sums of a quarter of an hour, not with the rows.
  */
 export async function auditLedger(journal: JournalReader, { idle }: { idle: boolean }): Promise<Audit> {
   const checkpoint = await journal.checkpoint();

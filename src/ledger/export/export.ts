@@ -24,7 +24,7 @@ export async function* moneyEntries(
 
 const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'deposit', 'fee']);
 
-/** Whether an entry moves a balance alone, and nothing was spent by it. */
+/** Whether an entry moves a balance alone, without spending. */
 export const isBalanceOnly = ({ kind }: MoneyEntry): boolean => BALANCE_KINDS.has(kind);
 
 /** The moment that an entry counts at: of its reservation, or else its own. */
