@@ -25,7 +25,7 @@ const logStoreError = (log: Log, error: StoreError): void =>
   log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message });
 
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {
-  if (isTorn) log.warn('the last entry of the spool was torn, and is left out', { file });
+  if (isTorn) log.warn('the last entry of the spool was torn and is skipped', { file });
   if (closed.length === 0) return;
   const named = closed.slice(0, NAMED_MAX).map((id) => idText('dec_', id));
   const more = closed.length - named.length;
