@@ -41,7 +41,7 @@ export interface FundingSource {
   of(request: FundingRequest): Promise<Funding>;
   /**
    * Checks the payer that a request names, for advice.
-   * @throws SignalboxError for a name that is none, or that the key may not use
+   * @throws SignalboxError for an unknown name, or one that the key may not use
    */
   checkNamed(request: ModelRequest, key: Caller): void;
   /** Admission of callers without a key. */
@@ -104,8 +104,8 @@ export interface RepeatIdentity extends KeyedRequest {
 }
 
 /**
- * Who pays for one request, and how. The request is decided on its `terms`; then `reserve` sets its worst case aside,
- * once. An error of either goes through `mend` before a caller is told of it.
+ * The payer of one request, and the way of payment. The request is decided on its `terms`; then `reserve` sets its worst case aside,
+ * once. An error of either goes through `mend` before the caller gets it.
  */
 export interface Funding {
   /** The sender of the request; null while it is unpaid. */

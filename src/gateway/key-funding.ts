@@ -62,11 +62,11 @@ async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
   }
 }
 
-/** `agent_wallet` as the books have it: they keep it for good, whatever was put there. */
+/** `agent_wallet` as the books store it, with secrets masked, for the books are kept for good. */
 export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest): string | null =>
   named === undefined ? null : scrub(named);
 
-/** A hold on the funds of the order's caller, or of the payer in its place. */
+/** A hold on the funds of the request's caller, or of the payer in its place. */
 export function holdOf(hold: Hold, { caller, payer }: ReservationRequest): FundedHold {
   const holder = payer ?? caller.keyId;
   return isWallet(holder) ? new BalanceHold(hold, holder) : new FundsHold(hold);
@@ -75,7 +75,7 @@ export function holdOf(hold: Hold, { caller, payer }: ReservationRequest): Funde
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_WRITES: readonly Write[] = [];
 
-/** A hold on a key's own funds; callers are told nothing of them. */
+/** A hold on a key's own funds, which answers do not mention. */
 class FundsHold implements FundedHold {
   readonly hold: Hold;
 

@@ -36,7 +36,7 @@ const QUERY = t.Object({
   limit: text(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
 });
 
-/** `GET /admin/decisions`: what `signalbox decisions list` does, for programs. */
+/** `GET /admin/decisions`: `signalbox decisions list` for programs. */
 export const decisionListRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
   new Elysia({ name: 'decision-list' }).get(
     '/admin/decisions',

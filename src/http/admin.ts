@@ -15,7 +15,7 @@ export interface PolicyAdmin {
   reload(cause: 'request', expected: string | null): Promise<ReloadAttempt>;
 }
 
-/** `/admin/policy`: what is in force, and having the files looked at. */
+/** `/admin/policy`: shows the policy in force, and reloads its files. */
 export const adminRoutes = (policy: PolicyAdmin) =>
   new Elysia({ name: 'admin' })
     .get(

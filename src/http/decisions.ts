@@ -6,7 +6,7 @@ import { operation } from './docs/operation.ts';
 import type { RouteServices } from './route-services.ts';
 import { Decision } from './schemas/decision.ts';
 
-/** `GET /v1/decisions/{id}`: why a model was chosen and what came of it. */
+/** `GET /v1/decisions/{id}`: the reasons for a choice, and its outcome. */
 export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
   new Elysia({ name: 'decisions' }).get(
     '/v1/decisions/:id',

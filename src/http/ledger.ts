@@ -10,7 +10,7 @@ import * as schemas from './schemas/ledger.ts';
 
 const FUNDS_SHOWN = 1_000;
 
-/** `GET /admin/ledger`: what was spent and is held, and how full each fund is. */
+/** `GET /admin/ledger`: the sums spent and held, and the use of each fund. */
 export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
   new Elysia({ name: 'ledger' }).get(
     '/admin/ledger',

@@ -32,7 +32,7 @@ const body = (id: string, created: number, owner: string): ModelBody => ({
   owned_by: owner,
 });
 
-/** Clients write a slash within an ID as `%2F`. What cannot be decoded is no model's ID. */
+/** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

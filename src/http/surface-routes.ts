@@ -35,7 +35,7 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   'idempotency_answer_unavailable',
 ];
 
-/** Seconds for which nobody may read of an answer that is complete, or whose deadline is over; its socket holds memory. */
+/** Seconds that a complete or overdue answer may stay unread before its socket, which holds memory, is closed. */
 const UNREAD_S = 30;
 
 /** The route of a surface: a request is read, carried out and answered in its dialect, in JSON or as a stream. */

@@ -8,7 +8,7 @@ import { FeedbackRequest } from '../../src/core/feedback.ts';
 import * as examples from '../../src/http/docs/examples.ts';
 import * as admin from '../../src/http/docs/examples-admin.ts';
 import * as feedback from '../../src/http/docs/examples-feedback.ts';
-import * as operations from '../../src/http/docs/examples-operations.ts';
+import * as status from '../../src/http/docs/examples-status.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/keys.ts';
 import * as payments from '../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/x402/schemas.ts';
@@ -112,8 +112,8 @@ describe('the OpenAPI document', () => {
       [ANSWERS.KeptContent, admin.CONTENT_ANSWER],
       [ANSWERS.UsageReport, examples.USAGE_ANSWER],
       [ANSWERS.AdminUsage, admin.ADMIN_USAGE_ANSWER],
-      [ANSWERS.EndpointList, operations.ENDPOINTS_ANSWER],
-      [ANSWERS.LearningStatus, operations.LEARNING_ANSWER],
+      [ANSWERS.EndpointList, status.ENDPOINTS_ANSWER],
+      [ANSWERS.LearningStatus, status.LEARNING_ANSWER],
       ...Object.values(feedback.FEEDBACK_REQUESTS).map(({ value }) => [FeedbackRequest, value] as const),
       [ANSWERS.Feedback, feedback.FEEDBACK_ANSWER],
       ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),

@@ -73,7 +73,7 @@ test('a request that is too dear for its terms gets the error that the funding m
   expect(await held()).toBe(0);
 });
 
-test('the guard goes by its rules: forms that are not taken, blocked payers, large bodies, and advice to bad keys', async () => {
+test('admission goes by its rules: forms that are not taken, blocked payers, large bodies, and advice to bad keys', async () => {
   const codes = [
     await app.send(CHAT, BODY, { 'x-coupon': 'none' }),
     await app.send(CHAT, BODY, { 'x-voucher': 'stolen' }),

@@ -7,7 +7,7 @@ import type { PaymentPolicy } from '../../src/core/payment-policy.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
-import { admit, type GuardRules } from '../../src/http/guard.ts';
+import { type AdmissionRules, admit } from '../../src/http/admission.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
 import { contextWith } from '../support/request-context.ts';
 import { ROUTE_TABLE, ROUTES } from '../support/routes.ts';
@@ -34,11 +34,11 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
       { path: 'q.yaml', text: more },
     ]),
   );
-  // What the guard looks at of it.
+  // The parts of it that admission reads.
   const payments = { bodyBytesMax: 1_000 } as PaymentPolicy;
   const policy: PolicySnapshot = { ...snapshot, payments: isOn ? payments : null };
   const gate = new Gate();
-  const rules: GuardRules = {
+  const rules: AdmissionRules = {
     routes: ROUTE_TABLE,
     authenticate: (header) => {
       if (header === 'Bearer good') return { caller: key, reason: null };
@@ -46,7 +46,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
       return { caller: null, reason: header ? 'unknown' : 'missing' };
     },
     policy: () => policy,
-    // The guard asks of the gateway only whether a wallet is blocked.
+    // Admission asks of the gateway only whether a wallet is blocked.
     funding: x402Funding(
       () => ({ payments: { isBlocked: (wallet: string) => blocked.includes(wallet) } }) as X402Gateway,
     ),

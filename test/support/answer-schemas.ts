@@ -6,8 +6,8 @@ import { Health, Readiness } from '../../src/http/schemas/health.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { LedgerStatus } from '../../src/http/schemas/ledger.ts';
 import { Model, ModelList } from '../../src/http/schemas/model.ts';
-import { EndpointList, LearningStatus } from '../../src/http/schemas/operations.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
+import { EndpointList, LearningStatus } from '../../src/http/schemas/status.ts';
 import { AdminUsage, UsageReport } from '../../src/http/schemas/usage.ts';
 import {
   Payment,

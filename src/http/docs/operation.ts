@@ -59,7 +59,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'overloaded',
 ];
 
-/** Makes the `detail` of an Elysia route, which the guard's table and the OpenAPI document are made from. */
+/** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function operation(spec: RouteOperation) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
   const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS } = spec;

@@ -21,7 +21,7 @@ export const FUNDING_ERRORS = [
   'payment_unavailable',
   'payment_unsettled',
 ] as const;
-/** Errors of whatever is paid for, or proved, by a signature. */
+/** Errors of routes where a signature pays, or proves a wallet. */
 const SIGNED = [
   ...BODY_ERRORS,
   'unknown_field',

@@ -15,7 +15,7 @@ export const paymentRoutes = ({ gateway, callerOf }: X402Services) =>
     async ({ params: { id }, request }) => {
       const number = parseId('pay_', id);
       const payment = number === null ? null : await gateway.payments.get(number);
-      // The existence of another caller's payment is not told.
+      // The answer must not reveal that another caller's payment exists.
       if (!payment || !maySee(callerOf(request), payment)) throw noPayment();
       return paymentBody(payment);
     },

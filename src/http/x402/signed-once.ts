@@ -62,12 +62,12 @@ export async function onceSigned(
 /** The answer is durable before it is sent: a caller who does not get it can ask again. */
 async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders): Promise<Response> {
   const own = { 'content-type': 'application/json', 'cache-control': 'no-store' };
-  const told = Object.fromEntries(
+  const payment = Object.fromEntries(
     PAYMENT_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
-  const kept = { ...own, ...told };
-  await run.keep({ status: 201, headers: kept, frame: '', body });
-  return new Response(body, { status: 201, headers: kept });
+  const all = { ...own, ...payment };
+  await run.keep({ status: 201, headers: all, frame: '', body });
+  return new Response(body, { status: 201, headers: all });
 }
 
 const messageFor = ({ purpose }: WalletRequest): string =>

@@ -29,16 +29,16 @@ export type FindingKind =
   | 'left_open'
   | 'damaged';
 
-/** Something that cannot be true of books that are right. */
+/** A contradiction that correct books cannot have. */
 export interface AuditFinding {
   readonly kind: FindingKind;
-  /** Of the journal's row; null where it is about no row. */
+  /** Number of the journal's row; null where it is about no row. */
   readonly seq: number | null;
   readonly reservation: number | null;
   readonly message: string;
 }
 
-/** A row of the journal with what it names, as far as that exists. */
+/** A row of the journal with the rows that it names, as far as they exist. */
 export interface AuditRow {
   readonly seq: number;
   readonly kind: string;
@@ -50,7 +50,7 @@ export interface AuditRow {
   readonly tariff: number | null;
   readonly input: number | null;
   readonly output: number | null;
-  /** What a deposit and a fee are of. */
+  /** The payment of a deposit or a fee. */
   readonly note: string | null;
   /** Null: the account does not exist. */
   readonly keyId: string | null;
@@ -93,10 +93,10 @@ export class Audit {
   readonly findings: AuditFinding[] = [];
   /** Findings beyond those that are kept. */
   more = 0;
-  /** Charges that cannot be computed again: of a usage that could not be true, or a price that cannot be read. */
+  /** Charges that cannot be computed again: of an implausible usage, or an unreadable price. */
   unpriced = 0;
   readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
-  /** What wallets paid in, and what of that was kept. */
+  /** Deposits of wallets, and the fees kept of them. */
   readonly paid: Readonly<AuditPayments['totals']>;
   readonly open = new Map<number, OpenAtEnd>();
   readonly #checkpoint: AuditCheckpoint;
@@ -106,9 +106,9 @@ export class Audit {
   /** Rows of `funds` that begin after a row that was not read yet. */
   readonly #coming: FundRow[] = [];
   #nextFund = 0;
-  /** What `spend` should have. */
+  /** The expected rows of `spend`. */
   readonly #sums = new Map<string, Sum>();
-  /** What `balances` should have; null before the checkpoint's last row was read. */
+  /** The expected rows of `balances`; null before the checkpoint's last row was read. */
   #balances: Balances | null = null;
   #row: AuditRow | null = null;
   #last = Number.NEGATIVE_INFINITY;
@@ -179,7 +179,7 @@ export class Audit {
     this.#payments.finish();
   }
 
-  /** To be called last: what was summed up nowhere. */
+  /** Checks the sums that `spend` lacks. Call it last. */
   finish(): void {
     this.#atCheckpoint();
     for (const [key, { microcredits }] of this.#sums) {
@@ -188,7 +188,7 @@ export class Audit {
     this.#sums.clear();
   }
 
-  /** Something that was found elsewhere. */
+  /** Adds a finding from elsewhere. */
   report(finding: AuditFinding): void {
     if (this.findings.length < FINDINGS_MAX) this.findings.push(finding);
     else this.more++;

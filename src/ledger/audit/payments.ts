@@ -3,7 +3,7 @@ import { idText } from '../../core/id.ts';
 
 export type PaymentFault = 'wrong_fee' | 'wrong_payment';
 
-/** Tells what is wrong: at the row that is being read, or of no row. */
+/** Reports a fault, of the row being read or of no row. */
 type ReportPaymentFault = (kind: PaymentFault, message: string) => void;
 
 /** A row of the table `payments`. */
@@ -15,17 +15,17 @@ export interface PaymentRow {
   readonly fee: Microcredits;
 }
 
-/** What the journal says of one payment. */
+/** One payment by the journal. */
 interface BookedPayment {
   readonly wallet: string | null;
   deposited: Microcredits;
-  /** Kept of that: what was taken, less what was given back. */
+  /** The fee kept of that: fees taken, less fees given back. */
   kept: Microcredits;
-  /** It was told already that its fee cannot be right. */
+  /** Whether its wrong fee was reported already. */
   isTold: boolean;
 }
 
-/** Payments whose money has arrived; of others nothing may be in the books. */
+/** The states of payments whose money has arrived. Others must have no entries. */
 const ARRIVED: ReadonlySet<string> = new Set(['captured', 'settled']);
 
 /** Deposits and fees as the journal has them, by payment, against the payments themselves. */
@@ -38,7 +38,7 @@ export class AuditPayments {
     this.#report = report;
   }
 
-  /** A row of the journal. Its amount was looked at. */
+  /** Reads a row of the journal whose amount was checked. */
   add(kind: 'deposit' | 'fee', note: string, wallet: string | null, amount: Microcredits): void {
     const booked = this.#bookedOf(note, wallet);
     if (booked.wallet !== wallet) this.#report('wrong_payment', `${note} is of ${booked.wallet}, not of ${wallet}`);
@@ -51,7 +51,7 @@ export class AuditPayments {
     this.totals.fees -= amount;
     const { kept, deposited } = booked;
     const isWrong = kept < 0 || kept > deposited;
-    // What was wrong once would be told at each row that follows.
+    // Otherwise one fault would be reported at each row that follows.
     if (isWrong && !booked.isTold) {
       const what = kept < 0 ? `gives back ${-kept} more than was kept` : `keeps ${kept} of a deposit of ${deposited}`;
       this.#report('wrong_fee', `${what}, for ${note}`);
@@ -59,7 +59,7 @@ export class AuditPayments {
     booked.isTold = isWrong;
   }
 
-  /** A payment; to be called once the whole journal was read. */
+  /** Checks a payment. Call it once the whole journal is read. */
   compare({ id, state, payer, paid, fee }: PaymentRow): void {
     const note = idText('pay_', id);
     const booked = this.#booked.get(note);
@@ -73,7 +73,7 @@ export class AuditPayments {
     if (wallet !== payer) this.#report('wrong_payment', `${note} was paid by ${payer}, and booked to ${wallet}`);
   }
 
-  /** To be called last, where there are payments: what names none. */
+  /** Checks the entries that name no payment. Call it last, if there is a table of payments. */
   finish(): void {
     for (const [note, { deposited, wallet }] of this.#booked) {
       this.#report('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is no payment`);
