@@ -1,7 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { FundRef, FundTitle } from './rules/fund.ts';
 
-/** A fund with what the policy says of it. */
+/** A fund with its terms by the policy. */
 export interface DrawnFund extends FundRef {
   /** Whether only models are chosen from whose worst case still fits. */
   readonly downgrades: boolean;
@@ -9,7 +9,7 @@ export interface DrawnFund extends FundRef {
   reached(spent: Microcredits): number | null;
 }
 
-/** How a budget treats those who draw on its window. */
+/** The terms of a budget for the draws on its window. */
 export interface FundTerms {
   /** Microcredits. */
   readonly limit: Microcredits;
@@ -32,7 +32,7 @@ export class BudgetFund implements DrawnFund {
     this.title = title;
     this.opening = opening;
     this.#terms = terms;
-    // What was spent before is no news.
+    // Fractions that were reached before are not reported.
     this.reached(opening);
   }
 

@@ -2,7 +2,7 @@ import { OTHER } from '../telemetry/counts.ts';
 import { BUDGETS_MAX, type BudgetSample } from './sample.ts';
 import type { FundShortage } from './standing.ts';
 
-/** How many requests were refused because too little was left of a budget, by its name. */
+/** The number of requests that each budget refused because too little was left of it. */
 export class Refusals {
   readonly #counts = new Map<string, number>();
 
@@ -15,10 +15,10 @@ export class Refusals {
 
   /** Returns the counts of the budgets in force, each once; 0 for no refusal. Budgets beyond the bound share one count. */
   of(budgets: readonly Pick<BudgetSample, 'name'>[]): ReadonlyMap<string, number> {
-    const told = new Map(budgets.map(({ name }) => [name, this.#counts.get(name) ?? 0]));
-    if (!told.has(OTHER)) return told;
+    const known = new Map(budgets.map(({ name }) => [name, this.#counts.get(name) ?? 0]));
+    if (!known.has(OTHER)) return known;
     let others = 0;
-    for (const [name, count] of this.#counts) if (name === OTHER || !told.has(name)) others += count;
-    return told.set(OTHER, others);
+    for (const [name, count] of this.#counts) if (name === OTHER || !known.has(name)) others += count;
+    return known.set(OTHER, others);
   }
 }

@@ -23,7 +23,7 @@ export interface MoneyRequest {
   readonly expected: Microcredits;
 }
 
-/** Asks the books for money of these funds. Resolves with what was made of it, or with why there is none. */
+/** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
 export type Send<Made> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Made | FundShortage>;
 
 /**
@@ -46,7 +46,7 @@ export function setAside<Made>(
   if (isBlocked(fitting)) {
     return fitting.why === 'contended' ? waitFor(fitting, setting, request, send) : send(request, drawn);
   }
-  // Nobody overtakes those who wait for one of the funds.
+  // Requests that wait for one of the funds come first.
   if (line >= 0) return waitFor({ fund: standings[line]!, why: 'contended' }, setting, request, send);
   return send(request, drawn);
 }

@@ -2,7 +2,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { FundBlock, FundStanding } from './rules/fund.ts';
 
-/** Why a request cannot be paid for, with the fund that is in the way as it stands. Amounts are microcredits. */
+/** The reason that a request cannot be paid for: the fund that lacks money, and its figures. Amounts are microcredits. */
 export interface FundShortage {
   /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
   readonly why: FundBlock['why'];
@@ -13,21 +13,21 @@ export interface FundShortage {
   readonly limit: Microcredits;
   readonly spent: Microcredits;
   readonly held: Microcredits;
-  /** What the request could cost. */
+  /** The greatest cost of the request. */
   readonly needed: Microcredits;
   /** When the fund's next window begins, ms since 1970; null for never. */
   readonly renewsAt: number | null;
 }
 
-/** What the funds of a caller allow at this moment. */
+/** The money that a caller's funds have available at a moment, in microcredits. */
 export interface AvailableFunds {
-  /** What funds with `on_exhausted: downgrade` have free now; null without such a fund. */
+  /** The free money of funds with `on_exhausted: downgrade`; null without such a fund. */
   readonly free: Microcredits | null;
   /** The same, once all open reservations are released. */
   readonly unspent: Microcredits | null;
-  /** What all funds have free now: so much needs to wait for nothing. */
+  /** The free money of all funds: a request of at most this needs no wait. */
   readonly room: Microcredits;
-  /** The fund that can never pay so much; null when all can. */
+  /** Returns the shortage of the fund that can never pay the amount; null when all can. */
   shortFor(amount: Microcredits): FundShortage | null;
 }
 
@@ -52,5 +52,5 @@ export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundSh
   return { why, kind, name, subject, limit, spent, held, needed, renewsAt: Number.isFinite(ends) ? ends : null };
 }
 
-/** Whether there was no room, rather than a hold. */
+/** Whether a reservation ended in a shortage, not in a hold. */
 export const isShortage = <T extends object>(reserved: T | FundShortage): reserved is FundShortage => 'why' in reserved;

@@ -23,8 +23,8 @@ function budgetFigures(figures: Readonly<Record<string, number>>, name: string):
 const credits = (amount: number): number => amount * MICROCREDITS;
 const each: Budget['each'] = ({ key }) => key.id;
 
-describe('What is told of a budget', () => {
-  test('that nobody has drawn on is its limit, all of it left', async () => {
+describe('The metrics of a budget', () => {
+  test('without draws show its limit, all of it left', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8), { window: 'day' })) });
     expect(budgetFigures(figuresOf(ledgerFamilies(ledger)), 'all')).toEqual({
@@ -115,7 +115,7 @@ describe('What is told of a budget', () => {
     await opened.store.close();
   });
 
-  test('counts whom it refused, though it is not used up; not who might have waited, and no balance', async () => {
+  test('count its refusals, though it is not used up; not requests that might have waited, and no balance', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file, { terms: terms(budget(credits(8))) });
     const { ledger, store } = opened;
@@ -130,7 +130,7 @@ describe('What is told of a budget', () => {
     await store.close();
   });
 
-  test('that is not told apart counts whom it refused among the others', () => {
+  test('without a name of its own count its refusals among the others', () => {
     const refusals = new Refusals();
     for (const name of ['a', 'b', 'b', 'c']) refusals.count({ kind: 'budget', why: 'exhausted', name });
     const named = (...names: readonly string[]) => [...refusals.of(names.map((name) => ({ name })))];
@@ -164,8 +164,8 @@ describe('What is told of a budget', () => {
   });
 });
 
-describe('What is told of reservations and balances', () => {
-  test('is 0 once all is settled', async () => {
+describe('The metrics of reservations and balances', () => {
+  test('are 0 once all is settled', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8))) });
     const families = ledgerFamilies(ledger);

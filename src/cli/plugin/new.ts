@@ -10,7 +10,7 @@ import type { PluginCommand } from './command.ts';
 
 const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
 
-/** What the host takes for a name; the package's is this with a prefix, which npm takes, too. */
+/** The form of a plugin's name. With a prefix it is the package's name, valid for npm, too. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
 const TEMPLATES = join(import.meta.dir, 'templates');
@@ -61,7 +61,7 @@ function filesOf(kind: PluginKind, name: string): Map<string, string> {
   return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What may stand before a colon without quotes. */
+/** The form of a YAML key without quotes. */
 const PLAIN_KEY = /^[a-z][a-z0-9]*$/;
 
 /** The templates call themselves `example`, `exampleStrategy` and `EXAMPLE_…`. */
@@ -127,7 +127,7 @@ function denoOptions(): string {
   });
 }
 
-/** How a policy uses it, and how one sees what it does. */
+/** The next steps: how a policy uses the plugin, and how to see its effect. */
 const USES: Readonly<
   Record<PluginKind, (name: string, variable: string, of: string) => { readonly policy: string; readonly last: string }>
 > = {
@@ -172,7 +172,7 @@ function policyAround(folder: string): string | null {
 }
 
 function nextSteps(kind: PluginKind, name: string, folder: string, files: readonly string[]): string {
-  // As short as it can be told from here.
+  // The shortest path from here.
   const shown = (path: string): string => {
     const below = relative(process.cwd(), path);
     return below.startsWith('..') ? path : below || '.';

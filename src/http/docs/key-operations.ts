@@ -3,6 +3,7 @@ import * as examples from './examples-admin.ts';
 import { BODY_ERRORS, operation } from './operation.ts';
 
 /** The documentation of `/admin/keys` and `/admin/trail`. */
+
 const REFUSED = [...BODY_ERRORS, 'unknown_field'] as const;
 const ONCE = 'The key is in this answer alone: what is kept is its hash.';
 

@@ -38,8 +38,8 @@ export async function auditPrices(
     if (last === null) return;
     if (cost === null) unpriced++;
     else if (cost !== BigInt(last.amount) + BigInt(borne)) {
-      const told = `charges ${last.amount} microcredits and ${borne} beyond, and its tokens cost ${cost}`;
-      report({ kind: 'wrong_cost', seq: last.seq, reservation: last.reservation, message: told });
+      const message = `charges ${last.amount} microcredits and ${borne} beyond, and its tokens cost ${cost}`;
+      report({ kind: 'wrong_cost', seq: last.seq, reservation: last.reservation, message });
     }
   };
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {

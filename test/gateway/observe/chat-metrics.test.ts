@@ -106,7 +106,7 @@ describe('A chat request', () => {
     });
   }
 
-  test('counts as explored where another model than the best was drawn, whoever answered then', async () => {
+  test('counts as explored where another model than the best was drawn, even if a fallback answered', async () => {
     const drawn = (route_reason: string, more: Partial<Facts> = {}) =>
       seenOf({
         routing: routingOf(more),
@@ -225,7 +225,7 @@ describe('Rejections', () => {
     expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'not-c': 1, '': 1 });
   });
 
-  test('by a ceiling are told although constraints overlap', async () => {
+  test('by a ceiling are counted although constraints overlap', async () => {
     // Two constraints leave `c` out, and the ceiling what both allow.
     const routing = routingOf(rules(0, 1, 2), { constraint: 3 }, ruled);
     expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'only-a': 2, 'not-c': 1, '': 1 });
@@ -329,7 +329,7 @@ async function firstLie(make: () => ChatMetrics): Promise<readonly RequestContex
   return failed ? counterexample![0] : null;
 }
 
-describe('What is told of chats', () => {
+describe('The metrics of chats', () => {
   test('adds up, whatever becomes of them', async () => {
     expect(await firstLie(createChatMetrics)).toBeNull();
   });
