@@ -85,7 +85,7 @@ export class StoredLedger implements Ledger {
       adjusted: () => this.#contention.wakeAll(),
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
-    // What fails is tried again at the next tick.
+    // A failure is tried again at the next tick.
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
   }

@@ -122,7 +122,7 @@ describe('A chat request', () => {
     expect(total(page, 'signalbox_explored_total', { selector: 'mine' })).toBe(1);
   });
 
-  test('is counted where it went: by the selector and the endpoint that answered', async () => {
+  test('is counted by its destination: by the selector and the endpoint that answered', async () => {
     const page = await pageOf([
       carriedOut(),
       carriedOut({ attempts: [failed(), attempt({ model: 'b', provider: 'q', upstream: 'b-up' })] }),
@@ -330,7 +330,7 @@ async function firstLie(make: () => ChatMetrics): Promise<readonly RequestContex
 }
 
 describe('The metrics of chats', () => {
-  test('adds up, whatever becomes of them', async () => {
+  test('add up, with every outcome', async () => {
     expect(await firstLie(createChatMetrics)).toBeNull();
   });
 
@@ -364,7 +364,7 @@ describe('The metrics of chats', () => {
     });
   }
 
-  test('has so many series and no more, and beyond them still tells how requests ended', async () => {
+  test('have a bounded number of series, and beyond it still count how requests ended', async () => {
     const names = Array.from({ length: 2_000 }, (_, at) => `model-${at}`);
     const seen = names.map((model, at) =>
       carriedOut({ status: at % 2 ? 'completed' : 'broken', attempts: [failed(), attempt({ model })] }),
