@@ -17,7 +17,7 @@ import { decisionRecord, recordedOf } from '../src/gateway/decision-record.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
 import { RequestContext } from '../src/gateway/request-context.ts';
 import { x402Funding } from '../src/gateway/x402/funding.ts';
-import { admit } from '../src/http/guard.ts';
+import { admit } from '../src/http/admission.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { type RouteRule, RouteTable } from '../src/http/routes.ts';
 import { openLedger } from '../src/ledger/open.ts';

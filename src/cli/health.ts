@@ -32,7 +32,7 @@ function addressOf(url: string, path: string): { readonly target: URL; readonly 
   return { target: base, shown: `${base.origin}${base.pathname}` };
 }
 
-/** Past any proxy that the environment names: that would tell how it is itself. */
+/** Ignores any proxy of the environment, which would report its own health. */
 async function statusOf(target: URL, shown: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const get = target.protocol === 'https:' ? getSecure : getPlain;

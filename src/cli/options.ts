@@ -32,7 +32,7 @@ export type Command =
   | ({ readonly name: 'decisions' | 'keys' | 'wallets' | 'ledger' } & DataArguments)
   | ({ readonly name: 'policy' | 'learn' } & PolicyArguments);
 
-/** Where `serve` listens unless it is told. */
+/** The default address of `serve`. */
 const PORT = '8787';
 /** An hour. */
 const DRAIN_MAX_MS = 3_600_000;
@@ -125,7 +125,7 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 export const parseFlags = <T extends Options>(args: readonly string[], options: T) =>
   inOurWords(() => parsed({ args: [...args], options })).values;
 
-/** The flags of a command, and what stands between them. Throws UsageError. */
+/** Parses the flags of a command, and the arguments between them. Throws UsageError. */
 export const parseArguments = <T extends Options>(args: readonly string[], options: T) =>
   inOurWords(() => parsed({ args: [...args], options, allowPositionals: true }));
 

@@ -30,7 +30,7 @@ export function grid(
   });
 }
 
-/** Columns as wide as their widest cell, whatever the terminal. The first row has the names. */
+/** Columns as wide as their widest cell, on every terminal. The first row has the names. */
 export const table = (rows: readonly (readonly string[])[]): string => `${grid(rows, false).join('\n')}\n`;
 
 export const clipped = (text: string, width: number): string =>

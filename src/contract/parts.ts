@@ -5,8 +5,17 @@ import type { Usage } from '../core/usage.ts';
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /**
- * One event of a completion, whoever speaks it and whether it came in one body or in a
- * stream. `choice` counts from 0. Usage may come at any time; the last one counts.
+ * One event of an answer, the same for every dialect, for whole bodies and streams. `choice` counts from 0. Usage may come
+ * at any time; the last one counts.
+ *
+ * @example An adapter returns these parts for a short answer:
+ * ```ts
+ * [
+ *   { type: 'text', choice: 0, text: 'Hello' },
+ *   { type: 'finish', choice: 0, reason: 'stop', raw: 'end_turn' },
+ *   { type: 'usage', usage: plainUsage(12, 3) },
+ * ]
+ * ```
  */
 export type StreamPart =
   | { readonly type: 'text'; readonly choice: number; readonly text: string }
@@ -15,7 +24,7 @@ export type StreamPart =
   | {
       readonly type: 'tool-call';
       readonly choice: number;
-      /** Which call of the choice; stable over its deltas. */
+      /** Index of the call in its choice, from 0; the same for all its deltas. */
       readonly index: number;
       /** On the first delta of a call only. */
       readonly id?: string;
@@ -23,12 +32,12 @@ export type StreamPart =
       readonly name?: string;
       /** The next piece of the arguments' JSON text. */
       readonly arguments: string;
-      /** What only the model that made the call can read; callers get it as the call's `extra_content` and give it back. */
+      /** Data that only the calling model can read. Callers get it as the call's `extra_content` and return it. */
       readonly extra?: Members;
     }
   /**
-   * What only the model that answers can read (signed or encrypted reasoning). Callers get it as members of the message
-   * and give it back untouched: `details` as entries of `reasoning_details`, `extra` as `extra_content`.
+   * Data that only the answering model can read (signed or encrypted reasoning). Callers get it as members of the message
+   * and return it unchanged: `details` as entries of `reasoning_details`, `extra` as `extra_content`.
    */
   | { readonly type: 'state'; readonly choice: number; readonly details?: readonly Members[]; readonly extra?: Members }
   | {
@@ -41,16 +50,20 @@ export type StreamPart =
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
 
-/** True for parts that a caller sees as content: once one is out, no other model may answer. */
+/**
+ * Whether a caller sees the part as content. Once one was sent, no other model may answer.
+ *
+ * @returns false for usage and failures alone
+ */
 export function isContent(part: StreamPart): boolean {
   return part.type !== 'usage' && part.type !== 'failure';
 }
 
-/** The kinds of failure that the gateway can tell apart. */
+/** The kinds of failure that the gateway distinguishes. */
 export const FAILURE_KINDS = [
-  /** The provider refuses our key: the operator's fault. */
+  /** The provider refuses the operator's key. */
   'auth',
-  /** The provider refuses the content of the request: the caller's. */
+  /** The provider refuses the content of the request: the caller's mistake. */
   'rejected',
   /** The prompt does not fit the model. */
   'context',
@@ -67,13 +80,15 @@ export const FAILURE_KINDS = [
   'timeout',
 ] as const;
 
-/** How a call to a provider failed, in terms that the gateway can act on. */
+/** The failure of a call to a provider, in terms that the gateway can act on. */
 export interface ProviderFailure {
   readonly kind: (typeof FAILURE_KINDS)[number];
-  /** For the log; repeated to callers only where `kind` is `rejected`, and scrubbed. */
+  /** A sentence for the log. Callers see it, with secrets masked, only if `kind` is `rejected`. */
   readonly message: string;
+  /** HTTP status; absent where none came. */
   readonly status?: number;
+  /** The pause that the provider asks for, ms; absent for none. */
   readonly retryAfterMs?: number;
-  /** With `malformed`: the model wrote what its provider could not read. A request can bring that about: the endpoint is well. */
+  /** With `malformed`: the model wrote text that its provider could not parse. The endpoint itself is healthy. */
   readonly ofModel?: true;
 }

@@ -31,7 +31,7 @@ export interface AttemptContext {
   readonly readings: Readings;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
-  /** Told what is done; null where nobody looks. */
+  /** Receives the attempt's events and spans; null for no observer. */
   readonly requestContext: RequestContext | null;
   readonly makeRoom: ReserveBytes;
 }
@@ -39,18 +39,18 @@ export interface AttemptContext {
 export interface AttemptTime {
   /** When the request must be answered, ms on the clock. */
   readonly deadlineAt: number;
-  /** Others could still be tried: an answer in one piece gets no more time than it should need. */
+  /** Whether other endpoints are left: an answer in one piece then gets no more time than it should need. */
   readonly hasOthers: boolean;
 }
 
 /** Characters shown of the path of a field that was left out. */
 const PATH_SHOWN = 128;
-/** Of the time that an endpoint may take, so much must have been left for a timeout to be its fault. */
+/** A timeout is the endpoint's fault only if at least this share of its own time was left when it began. */
 const FAIR_SHARE = 0.9;
-/** An endpoint that has shown nothing for this share of it is at fault although its caller left: else who is impatient would never learn better. */
+/** An endpoint that was silent for this share of its time is at fault even if the caller left: else impatient callers would choose it for ever. */
 const SILENT_SHARE = 0.5;
 
-/** One attempt at one endpoint: its call, what it was seen to do, and what that tells of the endpoint. */
+/** One attempt at one endpoint: its call, its measurements, and its report on the endpoint's health. */
 export class Attempt {
   readonly way: RankedEndpoint;
   readonly model: Model;
@@ -66,10 +66,10 @@ export class Attempt {
   readonly #openedAt: number;
   readonly #deadlineAt: number;
   readonly #isStream: boolean;
-  /** Within what time the endpoint must show something, ms. */
+  /** The time within which the endpoint must show content, ms. */
   readonly #ownMs: number;
 
-  /** The request is on its way when this returns. */
+  /** Sends the request: it is on its way when this returns. */
   constructor(
     way: RankedEndpoint,
     trial: AttemptReporter,
@@ -106,13 +106,13 @@ export class Attempt {
     this.#trace = requestContext?.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
     this.call = openCall(target, call, model.deadlines, this.#deadlineAt, this.#trace?.headers, makeRoom);
-    // An adapter names fields by their paths: of a long conversation there are thousands, and a caller's own names are of any length.
+    // Bounds the paths that an adapter reports: a long conversation has thousands, and a caller's names may have any length.
     const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
     const left = [...extras.dropped, ...dropped];
     this.dropped = left.length === 0 ? own : [...left, ...own];
   }
 
-  /** The batch with the first content part, or the failure that came before it. */
+  /** Returns the batch with the first content part, or the failure that came before it. */
   async awaitContent(): Promise<readonly StreamPart[] | ProviderFailure> {
     for (;;) {
       const batch = await this.call.read();
@@ -120,7 +120,7 @@ export class Attempt {
       const now = this.#context.clock();
       this.meter.observe(batch, now);
       const failure = failureIn(batch);
-      // A batch can hold the first content and the break; the content was then never shown, so another may try.
+      // A batch can hold both the first content and the failure. Its content was never shown, so another endpoint may try.
       if (failure) return failure;
       if (batch.some(isContent)) {
         this.#trial.answered(this.#isStream ? (now - this.#openedAt) / this.#ttftFactor : null);
@@ -129,23 +129,23 @@ export class Attempt {
     }
   }
 
-  /** The next batch of an answer that has begun. */
+  /** Returns the next batch of an answer that has begun; null at its end. */
   async read(): Promise<readonly StreamPart[] | null> {
-    const asked = this.#context.clock();
+    const startedAt = this.#context.clock();
     const batch = await this.call.read();
     const now = this.#context.clock();
     if (batch) this.meter.observe(batch, now);
-    this.meter.waited += now - asked;
+    this.meter.waited += now - startedAt;
     return batch;
   }
 
-  /** The answer came to its end: what is kept of it, and what it used. */
+  /** Ends the attempt with a whole answer. Returns its record and its usage. */
   completed(): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     const { meter } = this;
     const now = this.#context.clock();
     const measured = completeUsage(meter, this.expected);
     const { usage } = measured;
-    // Who reads slowly would make the endpoint look slow.
+    // A slow reader would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
     this.#trial.completed(
       visible,
@@ -157,7 +157,7 @@ export class Attempt {
     return { record: this.#record(null, usage), measured };
   }
 
-  /** What a whole answer tells about those to come. */
+  /** Learns from a whole answer: the prompt cache, and the usual length of answers. */
   #learn({ usage, estimated }: MeasuredUsage): void {
     const { runtime, history, facts, readings } = this.#context;
     const isSound = isPlausible(usage);
@@ -166,21 +166,21 @@ export class Attempt {
     const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.mark.value };
     history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
-    // Some report what was reasoned as output like any other.
+    // Some providers report reasoning as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || !isSound || isMixed || this.meter.isFiltered) return;
     const usual = readings.outputTokens[runtime.snapshot.taskIndex.get(facts.task) ?? 0]!;
     if (!isOpenEnded(facts, usual, this.way.ranked.outputCap)) return;
     const tokens = (usage.outputTokens - usage.reasoningTokens) / facts.choices;
-    // An answer cut at the cap is at least so long: without these a median would be that of the short ones. Where the
-    // model reasons, the cut may have come before it said anything.
+    // An answer cut at the cap is at least this long: a median without such answers would be that of the short ones.
+    // A model that reasons may have been cut before its first visible word.
     if (this.meter.isCut && (this.model.reasoningTokens > 0 || tokens < usual)) return;
     runtime.outputs.observe(facts.task, tokens, history.keyId);
   }
 
   /**
-   * Of the prompt, what the provider's cache may have. Where writing to it is billed apart, it is done when told to, and
-   * reported; elsewhere it goes by itself.
+   * Returns the tokens of the prompt that the provider's cache may hold. Where cache writes are billed apart, they happen on
+   * request and are reported; elsewhere the provider caches by itself.
    */
   #cacheableTokens({ usage, estimated }: MeasuredUsage): number {
     const { input, cacheWrite } = lineFor(this.endpoint.price, usage.inputTokens);
@@ -188,20 +188,24 @@ export class Attempt {
     return usage.cachedInputTokens + usage.cacheWriteTokens;
   }
 
-  /** The answer failed, or broke off. */
+  /** Ends the attempt with a failure, before or after its first content. Returns its record. */
   failed(failure: ProviderFailure): AttemptRecord {
     const hasBegun = this.meter.firstContentAt !== null;
-    // A long answer may be cut by the deadline of the whole without being late at any time.
+    // The deadline of the whole request may cut a long answer that was never late.
     const isFair = this.#deadlineAt - this.#openedAt >= FAIR_SHARE * this.#ownMs;
     const isOwnFault = hasBegun ? this.#context.clock() < this.#deadlineAt : isFair;
-    // Who is not read for long may hang up.
+    // An upstream whose stream is not read for long may hang up.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
     this.#trial.failed(failure, isBlamed && !failure.ofModel);
     return this.#record(failure, this.meter.reported);
   }
 
-  /** Nobody waits for it any more; `byCaller`: because the caller left, and not by a need of the gateway's own. */
+  /**
+   * Ends an attempt that has no reader any more. Returns its record.
+   *
+   * @param byCaller true when the caller left, false when the gateway gave it up
+   */
   left(byCaller: boolean): AttemptRecord {
     const isSilent =
       byCaller && this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
@@ -218,7 +222,7 @@ export class Attempt {
     };
   }
 
-  /** What is charged for an answer that was not heard to its end: see `brokenUsage`. */
+  /** Returns the usage to charge for an answer without its end: see `brokenUsage`. */
   broken(): MeasuredUsage {
     const { readings, facts, clock } = this.#context;
     const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
@@ -230,7 +234,7 @@ export class Attempt {
   }
 
   /**
-   * How long an attempt may take while others could still be tried, in ms. A stream shows life by its
+   * Returns how long an attempt may take while other endpoints are left, in ms. A stream shows life by its
    * first content; an answer in one piece shows none before its end, so it has the time for the first
    * token and twice what its longest output takes at the model's pace.
    */
@@ -239,17 +243,17 @@ export class Attempt {
     if (this.#isStream) return deadlines.totalMs;
     const { readings } = this.#context;
     const needed = deadlines.firstTokenMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
-    // Without a bound by the caller that is more than there is, and nothing would be left for the others.
+    // Without a cap by the caller, `needed` exceeds the whole deadline and would leave nothing for the others.
     return Math.min(needed, deadlines.totalMs / 2);
   }
 
-  /** How many times the usual time to the first content this request is expected to take. */
+  /** The expected time to the first content, as a multiple of the usual one. */
   get #ttftFactor(): number {
     const { runtime, facts, readings } = this.#context;
     return ttftFactor(this.model, this.way.at, readings, expectedWriting(facts, runtime.snapshot, readings));
   }
 
-  /** How much longer than usual that is, ms; below 0 for less. */
+  /** The expected time to the first content beyond the usual one, ms; below 0 for less. */
   get #extraMs(): number {
     return (this.#ttftFactor - 1) * this.#context.readings.ttftMs[this.#slot]!;
   }
@@ -258,7 +262,7 @@ export class Attempt {
     return this.#context.clock() - this.#openedAt;
   }
 
-  /** What is kept of it, now that it is over; `usage` is what is known of it, for its trace. */
+  /** Makes the record of the attempt, which is over, and ends its trace with the known `usage`. */
   #record(failure: ProviderFailure | null, usage: Usage | null): AttemptRecord {
     const { firstContentAt } = this.meter;
     const record: AttemptRecord = {
@@ -285,7 +289,7 @@ export class Attempt {
   }
 }
 
-/** A trial that never ended would keep others from its endpoint. */
+/** Begins an attempt, and drops the trial if that throws: a trial without an end would block its endpoint for others. */
 export function begun(trial: AttemptReporter, begin: () => Attempt): Attempt {
   try {
     return begin();
@@ -295,14 +299,14 @@ export function begun(trial: AttemptReporter, begin: () => Attempt): Attempt {
   }
 }
 
-/** The request as the model may read it: signed or encrypted reasoning goes to the family that wrote it, and no other. */
+/** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
 function readable(
   { request, history, facts }: AttemptContext,
   { family }: Model,
 ): { readonly request: ModelRequest; readonly dropped: readonly string[] } {
   const left = withReadableState(request, (turn) => {
     const writer = history.writerOf(turn);
-    // Who names the model answers for what nobody knows of.
+    // A caller who names the model is responsible for reasoning of an unknown writer.
     return writer === null ? facts.pinned : writer === family;
   });
   return { request: left.request, dropped: shown(left.dropped) };
@@ -312,9 +316,9 @@ function readable(
 const isWarm = (usage: Usage): boolean =>
   isPlausible(usage) && usage.inputTokens > 0 && usage.cachedInputTokens >= WARM_SHARE * usage.inputTokens;
 
-/** Whether an answer is as long as those of its task are: the task is likelier than not, and nobody has said how long. */
+/** Whether an answer's length is typical of its task: the task is more likely than not, and the caller stated no length. */
 function isOpenEnded({ mix, outputTokens, outputTokensAsked }: Facts, usual: number, cap: number): boolean {
   const isCertain = mix.length === 0 || mix[0]!.share > 0.5;
-  // Below what is usual a cap, whether the caller's or what the money allows, tells nothing that is not known.
+  // A cap below the usual length, by the caller or by the funds, teaches nothing new.
   return isCertain && outputTokens === null && outputTokensAsked === null && cap >= usual;
 }

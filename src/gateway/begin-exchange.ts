@@ -94,7 +94,7 @@ function both(one: PartsListener | undefined, other: PartsListener | undefined):
 }
 
 /**
- * Tokens that were used, by the usage that is charged. An upstream's absurd figure is cut at what its model can
+ * The tokens of the usage that is charged. An upstream's absurd figure is cut at what its model can
  * take, so that it does not shut the caller out for years.
  */
 function usedTokens(usage: Usage | null, answeredBy: string, { facts }: Decision, snapshot: PolicySnapshot): number {

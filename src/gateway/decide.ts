@@ -7,7 +7,7 @@ import { explorationOf } from '../core/learning-policy.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
-import type { Shortage, Standing } from '../ledger/standing.ts';
+import type { AvailableFunds, FundShortage } from '../ledger/standing.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, routeFacts } from '../routing/facts.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
@@ -157,7 +157,7 @@ export async function decide(
 interface DecisionTrial {
   readonly outcome: Decision | Refusal;
   /** A shortage that no fund of the caller can ever cover; null for none. */
-  readonly shortage: Shortage | null;
+  readonly shortage: FundShortage | null;
 }
 
 function tryDecision(
@@ -204,7 +204,7 @@ function tryDecision(
  * Decides within the caller's funds. Where only open reservations are in the way, the decision waits for them. A draw
  * that does not fit is dropped: trying another model than the best must cost no caller an answer or a wait.
  */
-function tryWithin(standing: Standing, facts: Facts, given: DecisionContext, runtime: Runtime): DecisionTrial {
+function tryWithin(standing: AvailableFunds, facts: Facts, given: DecisionContext, runtime: Runtime): DecisionTrial {
   const { decider, snapshot } = runtime;
   const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, given);
   const now = decideWith(standing.free);

@@ -135,7 +135,7 @@ export class Exchange implements AnswerSource {
     try {
       await this.#open();
     } catch (cause) {
-      // A defect: without a reader, money and a place would be held until the deadline.
+      // A defect. Without a reader, money and a place would be held until the deadline.
       if (!this.#ended()) this.abandon('caller-gone');
       await this.#confirm();
       throw cause;
@@ -245,7 +245,7 @@ export class Exchange implements AnswerSource {
 
   /** Returns the pause that the endpoint asks for, ms; null where waiting for it is of no use. */
   #waitFor({ state, retryAt }: EndpointHealth, { retryAfterMs = 0 }: ProviderFailure): number | null {
-    // A pause asked for with a 5xx is no state of the endpoint, and is kept all the same.
+    // A pause that came with a 5xx is not part of the endpoint's health, but is respected too.
     if (state === 'healthy') return retryAfterMs;
     return state === 'cooling' ? Math.max(retryAfterMs, retryAt - this.#context.now()) : null;
   }
@@ -279,7 +279,7 @@ export class Exchange implements AnswerSource {
       return await hold.raise(missing);
     } catch (cause) {
       if (!(cause instanceof StoreError)) throw cause;
-      // A raise that cannot be written down may not be spent.
+      // A raise that cannot be stored must not be spent.
       return false;
     }
   }

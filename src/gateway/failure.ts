@@ -2,28 +2,29 @@ import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 
-/** What an attempt that failed leaves behind for the record, the log and the final answer. */
+/** A failed attempt, for the record, the log and the final answer. */
 export interface FailedAttempt {
   readonly model: string;
   readonly provider: string;
   readonly failure: ProviderFailure;
   /** The provider's own name of the request; null where it gave none. */
   readonly requestId: string | null;
-  /** False where its adapter could not say the request, and nothing went out; absent for true. */
+  /** False if the adapter could not express the request and nothing was sent; absent for true. */
   readonly sent?: boolean;
-  /** Content had come before; absent for not. */
+  /** True if content came before the failure; absent for false. */
   readonly hasBegun?: boolean;
 }
 
-/** What an adapter could not say to its provider, and never sent: another may still say it. */
+/** Whether the adapter could not express the request and sent nothing: another adapter may still do so. */
 export const isUnsayable = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && !sent;
 
-/** The caller's own fault: no other model would take the request. */
+/** Whether the provider rejected the request as the caller's mistake: no other model would take it. */
 export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && sent;
 
 /**
- * The one error for a request whose every attempt failed. Names models, never addresses or keys.
- * `billed`: the last attempt is charged, so that nobody should repeat the request blindly.
+ * Makes the error for a request whose every attempt failed. It names models, never addresses or keys.
+ *
+ * @param billed whether the last attempt is charged: the error then asks the client not to repeat the request
  */
 export function failedError(
   attempts: readonly FailedAttempt[],
@@ -31,7 +32,7 @@ export function failedError(
   request: ModelRequest,
 ): SignalboxError {
   const heard = attempts.filter(({ failure, sent = true }) => !isUnsayable(failure, sent));
-  // Whoever could not be asked tells nothing of those that were: the same request may well be answered later.
+  // Attempts that were never sent say nothing about the others, whose providers may answer the same request later.
   const failures = (heard.length > 0 ? heard : attempts).map(({ failure }) => failure);
   const last = failures.at(-1);
   const retry = billed || hopeless(failures) ? { retry: false } : {};
@@ -40,7 +41,7 @@ export function failedError(
     .join('; ');
   const unsent = heard.length === 0;
   if (last?.kind === 'rejected' && unsent) {
-    // Adapters begin with the path of the field; what begins otherwise names none.
+    // Adapters begin the message with the path of a field, if it is about one.
     const [param, root = ''] = /^(\w+)[\w.[\]]*(?= )/.exec(last.message) ?? [];
     const message = `\`${attempts.at(-1)?.model}\` cannot be asked this, and nothing was sent: ${withoutAddresses(last.message)}`;
     return new SignalboxError('upstream_rejected_request', message, {
@@ -80,18 +81,22 @@ export function failedError(
   });
 }
 
-/** Every endpoint was shut when its turn came. `waitMs`: until the first of them may be tried again. */
+/**
+ * Makes the error for a request whose every endpoint was shut when its turn came.
+ *
+ * @param waitMs until the first of them may be tried again
+ */
 export function shutError(waitMs: number): SignalboxError {
   const message =
     'Every model that could serve this went out just now: its provider asked for a pause or cannot be used.';
   return new SignalboxError('no_healthy_model', message, { retryAfterMs: Math.max(1_000, waitMs) });
 }
 
-/** Only the operator can mend a refused key or an unknown model: the same request will fail again. */
+/** Only the operator can fix a refused key or an unknown model: the same request will fail again. */
 const hopeless = (failures: readonly ProviderFailure[]): boolean =>
   failures.length > 0 && failures.every(({ kind }) => kind === 'auth' || kind === 'not_found');
 
-/** An upstream's own words may name where it runs. */
+/** Matches addresses: an upstream's message may reveal where it runs. */
 const ADDRESS =
   /\b[a-z]+:\/\/[^\s"'<>]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[[0-9a-f:]{3,}\](?::\d+)?|\b(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost:\d+/gi;
 const withoutAddresses = (message: string): string => message.replace(ADDRESS, '[address]');
@@ -108,23 +113,23 @@ export function brokenError(model: string, failure: ProviderFailure): SignalboxE
   });
 }
 
-/** For whoever has not read an answer until its deadline. */
+/** The error for a caller who has not read the answer by its deadline. */
 export const unreadError = () =>
   new SignalboxError('upstream_timeout', 'The answer was not read before its deadline.', { retry: false });
 
-/** What was made until then is charged, so nobody should repeat the request blindly. */
+/** The error for an answer that found no room in memory. Its part so far is charged, so clients should not repeat the request. */
 export const crowdedError = () =>
   new SignalboxError('overloaded', 'This gateway has no memory left for the answer; `max_tokens` makes it shorter.', {
     retry: false,
   });
 
-/** For whoever still holds the exchange. */
+/** The error that an exchange ends with when its caller has left. */
 export const callerGone = () =>
   new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });
 
-/** True for a failure that leaves open what the upstream has done: it took the request and was not heard to the end. */
+/** True for a failure after which the upstream may still have worked: it took the request and its answer has no end. */
 export function wasCut(failure: ProviderFailure | undefined): boolean {
-  // A status is an answer: whoever gave it is done.
+  // A status is an answer: the upstream has finished.
   if (!failure || failure.status !== undefined) return false;
   return failure.kind === 'timeout' || failure.kind === 'cut' || failure.kind === 'connect';
 }

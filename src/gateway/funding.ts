@@ -6,7 +6,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { Order } from '../ledger/ledger.ts';
+import type { ReservationRequest } from '../ledger/ledger.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { PlatformPayment } from './receipt.ts';
@@ -41,7 +41,7 @@ export interface FundingSource {
   of(request: FundingRequest): Promise<Funding>;
   /**
    * Checks the payer that a request names, for advice.
-   * @throws SignalboxError for a name that is none, or that the key may not use
+   * @throws SignalboxError for an unknown name, or one that the key may not use
    */
   checkNamed(request: ModelRequest, key: Caller): void;
   /** Admission of callers without a key. */
@@ -104,8 +104,8 @@ export interface RepeatIdentity extends KeyedRequest {
 }
 
 /**
- * Who pays for one request, and how. The request is decided on its `terms`; then `reserve` sets its worst case aside,
- * once. An error of either goes through `mend` before a caller is told of it.
+ * The payer of one request, and the way of payment. The request is decided on its `terms`; then `reserve` sets its worst case aside,
+ * once. An error of either goes through `mend` before the caller gets it.
  */
 export interface Funding {
   /** The sender of the request; null while it is unpaid. */
@@ -125,7 +125,7 @@ export interface Funding {
    * @param begun resolves when the request's own row is durable, before which no money may move; null for none
    * @throws Error that `mend` turns into a public one, and then nothing is held.
    */
-  reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold>;
+  reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold>;
   /**
    * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
    * help, else the cause itself.

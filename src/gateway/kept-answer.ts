@@ -14,7 +14,7 @@ export interface KeptAnswerOptions {
   readonly run: IdempotentRun;
   /** Whether the answer goes out as it comes: then an error after its first part is its last event. */
   readonly isStream: boolean;
-  /** Called with an error that is none of the answer's: the program has failed while it was read. */
+  /** Called with a defect: an error of the program while the answer was read, not of the answer. */
   readonly onDefect: (error: unknown) => void;
 }
 

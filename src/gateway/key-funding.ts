@@ -4,7 +4,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { Order } from '../ledger/ledger.ts';
+import type { ReservationRequest } from '../ledger/ledger.ts';
 import { isShortage } from '../ledger/standing.ts';
 import type { Write } from '../store/store.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -40,7 +40,7 @@ export class KeyFunding implements Funding {
     };
   }
 
-  async reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold> {
+  async reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
     const hold = await orUnwritten(() => this.#gateway.ledger.reserve(order));
     if (isShortage(hold)) throw shortageError(hold, order.caller, this.#gateway);
     if (begun) await confirmed(hold, begun);
@@ -62,12 +62,12 @@ async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
   }
 }
 
-/** `agent_wallet` as the books have it: they keep it for good, whatever was put there. */
+/** `agent_wallet` as the books store it, with secrets masked, for the books are kept for good. */
 export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest): string | null =>
   named === undefined ? null : scrub(named);
 
-/** A hold on the funds of the order's caller, or of the payer in its place. */
-export function holdOf(hold: Hold, { caller, payer }: Order): FundedHold {
+/** A hold on the funds of the request's caller, or of the payer in its place. */
+export function holdOf(hold: Hold, { caller, payer }: ReservationRequest): FundedHold {
   const holder = payer ?? caller.keyId;
   return isWallet(holder) ? new BalanceHold(hold, holder) : new FundsHold(hold);
 }
@@ -75,7 +75,7 @@ export function holdOf(hold: Hold, { caller, payer }: Order): FundedHold {
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_WRITES: readonly Write[] = [];
 
-/** A hold on a key's own funds; callers are told nothing of them. */
+/** A hold on a key's own funds, which answers do not mention. */
 class FundsHold implements FundedHold {
   readonly hold: Hold;
 

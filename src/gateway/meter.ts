@@ -6,7 +6,7 @@ import { AnswerMark } from './answer-mark.ts';
 /** The least share of an answer's time that its reader waits where the pace is the upstream's. */
 const OWN_PACE_SHARE = 0.9;
 
-/** The form of a raw finish reason; any other text of an upstream is not shown. */
+/** The form of a raw finish reason. Other texts of an upstream are not shown. */
 const WORD = /^[A-Za-z_ -]{1,40}$/;
 
 /** Measures one attempt's parts as they pass: usage, times, ends. */
@@ -64,7 +64,7 @@ export class Meter {
     return this.waited >= OWN_PACE_SHARE * this.contentMs;
   }
 
-  /** Output tokens seen, counted here. */
+  /** Output tokens so far, counted here. */
   get counted(): number {
     return Math.ceil(this.#weight);
   }

@@ -1,13 +1,13 @@
 import type { ProviderFailure } from '../contract/parts.ts';
 import type { Decision, RankedModel } from '../core/decision.ts';
 
-/** A retry of the same endpoint comes after up to so long, by full jitter, ms. */
+/** The longest pause before a retry of the same endpoint, with full jitter, ms. */
 const PAUSE_MAX_MS = 250;
-/** What failed later than this has cost the caller's time, as a timeout does: the same endpoint is not next, ms. */
+/** A failure after this time, ms, has cost the caller as much as a timeout: another endpoint is next. */
 const QUICK_MS = 1_000;
-/** The longest wait for an endpoint that has failed, once none other is left, ms; longer waits are the caller's. */
+/** The longest wait for a failed endpoint when no other is left, ms. A longer wait is left to the caller. */
 const WAIT_MAX_MS = 5_000;
-/** How often a retry budget is asked again: other requests may have shown that the provider lives. */
+/** Denials by a retry budget before the plan stops asking it. Other requests may show meanwhile that the provider is up. */
 const DENIALS_MAX = 4;
 
 /** An endpoint of one of the decision's models. */
@@ -30,7 +30,7 @@ export interface PlannedAttempt {
 
 interface Branch {
   readonly way: RankedEndpoint;
-  /** `shut` by an ejection, `denied` by the retry budget, `failed` by a passing fault, `done`: not tried any more. */
+  /** `shut`: ejected; `denied`: by the retry budget; `failed`: by a passing fault; `done`: not tried any more. */
   state: 'open' | 'shut' | 'denied' | 'failed' | 'done';
   /** Attempts that failed. */
   tries: number;
@@ -49,16 +49,16 @@ export interface PlanOptions {
 }
 
 /**
- * In which order endpoints are tried until one shows content: the choice's, then those of each fallback; what failed
- * by a passing fault is tried once more at once. When all have failed, ejected ones get their chance, and then whoever
- * may be ready again within seconds. Knows no deadlines and no funds: who asks may pass a step over by asking again.
+ * The order in which endpoints are tried until one shows content: those of the choice, then those of each fallback. An
+ * endpoint with a passing fault is tried once more at once. When all have failed, ejected endpoints are tried, then those
+ * that may be ready again within seconds. The plan knows no deadlines and no funds: a caller skips a step by asking again.
  */
 export class Plan {
   readonly #decision: Decision;
   readonly #options: PlanOptions;
-  /** Those that were handed out. */
+  /** The branches that were handed out. */
   readonly #branches: Branch[] = [];
-  /** Where the next one stands: its model among the ranked and the last resorts, and its endpoint. */
+  /** The place of the next branch: its model among the ranked and the last resorts, and its endpoint. */
   #model = 0;
   #endpoint = 0;
   #retries = 0;
@@ -72,7 +72,7 @@ export class Plan {
     this.#options = options;
   }
 
-  /** The next step; null when nothing is left. */
+  /** Returns the next step; null when nothing is left. */
   next(): PlannedAttempt | null {
     const { random } = this.#options;
     const current = this.#current;
@@ -95,11 +95,11 @@ export class Plan {
   /** The endpoint may not be tried now. */
   shut(): void {
     const current = this.#current!;
-    // The second time it was no ejection that stood in the way, and what did will not pass soon.
+    // The second time the obstacle is not an ejection, and will not pass soon.
     current.state = current.state === 'open' ? 'shut' : 'done';
   }
 
-  /** The provider's retry budget has nothing left for the step. */
+  /** The provider's retry budget has no retry left for the step. */
   denied({ again, force }: PlannedAttempt): void {
     const isLast = again || force || ++this.#denials > DENIALS_MAX;
     this.#current!.state = isLast ? 'done' : 'denied';
@@ -123,7 +123,7 @@ export class Plan {
     current.readyAt = waitMs > 0 ? this.#options.clock() + waitMs : 0;
   }
 
-  /** The endpoint that is next for the first time. Most requests need one: the others are not looked at before. */
+  /** Returns the next untried endpoint. Computed on demand: most requests need only one. */
   #peek(): RankedEndpoint | null {
     const { ranked, lastResorts } = this.#decision;
     for (;;) {
@@ -181,7 +181,7 @@ const UNTRIED: ReadonlySet<Branch['state']> = new Set(['shut', 'denied']);
 const isQuick = ({ state, tries, readyAt, isSlow }: Branch): boolean =>
   state === 'failed' && tries === 1 && readyAt === 0 && !isSlow;
 
-/** Whether another attempt at the same endpoint may well succeed. After a timeout it may, but too much time is gone. */
+/** Whether another attempt at the same endpoint is likely to succeed. After a timeout it may, but too much time is gone. */
 function isPassing(kind: ProviderFailure['kind']): boolean {
   return kind !== 'auth' && kind !== 'not_found' && kind !== 'context' && kind !== 'rejected' && kind !== 'timeout';
 }

@@ -62,7 +62,7 @@ export type PlatformPayment = {
   readonly paid_credits: number;
   /** The part of it that the settlement cost; 0 where nothing was charged. */
   readonly fee_credits: number;
-  /** The change of the wallet's balance by this request; negative for what it took. */
+  /** The change of the wallet's balance by this request; negative for a withdrawal. */
   readonly balance_added_credits: number;
 };
 

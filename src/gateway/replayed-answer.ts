@@ -21,7 +21,7 @@ const EndLine = Type.Object({
 });
 const isEndLine = TypeCompiler.Compile(EndLine);
 
-/** Stored texts are sealed with their decision, so whatever opens was written by `batchLine` and `endLine`. */
+/** Stored texts are sealed with their decision, so any text that opens was written by `batchLine` and `endLine`. */
 const isReceipt = (value: Static<typeof EndLine>['receipt']): value is Receipt & typeof value =>
   isObject(value.platform);
 const isPart = (value: unknown): value is StreamPart => isObject(value) && typeof value.type === 'string';

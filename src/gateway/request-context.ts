@@ -140,7 +140,7 @@ export class RequestContext {
     return this.caller;
   }
 
-  /** Whether the request asked for a chat, whatever the result. */
+  /** Whether the request asked for a chat, with or without success. */
   get isChat(): boolean {
     return this.operation === 'chat';
   }
@@ -169,7 +169,7 @@ export class RequestContext {
     this.failedUsage.push(usage);
   }
 
-  /** Takes over what the request holds from its admission on. */
+  /** Takes over the place, rate limits and other holdings of the request's admission. */
   admit(admission: Admission): void {
     this.#admission = admission;
     this.#quota = admission.quota;

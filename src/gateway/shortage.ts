@@ -2,7 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { Shortage } from '../ledger/standing.ts';
+import type { FundShortage } from '../ledger/standing.ts';
 import type { Gateway } from './gateway.ts';
 
 /** A time in which some running request ends, ms. */
@@ -10,7 +10,7 @@ const CONTENDED_RETRY_MS = 1_000;
 
 /** Makes the error of a request that no fund can pay, now or ever. Logs it, too: it leaves no other trace. */
 export function shortageError(
-  shortage: Shortage,
+  shortage: FundShortage,
   caller: Caller,
   { log, ledger }: Pick<Gateway, 'log' | 'ledger'>,
 ): SignalboxError {
@@ -44,7 +44,7 @@ export function shortageError(
 }
 
 /** Describes the fund that is short. */
-function stateOf({ kind, name, subject, limit, spent, renewsAt }: Shortage): string {
+function stateOf({ kind, name, subject, limit, spent, renewsAt }: FundShortage): string {
   if (kind === 'balance') return `Of the ${credits(limit)} granted to this key, ${credits(spent)} are spent.`;
   const whose = subject === '' ? '' : ` of \`${subject}\``;
   const renews = renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`;

@@ -12,9 +12,9 @@ import {
   PAGE_LIMIT_MAX,
 } from '../operate/decisions.ts';
 import type { RecordQuery } from '../store/records.ts';
-import type { RouteContext } from './context.ts';
 import { DECISIONS_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
+import type { RouteServices } from './route-services.ts';
 import { DecisionList } from './schemas/decisions.ts';
 
 const text = (description: string) => t.Optional(t.String({ description }));
@@ -36,8 +36,8 @@ const QUERY = t.Object({
   limit: text(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
 });
 
-/** `GET /admin/decisions`: what `signalbox decisions list` does, for programs. */
-export const decisionListRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
+/** `GET /admin/decisions`: `signalbox decisions list` for programs. */
+export const decisionListRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
   new Elysia({ name: 'decision-list' }).get(
     '/admin/decisions',
     async ({ request }) => decisionPageBody(await listDecisions(gateway.records, queryOf(request.url))),
@@ -48,10 +48,9 @@ export const decisionListRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =
         summary: 'List decisions',
         description:
           'The records of decisions that match all filters, the newest first. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
-        tag: 'admin',
         answer: { schema: DecisionList, description: 'The page.', example: DECISIONS_ANSWER },
         errorField: 'status',
-        errors: ['insufficient_permissions', 'invalid_value'],
+        errors: ['invalid_value'],
       }),
     },
   );

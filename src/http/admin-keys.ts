@@ -11,15 +11,15 @@ import { grantToKey, servedKeyFunds } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
-import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';
+import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { actorOf, inTerms, limitOf } from './terms.ts';
 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
 
-export interface KeyContext extends Pick<RouteContext, 'gateway' | 'callerOf'> {
+export interface KeyContext extends Pick<RouteServices, 'gateway' | 'callerOf'> {
   readonly keys: KeyAdmin;
 }
 
@@ -77,7 +77,7 @@ const TRAIL_QUERY = t.Object({
       type: 'integer',
       minimum: 1,
       maximum: TRAIL_LIMIT_MAX,
-      // As a `default` the router would put it in place of what is left out.
+      // The router would fill in a `default` for a missing field.
       description: `How many at most; ${TRAIL_LIMIT} unless said.`,
     }),
   ),
@@ -111,7 +111,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
     .post(
       '/admin/keys/:id/revoke',
       async ({ params: { id }, request, set }) => {
-        // Doing it again changes nothing: whoever got no answer may ask again.
+        // Idempotent: a client that got no answer may ask again.
         const by = actor(request, set.headers['x-request-id']);
         await changed(() => keys.revoke(id, by));
         return keyBody(await found(keys, id), gateway.now());

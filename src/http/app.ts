@@ -17,24 +17,24 @@ import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { decisionListRoutes } from './admin-decisions.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
+import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { contentRoutes } from './contents.ts';
-import type { RouteContext } from './context.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
-import { admit, bodyBytesMax, type GuardRules } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
-import { type Operations, operationRoutes } from './operations.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
+import type { RouteServices } from './route-services.ts';
 import { RouteTable, routeRules } from './routes.ts';
+import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
@@ -54,7 +54,7 @@ export interface AppOptions {
   readonly version: string;
   readonly observer: Observer;
   readonly gate: Gate;
-  readonly operations: Operations;
+  readonly status: StatusSources;
   /** Makes the page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => Promise<string>) | null;
 }
@@ -91,13 +91,13 @@ function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): Bo
   return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
-const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics, operations, surfaces }: AppOptions) =>
+const routesOf = (context: RouteServices, { gateway, policy, keys, store, metrics, status, surfaces }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
-    .use(operationRoutes(operations))
+    .use(statusRoutes(status))
     .use(decisionListRoutes(context))
     .use(keyRoutes({ ...context, keys }))
     .use(modelRoutes(context))
@@ -109,7 +109,7 @@ const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics
     .use(recommendRoutes(context))
     .use(surfaces.map((surface) => surfaceRoutes(context, surface)));
 
-const guardRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): GuardRules => ({
+const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
   routes,
   authenticate,
   policy: () => gateway.lease().snapshot,
@@ -127,7 +127,7 @@ export function createApp(options: AppOptions) {
   const { gateway, surfaces, idempotency, version, observer } = options;
   const contexts = new RequestContexts(observer);
   const contextOf = contexts.of;
-  const services: RouteContext = {
+  const services: RouteServices = {
     gateway,
     idempotency,
     contextOf,
@@ -136,7 +136,7 @@ export function createApp(options: AppOptions) {
   const groups = routesOf(services, options);
   const pages = docsRoutes(() => openApiDocument(version, groups, surfaces));
   const routes = new RouteTable(routeRules([...groups.routes, ...pages.routes]));
-  const rules = guardRules(options, routes);
+  const rules = admissionRules(options, routes);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return (
@@ -154,12 +154,12 @@ export function createApp(options: AppOptions) {
         context.addLimitHeaders(set.headers);
         return undefined;
       })
-      // The guard reads the path before the router does. Where they disagree, the route stays shut.
+      // Admission reads the path before the router does. Where they disagree, the route stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {
-        const guarded = routes.find(route);
+        const entry = routes.find(route);
         const context = contextOf(request);
-        if (guarded?.isOpen || (context.isAdmitted && context.route === guarded?.path)) return;
-        throw new Error(`${route} was reached by another way than the guard’s`);
+        if (entry?.isOpen || (context.isAdmitted && context.route === entry?.path)) return;
+        throw new Error(`${route} was not the route that was admitted`);
       })
       .onParse({ as: 'global' }, ({ request }) => {
         const context = contextOf(request);

@@ -2,13 +2,13 @@ import { Elysia } from 'elysia';
 import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
-import type { RouteContext } from './context.ts';
 import { CONTENT_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
+import type { RouteServices } from './route-services.ts';
 import { KeptContent } from './schemas/content.ts';
 
 /** `GET /admin/decisions/{id}/content`: the text of a request and its answer, where the policy keeps it. */
-export const contentRoutes = ({ gateway, callerOf }: RouteContext) =>
+export const contentRoutes = ({ gateway, callerOf }: RouteServices) =>
   new Elysia({ name: 'contents' }).get(
     '/admin/decisions/:id/content',
     async ({ params: { id }, request }) => {
@@ -33,8 +33,7 @@ export const contentRoutes = ({ gateway, callerOf }: RouteContext) =>
       summary: 'Words of a request and its answer',
       description:
         'Only where `records.content` of the policy had them kept, which it does for nobody unless it says so. Each read is a line in the log.',
-      tag: 'admin',
       answer: { schema: KeptContent, description: 'What was kept.', example: CONTENT_ANSWER },
-      errors: ['insufficient_permissions', 'not_found'],
+      errors: ['not_found'],
     }),
   );

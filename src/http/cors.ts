@@ -1,6 +1,6 @@
 import type { HTTPHeaders } from 'elysia';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import type { GuardedPath } from './routes.ts';
+import type { RouteEntry } from './routes.ts';
 
 /** Seconds for which a browser may remember that it may ask. */
 const REMEMBERED_S = '600';
@@ -9,7 +9,7 @@ const REMEMBERED_S = '600';
 export const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'] as const;
 
 /** Whether pages of other origins may use a route: not those of operators, metrics and the documentation. */
-const isForPages = ({ path, methods }: GuardedPath): boolean =>
+const isForPages = ({ path, methods }: RouteEntry): boolean =>
   path.startsWith('/v1/') || path.startsWith('/.well-known/') || methods.get('POST')?.operation !== undefined;
 
 /**
@@ -20,7 +20,7 @@ const isForPages = ({ path, methods }: GuardedPath): boolean =>
  */
 export function answerOrigin(
   request: Request,
-  route: GuardedPath | undefined,
+  route: RouteEntry | undefined,
   { corsOrigins }: Pick<GatewayPolicy, 'corsOrigins'>,
   headers: HTTPHeaders,
 ): Response | null {

@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia';
 import { explain } from '../gateway/explain.ts';
-import type { RouteContext } from './context.ts';
 import { decisionBody } from './decision-body.ts';
 import { DECISION_ANSWER } from './docs/examples.ts';
 import { operation } from './docs/operation.ts';
+import type { RouteServices } from './route-services.ts';
 import { Decision } from './schemas/decision.ts';
 
-/** `GET /v1/decisions/{id}`: why a model was chosen and what came of it. */
-export const decisionRoutes = ({ gateway, callerOf }: RouteContext) =>
+/** `GET /v1/decisions/{id}`: the reasons for a choice, and its outcome. */
+export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
   new Elysia({ name: 'decisions' }).get(
     '/v1/decisions/:id',
     async ({ params: { id }, request }) => decisionBody(await explain(gateway, id, callerOf(request))),

@@ -4,7 +4,7 @@ import { isObject } from '../core/object.ts';
 import type { Surface } from '../surface/surface.ts';
 import { hasSecret, scrub, scrubAll } from '../telemetry/secrets.ts';
 
-/** The one mapping from errors to responses. What is not meant for callers becomes a plain 500. */
+/** The one mapping from errors to responses. An error that is not meant for callers becomes a plain 500. */
 export function errorResponse(
   error: SignalboxError,
   { errorBody }: Pick<Surface, 'errorBody'>,
@@ -42,14 +42,14 @@ export function withoutSecrets(error: SignalboxError): SignalboxError {
   });
 }
 
-/** Errors of ours pass; anything else is a defect, told to the log and to nobody else. */
+/** Passes errors of ours on. Any other error is a defect: it goes to the log only. */
 export function publicError(error: unknown, onDefect: (error: unknown) => void): SignalboxError {
   if (error instanceof SignalboxError) return error;
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof SignalboxError) return cause;
-  // A path that the guard lets through and the router cannot decode.
+  // A path that is admitted and that the router cannot decode.
   if (error instanceof NotFoundError) return new SignalboxError('not_found', 'There is nothing at this path.');
-  // Bodies are checked before the router does it, by `compileCheck`: what is left is the query.
+  // Bodies are checked before the router does it, by `compileCheck`: only the query is left.
   if (error instanceof ValidationError && error.type === 'query') return queryError(error);
   onDefect(error);
   return new SignalboxError('internal_error', 'Signalbox failed on this request; its log tells why.', { cause: error });

@@ -2,14 +2,14 @@ import { Elysia } from 'elysia';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { compileCheck } from '../core/validation.ts';
 import { type FeedbackGateway, giveFeedback } from '../gateway/feedback.ts';
-import type { RouteContext } from './context.ts';
 import { FEEDBACK_ANSWER, FEEDBACK_REQUESTS } from './docs/examples-feedback.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
+import type { RouteServices } from './route-services.ts';
 import { Feedback } from './schemas/feedback.ts';
 
 const check = compileCheck(FeedbackRequest);
 
-interface FeedbackContext extends Pick<RouteContext, 'callerOf'> {
+interface FeedbackContext extends Pick<RouteServices, 'callerOf'> {
   readonly gateway: FeedbackGateway;
 }
 

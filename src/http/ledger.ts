@@ -3,15 +3,15 @@ import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
 import type { FundStanding } from '../ledger/rules/fund.ts';
-import type { RouteContext } from './context.ts';
 import { LEDGER_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
+import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 
 const FUNDS_SHOWN = 1_000;
 
-/** `GET /admin/ledger`: what was spent and is held, and how full each fund is. */
-export const ledgerRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
+/** `GET /admin/ledger`: the sums spent and held, and the use of each fund. */
+export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
   new Elysia({ name: 'ledger' }).get(
     '/admin/ledger',
     async ({ query: { name } }) => statusBody(await gateway.ledger.status(), name),
@@ -22,10 +22,9 @@ export const ledgerRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
         summary: 'Money as it stands',
         description:
           'What callers paid, what running requests hold, and every window and balance that was drawn on, with what is left and when it renews.',
-        tag: 'admin',
         answer: { schema: schemas.LedgerStatus, description: 'The status.', example: LEDGER_ANSWER },
         errorField: 'name',
-        errors: ['insufficient_permissions', 'invalid_value'],
+        errors: ['invalid_value'],
       }),
     },
   );

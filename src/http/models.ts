@@ -2,9 +2,9 @@ import { Elysia } from 'elysia';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { RouteContext } from './context.ts';
 import { MODEL_ANSWER, MODELS_ANSWER } from './docs/examples.ts';
 import { operation } from './docs/operation.ts';
+import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
 import { Model, ModelList } from './schemas/model.ts';
 
@@ -32,7 +32,7 @@ const body = (id: string, created: number, owner: string): ModelBody => ({
   owned_by: owner,
 });
 
-/** Clients write a slash within an ID as `%2F`. What cannot be decoded is no model's ID. */
+/** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -42,7 +42,7 @@ function decoded(path: string): string {
 }
 
 /** `/v1/models` in OpenAI's shape. */
-export function modelRoutes({ gateway, callerOf }: RouteContext) {
+export function modelRoutes({ gateway, callerOf }: RouteServices) {
   const list = (request: Request) => listModels(gateway.lease().snapshot, callerOf(request));
   const find = (request: Request, path: string) => {
     const id = decoded(path);

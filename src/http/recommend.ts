@@ -2,10 +2,10 @@ import { Elysia } from 'elysia';
 import { recommend } from '../gateway/route.ts';
 import { readRouteRequest } from '../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../surface/openai-chat/route-query.ts';
-import type { RouteContext } from './context.ts';
 import { ROUTE_ANSWER, ROUTE_REQUESTS } from './docs/examples.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { readRoute } from './read-body.ts';
+import type { RouteServices } from './route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
 
 const DESCRIPTION = `The model that a chat request of the same facts would get, with estimates and alternatives. Calls no
@@ -19,7 +19,7 @@ error, and the chat that is sent next, unchanged, is decided alike. \`model\` is
 A figure of the answer, sent back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`, admits the model that it is of.`;
 
 /** `POST /v1/route`. */
-export const recommendRoutes = ({ gateway, contextOf }: RouteContext) =>
+export const recommendRoutes = ({ gateway, contextOf }: RouteServices) =>
   new Elysia({ name: 'route' }).post(
     '/v1/route',
     async ({ body, request, set }) => {

@@ -15,7 +15,7 @@ import { orOverloaded } from '../store/unwritten.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
-import type { RouteContext } from './context.ts';
+import type { RouteServices } from './route-services.ts';
 import { credentialsIn } from './routes.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
@@ -88,7 +88,7 @@ interface NamedResponse extends NamedRun {
  * @throws SignalboxError
  */
 export async function claimName(
-  services: RouteContext,
+  services: RouteServices,
   name: RequestName,
   call: ReplayableCall,
   form: AnswerForm,
@@ -100,7 +100,7 @@ export async function claimName(
 }
 
 function namedRun(
-  { gateway }: RouteContext,
+  { gateway }: RouteServices,
   { toTheEnd }: RequestName,
   run: IdempotentRun,
   { headers }: ReplayableCall,
@@ -150,7 +150,7 @@ function replay(
   return answer(source, form, headers, REPLAY_COMMIT_MS);
 }
 
-const claimed = ({ idempotency }: RouteContext, name: KeyedRequest): Promise<Claim> =>
+const claimed = ({ idempotency }: RouteServices, name: KeyedRequest): Promise<Claim> =>
   orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(name));
 
 function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: RequestName): SignalboxError {

@@ -15,8 +15,8 @@ export class RequestContexts {
   open(request: Request, routes: RouteTable): RequestContext {
     const path = pathOf(request.url);
     const route = routes.find(path);
-    const isGuarded = route ? !route.isOpen : needsKey(path);
-    const context = this.#observer.open(request, route?.path ?? 'other', isGuarded);
+    const isKeyed = route ? !route.isOpen : needsKey(path);
+    const context = this.#observer.open(request, route?.path ?? 'other', isKeyed);
     context.operation = route?.methods.get(request.method)?.operation ?? null;
     this.#contexts.set(request, context);
     return context;

@@ -66,7 +66,7 @@ export function routeRules(routes: readonly RegisteredRoute[]): RouteRule[] {
 }
 
 /** One path of the table with its methods. */
-export class GuardedPath {
+export class RouteEntry {
   readonly path: string;
   /** In the order of registration. */
   readonly methods = new Map<string, RouteRule>();
@@ -111,15 +111,15 @@ export const needsKey = (path: string): boolean =>
 
 /** All routes by path. A path that is not in it does not exist. */
 export class RouteTable {
-  readonly #exact = new Map<string, GuardedPath>();
-  readonly #all: readonly GuardedPath[];
+  readonly #exact = new Map<string, RouteEntry>();
+  readonly #all: readonly RouteEntry[];
 
   constructor(rules: readonly RouteRule[]) {
     for (const rule of rules) {
       let path = this.#exact.get(rule.path);
       if (!path) {
         if (rules.some((other) => covers(other, rule))) continue;
-        path = new GuardedPath(rule.path, rule);
+        path = new RouteEntry(rule.path, rule);
         this.#exact.set(rule.path, path);
       }
       path.add(rule);
@@ -128,7 +128,7 @@ export class RouteTable {
   }
 
   /** Finds the entry of a path, or of a route's pattern. */
-  find(path: string): GuardedPath | undefined {
+  find(path: string): RouteEntry | undefined {
     return this.#exact.get(path) ?? this.#all.find(({ matches }) => matches(path));
   }
 
@@ -138,12 +138,12 @@ export class RouteTable {
   }
 
   /** The entry with this very pattern. */
-  at(pattern: string): GuardedPath | undefined {
+  at(pattern: string): RouteEntry | undefined {
     return this.#exact.get(pattern);
   }
 }
 
-/** Whether a route lies within a broader one with the same access, and is guarded as that one. */
+/** Whether a route lies within a broader one with the same access, and is admitted as that one. */
 const covers = (other: RouteRule, { path, method, access }: RouteRule): boolean =>
   other.method === method &&
   other.access === access &&

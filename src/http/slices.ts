@@ -1,4 +1,4 @@
-/** Bytes that the server gets at once, at most: what its socket does not take, it copies and keeps. */
+/** The most bytes handed to the server at once: it copies and keeps the bytes that its socket does not take. */
 const SLICE = 65_536;
 
 const encoder = new TextEncoder();

@@ -8,9 +8,9 @@ import { type ChatCall, type ChatEdge, type NamedRun, type RepeatedAnswer, serve
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
-import type { RouteContext } from './context.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { claimName, nameOf } from './replay.ts';
+import type { RouteServices } from './route-services.ts';
 import { FUNDING_ERRORS } from './x402/operations.ts';
 
 /** The errors of every surface. */
@@ -35,11 +35,11 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   'idempotency_answer_unavailable',
 ];
 
-/** Seconds for which nobody may read of an answer that is complete, or whose deadline is over; its socket holds memory. */
+/** Seconds that a complete or overdue answer may stay unread before its socket, which holds memory, is closed. */
 const UNREAD_S = 30;
 
 /** The route of a surface: a request is read, carried out and answered in its dialect, in JSON or as a stream. */
-export const surfaceRoutes = (services: RouteContext, surface: Surface) =>
+export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
   new Elysia({ name: surface.name }).post(
     surface.path,
     ({ body, request, server, set }) => {
@@ -66,13 +66,13 @@ interface SurfaceCall {
 
 /** The ends of the pipeline for one request: its surface reads and writes, HTTP carries. */
 class SurfaceEdge implements ChatEdge<Response | string> {
-  readonly #services: RouteContext;
+  readonly #services: RouteServices;
   readonly #surface: Surface;
   readonly #http: SurfaceCall;
   #events: EventForm | null = null;
   #addCredit: (() => void) | null = null;
 
-  constructor(services: RouteContext, surface: Surface, http: SurfaceCall) {
+  constructor(services: RouteServices, surface: Surface, http: SurfaceCall) {
     this.#services = services;
     this.#surface = surface;
     this.#http = http;

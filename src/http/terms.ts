@@ -1,7 +1,7 @@
 import { KeyTermsError } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Actor } from '../store/trail.ts';
-import type { RouteContext } from './context.ts';
+import type { RouteServices } from './route-services.ts';
 
 /**
  * Runs work on a key's terms and turns their refusal into an error of the caller.
@@ -23,7 +23,7 @@ export async function inTerms<T>(
 
 /** The actor of a change by HTTP, for the trail: its key and the ID of its request. */
 export const actorOf = (
-  { callerOf }: Pick<RouteContext, 'callerOf'>,
+  { callerOf }: Pick<RouteServices, 'callerOf'>,
   request: Request,
   requestId: unknown,
 ): Extract<Actor, { kind: 'key' }> => ({ kind: 'key', name: callerOf(request).keyId, requestId: String(requestId) });

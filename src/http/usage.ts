@@ -13,11 +13,11 @@ import {
   usagePeriod,
 } from '../operate/usage.ts';
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
-import type { RouteContext } from './context.ts';
 import { USAGE_ANSWER } from './docs/examples.ts';
 import { ADMIN_USAGE_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
 import { fundBody } from './ledger.ts';
+import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/usage.ts';
 
 /** Days of a report at most. */
@@ -34,7 +34,7 @@ const PERIOD_QUERY = {
 };
 
 /** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
-export const usageRoutes = ({ gateway, callerOf }: RouteContext) =>
+export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
   new Elysia({ name: 'usage' })
     .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
       query: t.Object(PERIOD_QUERY),
@@ -70,10 +70,9 @@ export const usageRoutes = ({ gateway, callerOf }: RouteContext) =>
         summary: 'Usage by groups',
         description:
           'What all keys were charged in a period, summed up by any of the dimensions that the books keep. A request counts on the day on which it began. The figures are those of `signalbox ledger usage`.',
-        tag: 'admin',
         answer: { schema: schemas.AdminUsage, description: 'The report.', example: ADMIN_USAGE_ANSWER },
         errorField: 'by',
-        errors: ['insufficient_permissions', 'invalid_value', 'out_of_range'],
+        errors: ['invalid_value', 'out_of_range'],
       }),
     });
 

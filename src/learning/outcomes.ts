@@ -1,5 +1,5 @@
 import { idAt } from '../core/id.ts';
-import type { OutcomeRow, OutcomeWithFeatures } from '../store/learning.ts';
+import type { OutcomeWithFeatures } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { countRequest } from './estimates.ts';
@@ -11,21 +11,6 @@ import { findSecret } from './secret.ts';
 const BATCH = 1_000;
 /** The outcomes of one answer are close together. */
 const RECENT_MAX = 10_000;
-
-interface OutcomeQuery {
-  readonly most: number;
-  /** Only outcomes before this ID. */
-  readonly before?: number;
-  /** ID of a model. */
-  readonly model?: string | null;
-  readonly source?: OutcomeRow['source'] | null;
-}
-
-/** Outcomes, the latest first. Rejects with StoreError. */
-export const listOutcomes = (
-  { learning }: Pick<Repositories, 'learning'>,
-  { most, before = Number.MAX_SAFE_INTEGER, model = null, source = null }: OutcomeQuery,
-): Promise<OutcomeRow[]> => learning.outcomes.list({ after: -1, before, keyId: null, model, source }, most, true);
 
 /**
  * Records a reset of a model by ID, or of everything for null. A running server applies it at its next refresh, others

@@ -55,10 +55,6 @@ export async function overviewOf(
   };
 }
 
-/** IDs of the models with outcomes. Rejects with StoreError. */
-export const modelsWithOutcomes = ({ learning }: Pick<Repositories, 'learning'>): Promise<string[]> =>
-  learning.outcomes.models();
-
 const PAGE = 1_000;
 
 /** Outcomes in their order, in pages. Rejects with StoreError. */

@@ -4,14 +4,14 @@ import { isWallet } from '../core/wallet.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { type Dimensions, LABEL, labelsOf } from './rules/entry.ts';
 
-/** Who spends: a key with its labels, or a wallet, by one selector. */
+/** A spender: a key with its labels, or a wallet, by one selector. */
 export interface Account {
   /** As entries name it. */
   readonly dimensions: Dimensions;
   readonly keyId: string;
-  /** Whose balance pays: of the key or wallet itself, or of the wallet that pays in its place. */
+  /** The holder of the balance that pays: the key or wallet itself, or the wallet that pays in its place. */
   readonly holder: string;
-  /** What budgets see of it. */
+  /** The facts that conditions of budgets read. */
   readonly scope: BudgetScope;
   /** The funds that it draws on, as long as `epoch` is the present one, from `from` and before `until`, ms since 1970. */
   funds: readonly DrawnFund[];
@@ -44,7 +44,7 @@ export class Accounts {
   }
 }
 
-/** An address in capitals would be nobody's, and a caller without a balance is not limited by one. */
+/** Addresses are in lower case: another spelling would be a payer without a balance, and so without a limit. */
 function payerOf(wallet: string): string {
   if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
   return wallet;
@@ -65,12 +65,12 @@ function made(dimensions: Dimensions, scope: BudgetScope): Account {
   return { dimensions, keyId: key, holder: payer ?? key, scope, funds: [], epoch: -1, from: 0, until: 0 };
 }
 
-/** What budgets see of a key that asks for a model by this name. */
+/** The facts of a key that asks for a model by this name, for conditions of budgets. */
 export function scopeOf(keyId: string, labels: Readonly<Record<string, string>>, selector: string): BudgetScope {
   return { request: { model: selector }, key: { id: keyId, labels: new Map(Object.entries(labels)) } };
 }
 
-/** What budgets see of entries. */
+/** The facts of entries, for conditions of budgets. */
 export function scopeOfEntries(dimensions: Dimensions): BudgetScope {
   const { key = '', selector = '' } = dimensions;
   return scopeOf(key, labelsOf(dimensions), selector);

@@ -9,7 +9,7 @@ export const WAIT_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-/** Asks for money: returns null when it was there, or else the fund that is in the way now. */
+/** Tries to take money: returns null on success, or else the fund that lacks it now. */
 type Attempt = () => FundBlock | null;
 
 interface Waiter {

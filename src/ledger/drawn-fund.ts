@@ -1,7 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { FundRef, FundTitle } from './rules/fund.ts';
 
-/** A fund with what the policy says of it. */
+/** A fund with its terms by the policy. */
 export interface DrawnFund extends FundRef {
   /** Whether only models are chosen from whose worst case still fits. */
   readonly downgrades: boolean;
@@ -9,7 +9,7 @@ export interface DrawnFund extends FundRef {
   reached(spent: Microcredits): number | null;
 }
 
-/** How a budget treats those who draw on its window. */
+/** The terms of a budget for the draws on its window. */
 export interface FundTerms {
   /** Microcredits. */
   readonly limit: Microcredits;
@@ -32,7 +32,7 @@ export class BudgetFund implements DrawnFund {
     this.title = title;
     this.opening = opening;
     this.#terms = terms;
-    // What was spent before is no news.
+    // Fractions that were reached before are not reported.
     this.reached(opening);
   }
 
@@ -52,7 +52,10 @@ export class BudgetFund implements DrawnFund {
     return fraction;
   }
 
-  /** The same fund under other terms. A fraction that was reported is not reported again; one that a lower limit has reached is, with the next charge. */
+  /**
+   * Returns the same fund under other terms. Reported fractions are not reported again; a fraction reached by a lower limit
+   * is reported with the next charge.
+   */
   under(terms: FundTerms): BudgetFund {
     const fund = new BudgetFund(this.key, this.title, terms, this.opening);
     fund.#reported = this.#reported;

@@ -3,7 +3,7 @@ import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { Hold } from './hold.ts';
-import type { Order } from './order.ts';
+import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';
 
 /**
@@ -33,14 +33,17 @@ export interface EarmarkDesk {
 
 /** An earmark on the books. */
 export class FundEarmark implements Earmark {
-  readonly order: Order;
+  readonly order: ReservationRequest;
   readonly account: Account;
   funds: readonly DrawnFund[];
   amount: Microcredits = 0;
   readonly #desk: EarmarkDesk;
   #hasEnded = false;
 
-  constructor(drawing: { order: Order; account: Account; funds: readonly DrawnFund[] }, desk: EarmarkDesk) {
+  constructor(
+    drawing: { order: ReservationRequest; account: Account; funds: readonly DrawnFund[] },
+    desk: EarmarkDesk,
+  ) {
     this.order = drawing.order;
     this.account = drawing.account;
     this.funds = drawing.funds;

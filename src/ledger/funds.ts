@@ -111,7 +111,7 @@ function openFund(
   return new BudgetFund(`${id}/${starts}/${subject}`, title, termsOf(budget, subject), spent);
 }
 
-/** Whose share of a budget a request draws on; null when the budget does not hold for it. */
+/** Returns the subject whose share of a budget a request draws on; null when the budget does not apply. */
 export function subjectOf({ match, each }: Budget, scope: BudgetScope): string | null {
   return holds(match, scope) ? subjectIn(each, scope) : null;
 }
@@ -142,7 +142,7 @@ export class Funds {
     this.#epoch++;
   }
 
-  /** The windows that an account would draw on at a time. Leaves nothing behind: whoever asks may be anybody. */
+  /** The windows that an account would draw on at a time. Creates no state: the caller may be unknown. */
   windowsOf({ scope }: Account, timeMs: number): DrawnFund[] {
     return this.#counters.flatMap((counter) => {
       counter.windowAt(timeMs);
@@ -152,7 +152,7 @@ export class Funds {
     });
   }
 
-  /** What an account draws on at a time, ms since 1970. */
+  /** Returns the funds that an account draws on at a time, ms since 1970. */
   of(account: Account, timeMs: number): readonly DrawnFund[] {
     if (account.epoch === this.#epoch && timeMs >= account.from && timeMs < account.until) return account.funds;
     const funds: DrawnFund[] = [];
@@ -179,7 +179,7 @@ export class Funds {
     return funds;
   }
 
-  /** Every fund that requests of a key can draw on in the windows of `timeMs`, by whichever of the names it asks for a model. */
+  /** Every fund that requests of a key can draw on in the windows of `timeMs`, by any of these names of models. */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();
     for (const counter of this.#counters) {

@@ -24,7 +24,7 @@ export type { EntryLine, Settlement, Tariff } from './rules/entry.ts';
 export interface Hold {
   readonly id: number;
   readonly reserved: Microcredits;
-  /** What may still be charged; 0 once settled. */
+  /** The sum that may still be charged; 0 once settled. */
   readonly left: Microcredits;
   /**
    * Reserves `by` more; durable before it resolves. A raise waits for no money. One at a time.
@@ -36,7 +36,7 @@ export interface Hold {
   /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */
   post(line: EntryLine): Microcredits;
   /**
-   * Posts the last attempt, releases the rest and writes with it what `also` makes of that. The first call wins: later ones
+   * Posts the last attempt, releases the rest and writes with it the writes that `also` makes of that. The first call wins: later ones
    * write nothing and return the same. Never throws; durable within milliseconds.
    *
    * @param line null where no attempt is to be charged
@@ -49,7 +49,7 @@ export interface Riding {
   ops: LedgerOp[] | null;
 }
 
-/** What a hold needs of its ledger. */
+/** The parts of its ledger that a hold needs. */
 export interface HoldTools {
   readonly books: Pick<LedgerBooks, 'apply' | 'append'>;
   /** Milliseconds since 1970. */
@@ -175,7 +175,7 @@ export class ReservationHold implements Hold {
     return settlement;
   }
 
-  /** Closes a hold that nobody settled: charged in full. Returns what was charged by that. */
+  /** Closes an unsettled hold: charged in full. Returns that charge. */
   expire(): Microcredits {
     if (this.#settlement) return 0;
     const step = expire(this.#reservation, 'charge');
@@ -210,7 +210,7 @@ export class ReservationHold implements Hold {
       upstream,
       charged_credits: toCredits(charged),
       excess_credits: toCredits(excess),
-      // What cannot be true cannot be put into Credits either.
+      // An impossible cost cannot be written in Credits either.
       cost_microcredits: String(cost),
       usage: JSON.stringify(usage),
     });

@@ -6,16 +6,16 @@ import type { EndpointCharges, LedgerBooks, UsageFilter } from '../store/books.t
 import type { Write } from '../store/store.ts';
 import type { Earmark } from './earmark.ts';
 import type { Hold } from './hold.ts';
-import type { Order } from './order.ts';
 import type { OrphansClosed } from './orphans.ts';
+import type { ReservationRequest } from './reservation-request.ts';
 import type { Deposit } from './rules/entry.ts';
 import type { FundStanding } from './rules/fund.ts';
 import type { LedgerSample } from './sample.ts';
-import type { Shortage, Standing } from './standing.ts';
+import type { AvailableFunds, FundShortage } from './standing.ts';
 
-export type { Order } from './order.ts';
+export type { ReservationRequest } from './reservation-request.ts';
 
-/** What of a policy concerns money. */
+/** The part of a policy that concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
 
 /** Reports something about money to an operator. */
@@ -24,7 +24,7 @@ export type Alarm = (message: string, details: Readonly<Record<string, string | 
 export interface LedgerOptions {
   readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
-  /** Milliseconds since 1970; never goes back, and neither do the IDs of orders behind what it told. */
+  /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
   /** Something about money that an operator must see. */
   readonly onAlarm: Alarm;
@@ -35,9 +35,9 @@ export interface LedgerOptions {
 }
 
 export interface LedgerStatus {
-  /** What callers paid, over all entries, less what was given back. */
+  /** The sum that callers paid, over all entries, less refunds. */
   readonly charged: Microcredits;
-  /** What open reservations may still charge. */
+  /** The sum that open reservations may still charge. */
   readonly held: Microcredits;
   /** Reservations that are open. */
   readonly open: number;
@@ -47,23 +47,23 @@ export interface LedgerStatus {
 
 export interface Ledger {
   /**
-   * What the funds of a caller allow in the windows of `timeMs` (ms since 1970; left out, now); null when none applies.
-   * `windowsOnly`: whatever its balance holds, for that is yet to be paid in.
+   * Returns what a caller can still spend in the windows of `timeMs` (ms since 1970; left out, now); null when none applies.
+   * `windowsOnly`: without its balance, which is yet to be paid in.
    */
-  standing(caller: Caller, selector: string, timeMs?: number, windowsOnly?: boolean): Standing | null;
+  standing(caller: Caller, selector: string, timeMs?: number, windowsOnly?: boolean): AvailableFunds | null;
   /**
    * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free,
    * at least the first. The reservation is durable before this resolves. Rejects with StoreError when it could
    * not be written, and then nothing is held.
    */
-  reserve(order: Order): Promise<Hold | Shortage>;
+  reserve(order: ReservationRequest): Promise<Hold | FundShortage>;
   /**
-   * Sets money aside for an order of a wallet that a payment under way will pay in part: `expected` is what that will add
-   * to its balance. Nothing is written before it is captured.
+   * Sets money aside for a wallet's request that a payment under way will pay in part: `expected` is the sum that it will
+   * add to its balance. Nothing is written before it is captured.
    */
-  earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage>;
-  /** A request was refused for this, and is counted: whether a budget stops anybody is not to be seen of what it has left. */
-  refused(shortage: Shortage): void;
+  earmark(order: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage>;
+  /** Counts a request that was refused for this: the rest of a budget does not show its refusals. */
+  refused(shortage: FundShortage): void;
   /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
   deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void>;
   /**
@@ -71,7 +71,7 @@ export interface Ledger {
    * it back by a `deposit` with a negative fee. Throws RangeError for a fee below 0 or what is no wallet.
    */
   waiveFee(wallet: string, fee: Microcredits, note: string): void;
-  /** What a key or a wallet has paid in or was granted; null for one that has never. */
+  /** The sum that a key or a wallet has paid in or was granted; null for none ever. */
   balanceOf(holder: string): FundStanding | null;
   /**
    * Resolves with true once all settlements so far outlive this process, in the database or in the spool; with false when
@@ -83,7 +83,7 @@ export interface Ledger {
    * called: the next preparation waits for it.
    */
   prepare(terms: LedgerTerms): Promise<() => void>;
-  /** What a new policy must fit to. */
+  /** The worth of a Credit and the budgets that a new policy must fit. */
   state(): LedgerState;
   status(): Promise<LedgerStatus>;
   /** How it stands, from what is in memory: asks no store, and takes one pass over the funds. */
@@ -98,7 +98,7 @@ export interface Ledger {
   readonly open: number;
   /** The greatest ID that an earlier run used; 0 for none. */
   readonly lastId: number;
-  /** What a crash had left behind and this start closed. */
+  /** The reservations of a crash that this start closed. */
   readonly recovered: OrphansClosed;
   /** Takes over what an operator's command has granted or corrected; `isOwn`: what this process has written itself, too. */
   refresh(isOwn?: boolean): Promise<void>;

@@ -5,10 +5,10 @@ import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
 import { type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
 
-/** Of whom a budget's figures are: an operator wants to know of whoever is stopped first. */
+/** The figures of a budget are those of its fullest window, whose subject is refused first. */
 const TIGHTEST = 'the subject of a budget that has the smallest part of its limit left';
 
-/** What is reserved, what is left of budgets and balances, and who had to wait for it. */
+/** Metrics on reservations, the rest of budgets and balances, and waits for money. */
 export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[] {
   const sample = oncePerTurn(() => ledger.sample());
   return [...moneyFamilies(sample), ...budgetFamilies(sample), ...contentionFamilies(sample)];

@@ -1,7 +1,7 @@
 import type { DrawnFund } from './drawn-fund.ts';
 import type { Alarm, LedgerOptions } from './ledger.ts';
 
-/** Reports to operators about money. A settlement runs where nothing may throw: news that cannot be told must not cost the entry. */
+/** Reports to operators about money. A settlement runs where nothing may throw: a failed report must not cost the entry. */
 export class News {
   readonly #options: Pick<LedgerOptions, 'books' | 'onAlarm' | 'onAlert'>;
 
@@ -9,9 +9,9 @@ export class News {
     this.#options = options;
   }
 
-  alarm(...told: Parameters<Alarm>): void {
+  alarm(...report: Parameters<Alarm>): void {
     try {
-      this.#options.onAlarm(...told);
+      this.#options.onAlarm(...report);
     } catch {}
   }
 

@@ -1,8 +1,8 @@
 import type { ReservationHold } from './hold.ts';
 
 /**
- * The holds that are not settled, oldest first. A list by links, not a Set: what a set once held stays in
- * memory until the next full collection each time it grows anew, and every request comes by here.
+ * The holds that are not settled, oldest first. A linked list, not a Set: a growing Set keeps its old entries in
+ * memory until the next full collection, and every request passes here.
  */
 export class OpenHolds {
   #first: ReservationHold | null = null;

@@ -6,11 +6,11 @@ import type { LedgerBooks } from '../store/books.ts';
 export interface OrphansClosed {
   readonly ids: readonly number[];
   readonly charged: Microcredits;
-  /** What they could still have charged. */
+  /** The sum that they could still have charged. */
   readonly held: Microcredits;
 }
 
-/** Closes what an earlier run left open: charged in full, or released. Rejects with StoreError. */
+/** Closes the reservations that an earlier run left open: charged in full, or released. Rejects with StoreError. */
 export async function closeOrphans(
   books: Pick<LedgerBooks, 'orphans' | 'apply'>,
   onCrash: 'charge' | 'release',
@@ -23,7 +23,7 @@ export async function closeOrphans(
   if (orphans.length === 0) return { ids, charged, held };
   const results = await books.apply(
     orphans.map(({ id, holder }) => {
-      // A wallet has paid before it knew what it would get, and must not pay for a crash.
+      // A wallet has paid in advance, and must not pay for a crash.
       return { kind: 'expire', id, at, rule: isWallet(holder ?? '') ? 'release' : onCrash } as const;
     }),
   );

@@ -1,24 +1,24 @@
 import { OTHER } from '../telemetry/counts.ts';
 import { BUDGETS_MAX, type BudgetSample } from './sample.ts';
-import type { Shortage } from './standing.ts';
+import type { FundShortage } from './standing.ts';
 
-/** How many requests were refused because too little was left of a budget, by its name. */
+/** The number of requests that each budget refused because too little was left of it. */
 export class Refusals {
   readonly #counts = new Map<string, number>();
 
-  /** Balances are their holders' own, and who might have waited is counted by what became of that. */
-  count({ kind, why, name }: Pick<Shortage, 'kind' | 'why' | 'name'>): void {
+  /** Counts refusals by budgets alone: balances belong to their holders, and waits are counted by their ends. */
+  count({ kind, why, name }: Pick<FundShortage, 'kind' | 'why' | 'name'>): void {
     if (kind !== 'budget' || why !== 'exhausted') return;
     const own = this.#counts.has(name) || this.#counts.size < BUDGETS_MAX ? name : OTHER;
     this.#counts.set(own, (this.#counts.get(own) ?? 0) + 1);
   }
 
-  /** Of the budgets in force, each once; 0 for one that has refused nobody. Those that are not told apart are one. */
+  /** Returns the counts of the budgets in force, each once; 0 for no refusal. Budgets beyond the bound share one count. */
   of(budgets: readonly Pick<BudgetSample, 'name'>[]): ReadonlyMap<string, number> {
-    const told = new Map(budgets.map(({ name }) => [name, this.#counts.get(name) ?? 0]));
-    if (!told.has(OTHER)) return told;
+    const known = new Map(budgets.map(({ name }) => [name, this.#counts.get(name) ?? 0]));
+    if (!known.has(OTHER)) return known;
     let others = 0;
-    for (const [name, count] of this.#counts) if (name === OTHER || !told.has(name)) others += count;
-    return told.set(OTHER, others);
+    for (const [name, count] of this.#counts) if (name === OTHER || !known.has(name)) others += count;
+    return known.set(OTHER, others);
   }
 }

@@ -6,11 +6,11 @@ import type { BudgetFund } from './drawn-fund.ts';
 import type { Counter } from './funds.ts';
 import type { FundStanding } from './rules/fund.ts';
 
-/** What became of requests that had to wait for money which others held. */
+/** Requests that waited for money held by others, by the end of their wait. */
 export interface Waits {
   /** They got it. */
   served: number;
-  /** Their time was over, their caller gone, or what they waited for was spent. */
+  /** Their time was over, their caller gone, or the money spent. */
   gave_up: number;
   /** Too many waited already, so that they were refused at once. */
   crowded: number;
@@ -52,10 +52,10 @@ export interface LedgerSample {
 /** A fund is hardly ever spent to the last: with less than this part of its limit unspent, it is as good as spent. */
 const SPENT_BELOW = 0.01;
 
-/** Budgets that are told of apart; the others share the name `other`. */
+/** The most budgets with figures of their own; the others share the name `other`. */
 export const BUDGETS_MAX = 500;
 
-/** What is left of a limit as a part of it, reservations taken off. Below 0 where the limit was lowered. */
+/** The rest of a limit as a part of it, less reservations. Below 0 where the limit was lowered. */
 export const ratioLeft = ({ limit, spent, held }: Pick<FundStanding, 'limit' | 'spent' | 'held'>): number =>
   limit === 0 ? 0 : (limit - spent - held) / limit;
 
@@ -82,7 +82,7 @@ function sampleBudget(counter: Counter, timeMs: number, look: Look): Omit<Budget
   let subjects = 0;
   let exhausted = 0;
   for (const fund of look([...counter.funds])) {
-    // It is there because somebody asked what it holds.
+    // The fund exists because a reading asked for it.
     if (fund.spent === 0 && fund.held === 0) continue;
     subjects++;
     if (fund.unspent <= fund.limit * SPENT_BELOW) exhausted++;
@@ -96,7 +96,7 @@ function sampleBudget(counter: Counter, timeMs: number, look: Look): Omit<Budget
   return { limit, spent, held, subjects, exhausted, ends };
 }
 
-/** What nobody has drawn on is whole. */
+/** An untouched budget is whole. */
 function leastLimit({ limit, limits }: Budget): Microcredits {
   if (limits === undefined) return limit;
   let least = Number.POSITIVE_INFINITY;

@@ -5,9 +5,9 @@ import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { Funds } from './funds.ts';
-import type { Order } from './order.ts';
+import type { ReservationRequest } from './reservation-request.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
-import { type Shortage, shortage } from './standing.ts';
+import { type FundShortage, shortage } from './standing.ts';
 
 export interface Setting {
   readonly books: Pick<LedgerBooks, 'standing'>;
@@ -17,20 +17,24 @@ export interface Setting {
 
 /** A request for money. */
 export interface MoneyRequest {
-  readonly order: Order;
+  readonly order: ReservationRequest;
   readonly account: Account;
   /** Microcredits that a payment under way will add to the balance. */
   readonly expected: Microcredits;
 }
 
-/** Asks the books for money of these funds. Resolves with what was made of it, or with why there is none. */
-export type Send<Made> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Made | Shortage>;
+/** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
+export type Send<Made> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Made | FundShortage>;
 
 /**
  * Takes the amount that all funds of an account have free, waiting for it where that helps. The figures of the funds decide
  * only who waits; whether there is money, the books decide.
  */
-export function setAside<Made>(setting: Setting, request: MoneyRequest, send: Send<Made>): Promise<Made | Shortage> {
+export function setAside<Made>(
+  setting: Setting,
+  request: MoneyRequest,
+  send: Send<Made>,
+): Promise<Made | FundShortage> {
   const { books, funds, contention } = setting;
   const { order, account, expected } = request;
   const { id, amounts, waitMs } = order;
@@ -42,7 +46,7 @@ export function setAside<Made>(setting: Setting, request: MoneyRequest, send: Se
   if (isBlocked(fitting)) {
     return fitting.why === 'contended' ? waitFor(fitting, setting, request, send) : send(request, drawn);
   }
-  // Nobody overtakes those who wait for one of the funds.
+  // Requests that wait for one of the funds come first.
   if (line >= 0) return waitFor({ fund: standings[line]!, why: 'contended' }, setting, request, send);
   return send(request, drawn);
 }
@@ -52,10 +56,10 @@ async function waitFor<Made>(
   { books, funds, contention }: Setting,
   request: MoneyRequest,
   send: Send<Made>,
-): Promise<Made | Shortage> {
+): Promise<Made | FundShortage> {
   const { order, account, expected } = request;
   const { id, amounts, waitMs, signal } = order;
-  let sent: Promise<Made | Shortage> | null = null;
+  let sent: Promise<Made | FundShortage> | null = null;
   const attempt = () => {
     // The budgets may have changed since.
     const drawn = funds.of(account, timeOfId(id));

@@ -2,8 +2,8 @@ import type { Microcredits } from '../core/credits.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { FundBlock, FundStanding } from './rules/fund.ts';
 
-/** Why a request cannot be paid for, with the fund that is in the way as it stands. Amounts are microcredits. */
-export interface Shortage {
+/** The reason that a request cannot be paid for: the fund that lacks money, and its figures. Amounts are microcredits. */
+export interface FundShortage {
   /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
   readonly why: FundBlock['why'];
   readonly kind: 'budget' | 'balance';
@@ -13,26 +13,26 @@ export interface Shortage {
   readonly limit: Microcredits;
   readonly spent: Microcredits;
   readonly held: Microcredits;
-  /** What the request could cost. */
+  /** The greatest cost of the request. */
   readonly needed: Microcredits;
   /** When the fund's next window begins, ms since 1970; null for never. */
   readonly renewsAt: number | null;
 }
 
-/** What the funds of a caller allow at this moment. */
-export interface Standing {
-  /** What funds with `on_exhausted: downgrade` have free now; null without such a fund. */
+/** The money that a caller's funds have available at a moment, in microcredits. */
+export interface AvailableFunds {
+  /** The free money of funds with `on_exhausted: downgrade`; null without such a fund. */
   readonly free: Microcredits | null;
   /** The same, once all open reservations are released. */
   readonly unspent: Microcredits | null;
-  /** What all funds have free now: so much needs to wait for nothing. */
+  /** The free money of all funds: a request of at most this needs no wait. */
   readonly room: Microcredits;
-  /** The fund that can never pay so much; null when all can. */
-  shortFor(amount: Microcredits): Shortage | null;
+  /** Returns the shortage of the fund that can never pay the amount; null when all can. */
+  shortFor(amount: Microcredits): FundShortage | null;
 }
 
 /** @param standings the figures of `funds`, in their order */
-export function standingOf(funds: readonly DrawnFund[], standings: readonly FundStanding[]): Standing {
+export function standingOf(funds: readonly DrawnFund[], standings: readonly FundStanding[]): AvailableFunds {
   const downgrading = standings.filter((_, at) => funds[at]!.downgrades);
   const least = (amounts: readonly Microcredits[]) => (amounts.length === 0 ? null : Math.min(...amounts));
   return {
@@ -46,11 +46,11 @@ export function standingOf(funds: readonly DrawnFund[], standings: readonly Fund
   };
 }
 
-export function shortage({ fund, why }: FundBlock, needed: Microcredits): Shortage {
+export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundShortage {
   const { kind, name, subject, ends } = fund.title;
   const { limit, spent, held } = fund;
   return { why, kind, name, subject, limit, spent, held, needed, renewsAt: Number.isFinite(ends) ? ends : null };
 }
 
-/** Whether there was no room, rather than a hold. */
-export const isShortage = <T extends object>(reserved: T | Shortage): reserved is Shortage => 'why' in reserved;
+/** Whether a reservation ended in a shortage, not in a hold. */
+export const isShortage = <T extends object>(reserved: T | FundShortage): reserved is FundShortage => 'why' in reserved;

@@ -23,16 +23,16 @@ import { keyBudgetUses } from './key-budgets.ts';
 import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms } from './ledger.ts';
 import { News } from './news.ts';
 import { OpenHolds } from './open-holds.ts';
-import type { Order } from './order.ts';
 import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
+import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';
 import type { FundBlock, FundStanding } from './rules/fund.ts';
 import { openReservation } from './rules/reservation.ts';
 import type { Window } from './rules/window.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
 import { type Send, type Setting, setAside } from './set-aside.ts';
-import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
+import { type AvailableFunds, type FundShortage, shortage, standingOf } from './standing.ts';
 
 /** How often the books are summed up, and holds are looked at that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
@@ -85,7 +85,7 @@ export class StoredLedger implements Ledger {
       adjusted: () => this.#contention.wakeAll(),
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
-    // What fails is tried again at the next tick.
+    // A failure is tried again at the next tick.
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
   }
@@ -107,17 +107,17 @@ export class StoredLedger implements Ledger {
     (await this.prepare(terms))();
   }
 
-  standing(caller: Caller, selector: string, timeMs: number = this.#time, windowsOnly = false): Standing | null {
+  standing(caller: Caller, selector: string, timeMs: number = this.#time, windowsOnly = false): AvailableFunds | null {
     const account = this.#accounts.of(caller, selector, null);
     const funds = windowsOnly ? this.#funds.windowsOf(account, timeMs) : this.#funds.of(account, timeMs);
     return funds.length === 0 ? null : standingOf(funds, this.#books.standing(funds));
   }
 
-  reserve(order: Order): Promise<Hold | Shortage> {
+  reserve(order: ReservationRequest): Promise<Hold | FundShortage> {
     return this.#setAside(order, 0, this.#sendHold);
   }
 
-  async earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage> {
+  async earmark(order: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
     if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
     if (!isWallet(order.payer ?? order.caller.keyId)) throw new Error('money is earmarked for wallets alone');
     return this.#setAside(order, expected, this.#sendEarmark);
@@ -147,7 +147,7 @@ export class StoredLedger implements Ledger {
     }
   }
 
-  refused(shortage: Shortage): void {
+  refused(shortage: FundShortage): void {
     this.#refusals.count(shortage);
   }
 
@@ -283,7 +283,7 @@ export class StoredLedger implements Ledger {
     return this.#books.apply([op], also).then(firstOf);
   }
 
-  #setAside<Made>(order: Order, expected: Microcredits, send: Send<Made>): Promise<Made | Shortage> {
+  #setAside<Made>(order: ReservationRequest, expected: Microcredits, send: Send<Made>): Promise<Made | FundShortage> {
     try {
       // A mistake of the program must show before anything is held.
       openReservation(Math.max(...order.amounts), order.limit);

@@ -17,7 +17,7 @@ export interface Defects {
   onException(end: () => void): void;
 }
 
-/** Counts the rejected promises that nobody handled. */
+/** Counts unhandled promise rejections. */
 export function rejectionCounter() {
   const rejections = counter({
     name: 'signalbox_unhandled_rejections_total',
@@ -29,13 +29,13 @@ export function rejectionCounter() {
 }
 
 /**
- * Watches for what no code caught. A rejected promise is logged and counted, and ends nothing: other requests have no part
- * in it. After an exception nobody knows in which state it left things, so that the process ends.
+ * Watches for uncaught errors. A rejected promise is logged and counted, and ends nothing: it belongs to one request.
+ * An exception may leave any state behind, so it ends the process.
  */
 export function watchDefects(log: Log, { clock, err }: Pick<Host, 'clock' | 'err'>): Defects {
   const rejections = rejectionCounter();
   const limits = new Map<string, LineLimit>();
-  /** Null where a line more of this kind would drown others. */
+  /** Returns null where another line of this kind would drown others. */
   const suppressedBefore = (kind: string): number | null => {
     const limit = limits.get(kind) ?? new LineLimit(LINES_MAX);
     limits.set(kind, limit);

@@ -8,7 +8,7 @@ import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** The first key while nobody has it yet. Until it is handed over, each start finds it again. */
+/** The first key, until an operator has it: each start finds it again. */
 export interface FirstKey {
   readonly key: string;
   /** Puts it into `admin.key`, and returns the path of that file. */

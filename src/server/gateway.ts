@@ -8,7 +8,7 @@ import { Affinity } from '../gateway/affinity.ts';
 import { Retries } from '../gateway/signals/retry.ts';
 import { x402Funding } from '../gateway/x402/funding.ts';
 import type { X402Gateway } from '../gateway/x402/gateway.ts';
-import type { Operations } from '../http/operations.ts';
+import type { StatusSources } from '../http/status.ts';
 import type { LearningPolicyInForce } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
 import type { ServerLearner } from '../learning/stored-learner.ts';
@@ -159,6 +159,6 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
   const learning = () => statusOfLearning(store, learner, reloader.lease(), now());
-  const operations: Operations = { health: tools.health, learning };
-  return { gateway, idempotency, reloader, operations, recount, stop };
+  const status: StatusSources = { health: tools.health, learning };
+  return { gateway, idempotency, reloader, status, recount, stop };
 }

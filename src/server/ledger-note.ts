@@ -61,7 +61,7 @@ async function faultOf(database: string, { ledger, entry }: Note): Promise<strin
   }
 }
 
-/** Throws UsageError for a note that is none. */
+/** Throws UsageError for a malformed note. */
 function readNote(file: string): Note {
   try {
     const found: unknown = JSON.parse(readFileSync(file, 'utf8'));
@@ -89,7 +89,7 @@ export async function keepLedgerNote(data: string, store: Store, log: Log): Prom
     if (ledger === null) return;
     const text = textOf({ ledger, entry: await lastEntryOf(store) });
     if (text === noted) return;
-    // The note must not be ahead of what a loss of power leaves.
+    // The note must not be ahead of the database after a loss of power.
     await store.flush();
     const there = await textIn(file);
     // An operator may have deleted the note, or put another ledger there: leave that as it is.

@@ -12,11 +12,11 @@ const LAST_LINES_MS = 1_000;
 export interface ServerLog {
   readonly log: Log;
   readonly families: readonly Family[];
-  /** Resolves once all lines so far are written, or nobody reads them. */
+  /** Resolves once all lines so far are written, or their reader is gone. */
   written(): Promise<void>;
 }
 
-/** The log of a server, on standard output. Whatever becomes of who reads it, the server goes on. */
+/** The log of a server, on standard output. The server goes on without a reader. */
 export function openServerLog({ log: form }: ServeOptions, { out, env, now }: Host): ServerLog {
   const sink = openSink(STDOUT);
   const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));

@@ -94,7 +94,7 @@ export function keepReloading(
     },
     onAttempt: (attempt, bundle) => {
       logReload(log, attempt);
-      // The operator may have mended what was wrong at the provider.
+      // The operator may have fixed the fault at the provider.
       if (attempt.result !== 'refused') {
         const { snapshot, originOf } = reloader.lease();
         health.reloaded(snapshot, originOf);
@@ -119,7 +119,7 @@ export function keepReloading(
   return { reloader, past, stop };
 }
 
-/** Keeps the text of a policy under its revision, with what it takes to build it again. */
+/** Keeps the text of a policy under its revision, with all that is needed to build it again. */
 export function saveRevision(records: Records, { bundle, runtime, surroundings }: Candidate): Promise<void> {
   const { revision, models } = runtime.snapshot;
   const source = JSON.stringify(bundle.files.map(masked));

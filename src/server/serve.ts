@@ -28,7 +28,7 @@ import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
 
 /**
- * Serves until it is told to stop.
+ * Serves until it is asked to stop.
  * @param surfaces the dialects that callers may speak.
  * @throws UsageError where it cannot start, and then has served nothing.
  */
@@ -36,7 +36,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const { out, err, now, clock } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
-  const { log, families: logged, written: told } = openServerLog(options, host);
+  const { log, families: logged, written: linesWritten } = openServerLog(options, host);
   const defects = watchDefects(log, host);
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
@@ -58,7 +58,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
-  const { gateway, idempotency, reloader, operations, recount, stop } = await openGateway(first, tools, {
+  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, {
     store,
     keys,
     log,
@@ -79,7 +79,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     version: host.version,
     observer,
     gate,
-    operations,
+    status,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   const note = await keepLedgerNote(options.data, store, log);
@@ -91,14 +91,14 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
   const parts = { gateway, idempotency, keys, store, note, lock, tracer, data: options.data, drainMs: options.drainMs };
-  const shutdown = openShutdown({ ...parts, stop, stopListening, written: told });
+  const shutdown = openShutdown({ ...parts, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   process.on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
   process.on('SIGINT', () => shutdown.bySignal('SIGINT'));
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
 
   // Other output to the terminal comes first.
-  await told();
+  await linesWritten();
   const simulated = isSimulated(gateway);
   announce({ address, simulated, ...whoAnswers(first), unpacked }, firstKey, log, out);
   if (gateway.payments.policy && simulated) {

@@ -17,7 +17,7 @@ export const SHIPPED_POLICIES = join(import.meta.dir, Bun.isStandaloneExecutable
 
 /**
  * The policy folder where none is named. The standalone program takes the `policies/` beside it, else the one in the data
- * folder, which the first `serve` makes; until then commands read what the program holds.
+ * folder, which the first `serve` makes; until then commands read the program's own copy.
  */
 export function defaultPolicies(data: string): string {
   if (!Bun.isStandaloneExecutable) return SHIPPED_POLICIES;
@@ -45,8 +45,8 @@ export function unpackPolicies(folder: string, data: string): string | null {
 }
 
 /**
- * Copies a folder of files, all of it or nothing: one that is half full would be taken for the policy by the next start.
- * Where another start was first, what that one wrote is left.
+ * Copies a folder of files, all or nothing: the next start would take a half-full one for the policy.
+ * A copy that another start made first is left as it is.
  */
 export function copyWhole(folder: string, target: string): void {
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });

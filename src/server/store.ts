@@ -8,7 +8,7 @@ import { databaseOf, spoolOf } from './data.ts';
 /** Decisions that a line of the log names at most. */
 const NAMED_MAX = 20;
 
-/** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
+/** Commands write for a few ms. A longer lock on the database makes requests fail, and does not stop the server. */
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
@@ -25,7 +25,7 @@ const logStoreError = (log: Log, error: StoreError): void =>
   log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message });
 
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {
-  if (isTorn) log.warn('the last entry of the spool was torn, and is left out', { file });
+  if (isTorn) log.warn('the last entry of the spool was torn and is skipped', { file });
   if (closed.length === 0) return;
   const named = closed.slice(0, NAMED_MAX).map((id) => idText('dec_', id));
   const more = closed.length - named.length;

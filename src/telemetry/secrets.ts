@@ -70,9 +70,3 @@ export function scrubAll(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [scrub(name), scrubAll(inner)]));
 }
-
-/** Encodes a value as JSON, scrubbed if necessary. */
-export function safeJson(value: unknown): string {
-  const text = JSON.stringify(value);
-  return hasSecret(text) ? JSON.stringify(scrubAll(value)) : text;
-}

@@ -91,6 +91,6 @@ describe('A caller that disconnects before the answer', () => {
     const errors = await samplesOf('signalbox_http_errors_total');
     expect(errors.filter((one) => !one.startsWith('0 '))).toEqual([]);
     expect(await samplesOf('signalbox_http_requests_total')).toContain('4 POST /v1/chat/completions 0');
-    expect(await samplesOf('signalbox_chats_total')).toEqual(['4 pinned    abandoned']);
+    expect(await samplesOf('signalbox_chats_total')).toEqual(['4 chat pinned    abandoned']);
   });
 });

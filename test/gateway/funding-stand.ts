@@ -7,7 +7,7 @@ import type { Funding, FundingRequest } from '../../src/gateway/funding.ts';
 import { KeyFunding } from '../../src/gateway/key-funding.ts';
 import { RequestContext } from '../../src/gateway/request-context.ts';
 import { PaymentFunding } from '../../src/gateway/x402/payment-funding.ts';
-import type { Order } from '../../src/ledger/ledger.ts';
+import type { ReservationRequest } from '../../src/ledger/ledger.ts';
 import { budget, caller, NOON, order } from '../ledger/support.ts';
 import { scratchFolder } from '../payments/model/files.ts';
 import { ServerRun } from '../payments/model/house.ts';
@@ -27,7 +27,7 @@ export type PayerName = (typeof PAYERS)[number];
 /** A request that somebody will pay for, decided to cost so much at most. */
 export interface FundedCase {
   readonly funding: Funding;
-  readonly order: Order;
+  readonly order: ReservationRequest;
 }
 
 /** The real ledger and payments on a real file, with a scripted chain. */

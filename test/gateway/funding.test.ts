@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
 import type { FundedHold, Funding } from '../../src/gateway/funding.ts';
-import type { Order } from '../../src/ledger/ledger.ts';
+import type { ReservationRequest } from '../../src/ledger/ledger.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { effort } from '../deep/effort.ts';
 import { line } from '../ledger/support.ts';
@@ -95,7 +95,7 @@ test('a payment sent again runs on the balance that it has become, and its first
   expect(stand.chain.settles).toBe(1);
 });
 
-describe('what is told of the money', () => {
+describe('the answer on its payment', () => {
   test('is nothing of a key', async () => {
     const { funding, order } = await stand.case('a key', MAX);
     const funded = await reserved(funding, order);
@@ -124,7 +124,11 @@ describe('what is told of the money', () => {
 });
 
 /** The hold, with its methods as functions of their own. */
-async function reserved(funding: Funding, order: Order, begun: Promise<void> | null = null): Promise<FundedHold> {
+async function reserved(
+  funding: Funding,
+  order: ReservationRequest,
+  begun: Promise<void> | null = null,
+): Promise<FundedHold> {
   const funded = await funding.reserve(order, begun);
   return {
     hold: funded.hold,
@@ -222,7 +226,7 @@ const law = (infect: Infection) =>
 
 const { runs, seed } = effort('funding', 12, 300);
 
-test('whoever pays, money that was set aside is settled or released exactly once', async () => {
+test('with every payer, reserved money is settled or released exactly once', async () => {
   await fc.assert(law(healthy), { numRuns: runs, seed });
 }, 120_000);
 

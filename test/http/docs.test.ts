@@ -8,14 +8,14 @@ import { FeedbackRequest } from '../../src/core/feedback.ts';
 import * as examples from '../../src/http/docs/examples.ts';
 import * as admin from '../../src/http/docs/examples-admin.ts';
 import * as feedback from '../../src/http/docs/examples-feedback.ts';
-import * as operations from '../../src/http/docs/examples-operations.ts';
-import { ANSWERS } from '../../src/http/schemas/answers.ts';
+import * as status from '../../src/http/docs/examples-status.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/keys.ts';
 import * as payments from '../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../src/surface/openai-chat/examples.ts';
 import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { RouteRequest } from '../../src/surface/openai-chat/route-query.ts';
+import { ANSWERS } from '../support/answer-schemas.ts';
 import { ROUTES } from '../support/routes.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
@@ -112,8 +112,8 @@ describe('the OpenAPI document', () => {
       [ANSWERS.KeptContent, admin.CONTENT_ANSWER],
       [ANSWERS.UsageReport, examples.USAGE_ANSWER],
       [ANSWERS.AdminUsage, admin.ADMIN_USAGE_ANSWER],
-      [ANSWERS.EndpointList, operations.ENDPOINTS_ANSWER],
-      [ANSWERS.LearningStatus, operations.LEARNING_ANSWER],
+      [ANSWERS.EndpointList, status.ENDPOINTS_ANSWER],
+      [ANSWERS.LearningStatus, status.LEARNING_ANSWER],
       ...Object.values(feedback.FEEDBACK_REQUESTS).map(({ value }) => [FeedbackRequest, value] as const),
       [ANSWERS.Feedback, feedback.FEEDBACK_ANSWER],
       ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),

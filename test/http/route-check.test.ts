@@ -16,7 +16,7 @@ describe('the table of routes', () => {
     for (const { path, access } of ROUTES) expect([path, needsKey(path)]).toEqual([path, access !== 'open']);
   });
 
-  test('guards a route within a broader one with the same access as that one', () => {
+  test('admits to a route within a broader one with the same access as that one', () => {
     expect(ROUTE_TABLE.find('/v1/models/:id')?.path).toBe('/v1/models/*');
     expect(ROUTE_TABLE.find('/docs/page.js')?.path).toBe('/docs/:asset');
     const rules: RouteRule[] = [

@@ -4,7 +4,7 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import type { FundedHold, Funding, FundingRequest, FundingSource, RepeatIdentity } from '../../src/gateway/funding.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { KeyFunding } from '../../src/gateway/key-funding.ts';
-import type { Order } from '../../src/ledger/ledger.ts';
+import type { ReservationRequest } from '../../src/ledger/ledger.ts';
 import { isShortage } from '../../src/ledger/standing.ts';
 
 const VOUCHER = 'x-voucher';
@@ -58,7 +58,7 @@ class VoucherFunding implements Funding {
     return { runtime, caller: this.caller, cap: WORTH, windowsOnly: false, payer: null, agentWallet: null };
   }
 
-  async reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold> {
+  async reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
     await begun;
     const hold = await this.#gateway.ledger.reserve(order);
     if (isShortage(hold)) throw new SignalboxError('insufficient_quota', 'The voucher is not worth that much.');

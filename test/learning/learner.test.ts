@@ -3,12 +3,12 @@ import { learned } from '../../plugins/estimators/learned.ts';
 import { defineEstimator, Type } from '../../src/contract/plugin.ts';
 import { moved } from '../../src/core/estimate.ts';
 import { openLearningReader } from '../../src/learning/open.ts';
-import { listOutcomes, replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
+import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { overviewOf } from '../../src/learning/overview.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { facts, model } from '../routing/build.ts';
-import { exampleOf, lab, NOON, policyOf, toy, WEEK } from './support.ts';
+import { exampleOf, lab, latestOutcomes, NOON, policyOf, toy, WEEK } from './support.ts';
 
 const scored = (decision: number, score: number, label: string | null = null) => ({ decision, score, label });
 
@@ -141,7 +141,7 @@ describe('a score', () => {
       const again = await learner.score(policy, scored(decision, 0, label));
       expect(again).toEqual({ result: 'repeated', weight: 1, label: 'ok' });
     }
-    expect(await listOutcomes(one.store, { most: 9 })).toMatchObject([
+    expect(await latestOutcomes(one.store)).toMatchObject([
       { decision, source: 'caller', model: 'a', task: 'general', score: 0, weight: 1, declared: 0.8, label: 'ok' },
     ]);
     expect(learner.activity.outcomes).toEqual(new Map([['caller', 1]]));
@@ -207,7 +207,7 @@ describe('a score', () => {
     one.store.flush = flush;
     expect(await one.learner.score(policy, scored(decision, 0))).toMatchObject({ result: 'repeated', weight: 1 });
     expect(one.learner.known(policy)[0]).toMatchObject({ outcomes: 1 });
-    expect(await listOutcomes(one.store, { most: 9 })).toHaveLength(1);
+    expect(await latestOutcomes(one.store)).toHaveLength(1);
   });
 
   test('measures the accuracy of the estimates', async () => {
@@ -243,7 +243,7 @@ describe('the signals of an answer', () => {
       ...learner.observeAnswer(policy, bad, { retry: true }),
       ...learner.observeAnswer(policy, good, { schema: false, empty: false }),
     ]);
-    const outcomes = (await listOutcomes(store, { most: 9 })).reverse();
+    const outcomes = (await latestOutcomes(store)).reverse();
     expect(outcomes).toMatchObject([
       { source: 'checks', label: 'schema', score: 0, weight: 1, model: 'a' },
       { source: 'retry', label: 'retry', score: 0, weight: 0.2, model: 'a' },
@@ -253,7 +253,7 @@ describe('the signals of an answer', () => {
     expect(outcomes[2]!.weight).toBeLessThan(0.5);
     expect(learner.observeAnswer(policyOf({ mode: 'off' }), exampleOf(3), { empty: true })).toEqual([]);
     expect(learner.observeAnswer(policy, exampleOf(4, { model: 'gone' }), { empty: true })).toEqual([]);
-    expect(await listOutcomes(store, { most: 9, model: 'b', source: 'checks' })).toHaveLength(1);
+    expect(await latestOutcomes(store, { model: 'b', source: 'checks' })).toHaveLength(1);
   });
 });
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { learned } from '../../plugins/estimators/learned.ts';
 import { idAt } from '../../src/core/id.ts';
 import { openLearningReader } from '../../src/learning/open.ts';
-import { listOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
+import { resetLearning } from '../../src/learning/outcomes.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
-import { exampleOf, lab, NOON, policyOf, WEEK } from './support.ts';
+import { exampleOf, lab, latestOutcomes, NOON, policyOf, WEEK } from './support.ts';
 
 const scored = (decision: number, score: number) => ({ decision, score, label: null });
 
@@ -119,7 +119,7 @@ describe('stored data', () => {
     const early = idAt(NOON) - 5_000_000;
     await store.commit(learner.exampleWrites(policy, exampleOf(early)));
     await learner.score(policy, scored(early, 1));
-    const outcomes = await listOutcomes(store, { most: 9 });
+    const outcomes = await latestOutcomes(store);
     expect(outcomes.map((row) => row.decision)).toEqual([early, decision]);
     await store.close();
   });

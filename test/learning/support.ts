@@ -15,6 +15,7 @@ import type { Example, LearningPolicyInForce } from '../../src/learning/learner.
 import { openLearner } from '../../src/learning/open.ts';
 import type { LearnerOptions, ServerLearner } from '../../src/learning/stored-learner.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
+import type { OutcomeRow } from '../../src/store/learning.ts';
 import type { OpenStore } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
@@ -171,3 +172,12 @@ export const exampleOf = (decision: number, more: Partial<Example> = {}): Exampl
 });
 
 export const WEEK = 7 * DAY;
+
+/** The latest nine outcomes, the latest first. */
+export const latestOutcomes = (
+  { learning }: Pick<OpenStore, 'learning'>,
+  filter: Partial<Pick<OutcomeRow, 'model' | 'source'>> = {},
+): Promise<OutcomeRow[]> => {
+  const all = { after: -1, before: Number.MAX_SAFE_INTEGER, keyId: null, model: null, source: null };
+  return learning.outcomes.list({ ...all, ...filter }, 9, true);
+};

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
-import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { tempFolder } from '../store/support.ts';
 import { figuresOf } from '../support/families.ts';
 import { terms } from './model/spending.ts';
@@ -11,7 +11,7 @@ import { budget, held, line, open, order, refused } from './support.ts';
 /** Longer than any test takes, ms. */
 const LONG = 20_000;
 
-const wait = (ledger: Ledger, amount: number, waitMs = LONG, signal?: AbortSignal): Promise<Hold | Shortage> =>
+const wait = (ledger: Ledger, amount: number, waitMs = LONG, signal?: AbortSignal): Promise<Hold | FundShortage> =>
   ledger.reserve(order(amount, { waitMs, ...(signal && { signal }) }));
 
 /** Counts of a page, and how many have waited for how long. */

@@ -3,7 +3,7 @@ import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger, LedgerTerms } from '../../src/ledger/ledger.ts';
-import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
@@ -23,7 +23,7 @@ const of = (selector: string, limit: number): Budget =>
 /** Asks, and notes in which order answers come. */
 function asking(ledger: Ledger) {
   const told: string[] = [];
-  const ask = (name: string, amount: number, over: Parameters<typeof order>[1] = {}): Promise<Hold | Shortage> => {
+  const ask = (name: string, amount: number, over: Parameters<typeof order>[1] = {}): Promise<Hold | FundShortage> => {
     const asked = ledger.reserve(order(amount, { waitMs: LONG, ...over }));
     asked.then((answer) => told.push(isShortage(answer) ? `${name} ${answer.why}` : name));
     return asked;
@@ -34,7 +34,7 @@ function asking(ledger: Ledger) {
 /** Long enough for whatever was woken to be written. */
 const turn = (): Promise<void> => Bun.sleep(15);
 
-async function got(asked: Promise<Hold | Shortage>): Promise<Hold> {
+async function got(asked: Promise<Hold | FundShortage>): Promise<Hold> {
   const answer = await asked;
   if (isShortage(answer)) throw new Error(`there was no room: ${JSON.stringify(answer)}`);
   return answer;
@@ -165,7 +165,7 @@ describe('who waits for one fund', () => {
     await store.close();
   });
 
-  test('gives up in the middle of the line, and nobody else is lost', async () => {
+  test('gives up in the middle of the line, and no other waiter is lost', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
     const hold = await held(ledger, order(100));
@@ -198,7 +198,7 @@ test('at most 1,000 requests wait for one fund; the next is refused at once', as
   await store.close();
 });
 
-test('a raise needs no line: it takes what is free, or is told no at once', async () => {
+test('a raise never waits: it takes free money, or is refused at once', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
   const hold = await held(ledger, order(70));

@@ -7,7 +7,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import type { Fund } from '../../src/ledger/rules/fund.ts';
 import type { LedgerSample } from '../../src/ledger/sample.ts';
-import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { effort } from '../deep/effort.ts';
 import { tempFolder } from '../store/support.ts';
 import { figuresOf } from '../support/families.ts';
@@ -109,7 +109,7 @@ async function play(steps: Script, bug: Bug): Promise<void> {
       await setImmediate();
     }
   };
-  const wait = (asked: Promise<Hold | Shortage>) => {
+  const wait = (asked: Promise<Hold | FundShortage>) => {
     seen.began++;
     void asked.then((answer) => {
       if (isShortage(answer)) seen.gaveUp++;

@@ -4,8 +4,8 @@ import { idAt } from '../../src/core/id.ts';
 import type { EntryLine, Hold, Tariff } from '../../src/ledger/hold.ts';
 import type { Ledger, LedgerTerms } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/open.ts';
-import type { Order } from '../../src/ledger/order.ts';
-import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
+import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -76,7 +76,7 @@ const CALLER = caller();
 let orders = idAt(NOON);
 
 /** An order of the one amount, by the key `key`. IDs grow. */
-export function order(amount: number, over: Partial<Order> = {}): Order {
+export function order(amount: number, over: Partial<ReservationRequest> = {}): ReservationRequest {
   return {
     id: orders++,
     caller: CALLER,
@@ -92,14 +92,14 @@ export function order(amount: number, over: Partial<Order> = {}): Order {
 }
 
 /** Reserves what must be had. */
-export async function held(ledger: Ledger, asked: Order): Promise<Hold> {
+export async function held(ledger: Ledger, asked: ReservationRequest): Promise<Hold> {
   const reserved = await ledger.reserve(asked);
   if (isShortage(reserved)) throw new Error(`there is no room: ${JSON.stringify(reserved)}`);
   return reserved;
 }
 
 /** Reserves what must not be had. */
-export async function refused(ledger: Ledger, asked: Order): Promise<Shortage> {
+export async function refused(ledger: Ledger, asked: ReservationRequest): Promise<FundShortage> {
   const reserved = await ledger.reserve(asked);
   if (!isShortage(reserved)) throw new Error('there was room');
   return reserved;

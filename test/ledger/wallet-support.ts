@@ -4,9 +4,9 @@ import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import { idText } from '../../src/core/id.ts';
 import type { Earmark } from '../../src/ledger/earmark.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { Order } from '../../src/ledger/order.ts';
+import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
 import type { Deposit } from '../../src/ledger/rules/entry.ts';
-import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import type { Store, Write } from '../../src/store/store.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import { GatedStore } from './model/gate.ts';
@@ -24,14 +24,14 @@ export function deposit(paid: number, fee = 0, note = idText('pay_', ++payments)
 }
 
 /** Earmarks what must be had. */
-export async function earmarked(ledger: Ledger, order: Order, expected: number): Promise<Earmark> {
+export async function earmarked(ledger: Ledger, order: ReservationRequest, expected: number): Promise<Earmark> {
   const made = await ledger.earmark(order, expected);
   if (isShortage(made)) throw new Error(`there is no room: ${JSON.stringify(made)}`);
   return made;
 }
 
 /** Earmarks what must not be had. */
-export async function unearmarked(ledger: Ledger, order: Order, expected: number): Promise<Shortage> {
+export async function unearmarked(ledger: Ledger, order: ReservationRequest, expected: number): Promise<FundShortage> {
   const made = await ledger.earmark(order, expected);
   if (!isShortage(made)) throw new Error('there was room');
   return made;

@@ -7,7 +7,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
   gate: new Gate(),
   metrics: null,
-  operations: {
+  status: {
     health: { samples: () => [] },
     learning: () => Promise.reject(new Error('no learning here')),
   },

@@ -5,7 +5,7 @@ import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 /** An app that is never asked: only its routes matter. */
 const app = createApp({ gateway: {}, surfaces: [openaiChat] } as unknown as AppOptions);
 
-/** The table by which the guard admits. */
+/** The table by which requests are admitted. */
 export const ROUTE_TABLE = new RouteTable(routeRules(app.routes));
 
 /** Every route of the shipped app with its access. */

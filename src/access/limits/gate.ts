@@ -4,7 +4,7 @@ import type { AdmissionPolicy } from '../../core/rate-limit.ts';
 
 type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
 
-/** The delay that a refused request is told, spread over a second, so that not all return at once. */
+/** The `retry-after` of a refused request, spread over a second, so that not all return at once. */
 const RETRY_MS = 1_000;
 const RETRY_SPREAD_MS = 1_000;
 /** A body below this rate, on average after its first second, is slow and gives way to others. */

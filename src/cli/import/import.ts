@@ -75,7 +75,7 @@ function read(file: string, text: string, sources: ImportSources): ImportResult 
   }
 }
 
-/** Files within the folder of the configuration alone: what is named there is read by whoever imports it. */
+/** Reads included files within the folder of the configuration alone: a foreign configuration must not make its importer read others. */
 function includeFrom(file: string): ImportSources['include'] {
   return (name) => {
     if (file === '-') throw new NotIncluded('the standard input has no folder; name the file of the configuration');
@@ -108,7 +108,7 @@ async function textOf(file: string, bytesMax: number): Promise<string> {
   }
 }
 
-/** In pieces: what is no plain file has no size, and may have no end. */
+/** Reads in pieces: a pipe or device has no size, and may have no end. */
 async function bytesOf(file: string, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -140,7 +140,7 @@ async function priceMapOf(file: string | undefined): Promise<ImportSources['pric
   return new Map(Object.entries(parsed).flatMap(([name, entry]) => (isObject(entry) ? [[name, entry] as const] : [])));
 }
 
-/** Why there is nothing to write: the problems, or else what keeps each entry out. */
+/** The reason that there is nothing to write: the problems, or else the obstacle of each entry. */
 function nothingIn(file: string, { report }: ImportResult): string {
   const places = report.problems.map(
     ({ included, line, column, path, message }) =>

@@ -14,7 +14,7 @@ export interface ImportOutcome {
   readonly others: readonly string[];
 }
 
-/** The report for programs: every key, with its place and what became of it. */
+/** The report for programs: every key, with its place and its result. */
 export function reportJson({ file, folder, others, imported: { files, report } }: ImportOutcome): string {
   const body = {
     from: file,
@@ -50,7 +50,7 @@ const TITLES = {
   left_out: 'Left out',
 } as const;
 
-/** The report for people: what to do, then what became of the keys, those that fared alike together. */
+/** The report for people: what to do, then the results of the keys, grouped by result. */
 export function reportText({ file, folder, others, imported: { files, report } }: ImportOutcome): string {
   const counts = OUTCOMES.map(
     (outcome) => `${report.keys.filter((key) => key.outcome === outcome).length} ${outcome.replace('_', ' ')}`,
@@ -92,7 +92,7 @@ function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string
 const placeText = ({ included, line, column }: KeyReport): string =>
   `${included === null ? '' : `${included}:`}${line}:${column}`;
 
-/** One name for several keys: what they have in common, and each one's own part, for none may be looked over. */
+/** One name for several keys: their common part, then each one's own part, so that none is overlooked. */
 function commonName(patterns: readonly string[]): string {
   const [first = '', ...others] = patterns;
   if (others.length === 0) return first;

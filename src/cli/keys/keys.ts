@@ -113,9 +113,9 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
   }
   const info = await keys.get(id);
   if (!info || !(await grantToKey(keys, id, { amount, note: values.note }, operator(), now()))) throw noSuchKey(id);
-  const whom = info.wallet === null ? id : `wallet ${info.wallet}`;
+  const owner = info.wallet === null ? id : `wallet ${info.wallet}`;
   const done =
-    amount > 0 ? `Granted ${creditsText(amount)} to ${whom}` : `Took ${creditsText(-amount)} back from ${whom}`;
+    amount > 0 ? `Granted ${creditsText(amount)} to ${owner}` : `Took ${creditsText(-amount)} back from ${owner}`;
   const sum = creditsText(await grantedTo(store, holderOf(info)));
   const effect = info.wallet === null ? FIRST_GRANT : 'All keys of the wallet spend this one balance.';
   return `${done}: ${sum} in all. A running server follows within a second.\n${effect}\n`;

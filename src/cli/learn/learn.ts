@@ -1,6 +1,5 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
-import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
 import { openStore } from '../../store/open.ts';
 import { parseFlags } from '../options.ts';
@@ -23,7 +22,7 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
   const options = { model: { type: 'string' }, yes: { type: 'boolean' } } as const;
   const { model = null, yes } = parseFlags(args, options);
   await reading(command, async (reader) => {
-    if (model === null || (await modelsWithOutcomes(reader)).includes(model)) return;
+    if (model === null || (await reader.learning.outcomes.models()).includes(model)) return;
     const { snapshot } = await learningPolicy(command.folder, command.judge, reader);
     if (snapshot.modelIndex.has(model)) return;
     throw new UsageError(`No model is called \`${model}\`; signalbox learn status shows those that were learnt of.`);

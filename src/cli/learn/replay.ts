@@ -56,7 +56,7 @@ function judgedTable({ models }: Judgements, terminal: boolean): string {
   return `${grid([head, ...rows], terminal, (column) => column > 0).join('\n')}\n`;
 }
 
-/** Where figures are right, the mean score of a line is the mean of what was said. */
+/** If estimates are right, the mean score of a line equals their mean. */
 function binsTable({ bins }: Judgements, terminal: boolean): string {
   const head = ['said', 'scores', 'declared', 'mean score', 'scores', 'estimated', 'mean score'];
   const rows = bins.map(({ from, to, declared, estimated }) => [

@@ -21,7 +21,7 @@ const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charg
 const heldOf = (audit: Audit): number => [...audit.open.values()].reduce((sum, open) => sum + mayCharge(open), 0);
 export const findingsOf = ({ findings, more }: Audit): number => findings.length + more;
 
-/** One line: what was read, and whether it is right. */
+/** One line: the rows read, and the verdict. */
 export function verdict(audit: Audit): string {
   const found = findingsOf(audit);
   const parts = [

@@ -13,19 +13,21 @@ const WAYS =
 
 const TEXT = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
 
-/** What a person reads is no code: a text with a space in it. */
+/** Empties texts with a space in them: they are for people, not code. */
 const withoutProse = (code: string): string => code.replace(TEXT, (text) => (/\s/.test(text) ? '""' : text));
 
 /**
- * Of the code itself, with that of the packages that it imports: no case finds one that reads a file in one request of a
- * million. `files` are the plugin's own.
+ * Checks the code of a plugin and of the packages that it imports: no case finds code that reads a file in one request of
+ * a million.
+ *
+ * @param files paths of the plugin's own files
  */
 export function codeLaw(files: readonly string[]): LawReport {
   const says = 'its code imports none of the runtime’s modules, which lead to files, clocks, chance and the network';
   const found = new Set(files);
   const faults: string[] = [];
   let read = 0;
-  // What is found on the way comes behind.
+  // The set grows while it is read.
   for (const file of found) {
     if (read === FILES_MAX) {
       faults.push(`it has more files than the ${FILES_MAX} that were read, and what the others import is not known`);
@@ -42,7 +44,7 @@ export function codeLaw(files: readonly string[]): LawReport {
   return { law: 'imports', says, outcome: 'broken', fault: faults.sort().join(', '), example: null };
 }
 
-/** Of what cannot be read as code, the import tells. */
+/** Returns nothing for a file that cannot be parsed: importing it reports that. */
 function importsIn(file: string): string[] {
   try {
     return importsOf(file);
@@ -61,7 +63,7 @@ function waysIn(file: string): string[] {
   }
 }
 
-/** The contract is Signalbox's own, and what cannot be found is told where it is loaded. */
+/** Leaves out the contract, which is Signalbox's own, and modules that cannot be found, which loading reports. */
 function resolved(name: string, folder: string): string[] {
   if (name === 'signalbox/plugin' || isBuiltin(name)) return [];
   try {

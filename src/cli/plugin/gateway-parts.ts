@@ -3,7 +3,7 @@ import { selectTop } from '../../routing/rank.ts';
 import { frameParser } from '../../upstream/frames.ts';
 import { callHeaders } from '../../upstream/http-request.ts';
 
-/** What plugins are tried with: the parts of the gateway that they meet when it serves. */
+/** The parts of the gateway that plugins are tried with: the same as when it serves. */
 export const host: ConformanceHost = {
   rank: selectTop,
   frames: (kind) => frameParser(kind),

@@ -56,7 +56,7 @@ function countOf(flag: string, text: string, min: number, max: number): number {
   return count;
 }
 
-/** What to load, and the folder of the code, where recorded answers are. What is no file may be a package. */
+/** The module to load, and the folder of its code, where recorded answers are. A name that is not a file may be a package. */
 function located(file: string): { readonly specifier: string; readonly home: string } {
   const path = resolve(file);
   if (existsSync(path)) return { specifier: path, home: statSync(path).isDirectory() ? path : dirname(path) };

@@ -5,13 +5,13 @@ import { codeLaw } from './code-law.ts';
 import { host } from './gateway-parts.ts';
 import type { Trial, TrialMessage } from './trial.ts';
 
-/** Tries plugins beside the command, which ends it where it does not come to an end. One trial in, what was found out. */
+/** Tries plugins in a worker, which the command can end. Takes one trial, and posts its results. */
 declare const self: {
   onmessage: ((event: { readonly data: Trial }) => void) | null;
-  postMessage(told: TrialMessage): void;
+  postMessage(message: TrialMessage): void;
 };
 
-// Standard output is for what the command tells.
+// Standard output belongs to the command.
 for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
@@ -19,7 +19,7 @@ self.onmessage = ({ data }) => {
   void run(data).then((why) => self.postMessage(why === null ? { tells: 'done' } : { tells: 'refused', why }));
 };
 
-/** Why nothing could be tried; null once all is. */
+/** Returns why nothing could be tried; null after a whole trial. */
 async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<string | null> {
   const loader = createPluginLoader();
   const module = (await loader.load([specifier], folder)).get(specifier);

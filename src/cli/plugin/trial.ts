@@ -2,7 +2,7 @@ import type { LawReport } from '../../conformance/law.ts';
 import type { Sample } from '../../conformance/samples.ts';
 import type { Plugin } from '../../contract/kinds.ts';
 
-/** What is to be tried. */
+/** The plugin to try, with its cases. */
 export interface Trial {
   /** A path or a package, as seen from the folder. */
   readonly specifier: string;
@@ -17,7 +17,7 @@ export interface PluginReport extends Pick<Plugin, 'kind' | 'name' | 'status'> {
   readonly laws: readonly LawReport[];
 }
 
-/** What the worker tells, one after the other. */
+/** The messages of the worker, in their order. */
 export type TrialMessage =
   | { readonly tells: 'plugin'; readonly plugin: Omit<PluginReport, 'laws'> }
   | { readonly tells: 'trying'; readonly law: string }
@@ -26,8 +26,10 @@ export type TrialMessage =
   | { readonly tells: 'done' };
 
 /**
- * Loads and tries what the trial names, in a worker of its own: who has lost itself in a loop is ended after `lawMs` with
- * one law, and that is told in place of the law. Throws an Error with one sentence where nothing can be loaded.
+ * Loads and tries what the trial names, in a worker of its own: an endless loop is ended after `lawMs` with
+ * one law, and is reported in place of that law.
+ *
+ * @throws Error of one sentence where nothing can be loaded
  */
 export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]> {
   const worker = new Worker(new URL('./trial-worker.ts', import.meta.url).href);

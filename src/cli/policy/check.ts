@@ -61,7 +61,7 @@ function asText(
   { folder, all, colour }: CheckForm,
 ): string {
   const errors = countOf(found, 'error');
-  // Warnings would bury what keeps the policy from serving.
+  // Warnings would bury the errors that keep the policy from serving.
   const shown = errors > 0 ? found.filter(isTold) : found;
   const figures = shown.filter(isOfFigure);
   const others = shown.filter((one) => !isOfFigure(one));

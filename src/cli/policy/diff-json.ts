@@ -42,7 +42,7 @@ export function differenceJson({ a, b, changes, renamed, decisions }: PolicyDiff
       requests: decisions.requests && totalsJson(decisions.requests.totals),
     },
   };
-  // Names of cases and requests, and what plugins word, are anybody's.
+  // Names of cases and requests, and texts of plugins, may hold control characters.
   return jsonText(scrubAll(body));
 }
 
@@ -74,7 +74,7 @@ function answersJson(a: RequestOutcome, b: RequestOutcome) {
   return { a: answerJson(a), b: answerJson(b), difference: difference.cost_usd === null ? null : difference };
 }
 
-/** Without what adding doubles leaves behind. */
+/** Rounds off the errors of adding doubles. */
 const tidy = (value: number): number => Number(value.toPrecision(12));
 
 const answerJson = (answer: RequestOutcome) =>
@@ -93,7 +93,7 @@ const answerJson = (answer: RequestOutcome) =>
 const goalJson = (answer: RequestOutcome) =>
   isRefused(answer) ? { refused: answer.code } : { model: answer.model, provider: answer.provider };
 
-/** Figures are of the requests that both answer: sums of what they cost, and means. */
+/** The figures cover the requests that both answer: sums of their costs, and means. */
 function totalsJson({ requests, different, refusedA, refusedB, answered, a, b }: Totals) {
   const figures = ({ credits, usd, latencyMs, quality }: SideTotals) => ({
     cost_credits: tidy(credits),

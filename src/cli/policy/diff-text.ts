@@ -134,7 +134,7 @@ function itemText(head: string, a: RequestOutcome, b: RequestOutcome, words: Wor
   return `  ${words.paint.strong(visible(head))}\n${[...lines, ...more].map((line) => `    ${line}\n`).join('')}`;
 }
 
-/** The providers are named where they are what differs. */
+/** Names the providers only where they differ. */
 function goals(a: RequestOutcome, b: RequestOutcome): string {
   const isMoved = !isRefused(a) && !isRefused(b) && a.model === b.model && a.provider !== b.provider;
   const goal = (one: RequestOutcome) =>
@@ -199,7 +199,7 @@ function costs({ answered, a, b }: Totals, inUsd: boolean): string {
 function summary(cases: Totals, requests: Totals | null, broken: number, { from, to }: Words): string {
   const of = ({ different, requests: all }: Totals, what: string) =>
     `${different.toLocaleString('en')} of ${all.toLocaleString('en')} ${what}${all === 1 ? '' : 's'}`;
-  const told = [of(cases, 'case'), ...(requests ? [of(requests, 'request')] : [])].join(' and ');
+  const counts = [of(cases, 'case'), ...(requests ? [of(requests, 'request')] : [])].join(' and ');
   const held = `${plural(broken, 'case')} that held in ${from} ${broken === 1 ? 'fails' : 'fail'} in ${to}`;
-  return `Decided differently: ${told}${broken > 0 ? `; ${held}` : ''}.`;
+  return `Decided differently: ${counts}${broken > 0 ? `; ${held}` : ''}.`;
 }

@@ -28,7 +28,7 @@ export async function runDiff(args: readonly string[], command: PolicyCommand): 
   return { text, code: isFine(difference, values.strict ?? false) ? 0 : 2 };
 }
 
-/** The folder whose history a commit alone refers to: beside a folder, that one rather than the shipped one. */
+/** The folder whose history a bare commit refers to: the other side's folder, if one is named, else the shipped one. */
 function folderMeant(named: readonly string[], { folder, shippedFolder }: PolicyCommand): string {
   return folder === shippedFolder ? (named.find(isFolder) ?? folder) : folder;
 }

@@ -84,7 +84,7 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
 /** The first line of an expression's error: the others draw the place. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
 
-/** At most a folder with a policy and a file with a request, in whatever order. */
+/** At most a folder with a policy and a file with a request, in any order. */
 function placesIn(positionals: readonly string[]): { folder?: string; file?: string } {
   const isFile = (path: string) => path === '-' || path.endsWith('.json') || (existsSync(path) && !isFolder(path));
   const [folder, ...folders] = positionals.filter((path) => !isFile(path));

@@ -7,8 +7,10 @@ const PLACES = { question: '', 'system prompt': ' in the system prompt', 'questi
 /** `Task: classification (81 %; “classify”, “tickets” in the system prompt; “label”).` */
 export function taskText({ task, share, words }: TaskReasons): string {
   const places = Map.groupBy(words, ({ of }) => of);
-  const told = [...places].map(([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of]}`);
-  return `Task: ${task} (${[percent(share), ...told].join('; ')}).`;
+  const signs = [...places].map(
+    ([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of]}`,
+  );
+  return `Task: ${task} (${[percent(share), ...signs].join('; ')}).`;
 }
 
 export const taskBody = ({ task, share, words }: TaskReasons): object => ({

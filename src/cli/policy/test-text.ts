@@ -20,7 +20,7 @@ export interface TextForm {
   readonly colour: boolean;
 }
 
-/** Every case in a line, what failed with its diff under it, coverage where it was asked for, and a summary. */
+/** A line for each case, a diff under each failure, coverage on request, and a summary. */
 export function testText(
   { missing }: Pick<Settings, 'missing'>,
   results: readonly CaseResult[],

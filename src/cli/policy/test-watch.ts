@@ -20,7 +20,7 @@ type Outcome = CommandResult | Error;
 
 /**
  * Runs at once, and again whenever a file of the folder or of its plugins changes, until the operator ends it: then with
- * what the last run came to. A policy that is broken in between is told, and watched on. Throws where the first run cannot be.
+ * what the last run came to. A policy that breaks meanwhile is reported, and watched on. Throws where the first run cannot be.
  */
 export async function testOnEdits(
   { folder, json }: WatchedTests,
@@ -77,7 +77,7 @@ class PluginCode {
 
   async run<Result>(run: (loader: ReturnType<typeof createPluginLoader>) => Promise<Result>): Promise<Result> {
     const [policy, all] = await this.#signatures();
-    // Code that was imported once stays, and what a plugin imports with it: an edit of it must count.
+    // Imported code stays in memory, with its own imports: an edit must count.
     for (const file of this.files) delete require.cache[file];
     const loader = createPluginLoader();
     try {

@@ -74,7 +74,7 @@ async function testOnce(options: TestOptions, command: PolicyCommand): Promise<C
   return { text: scrub(testText(settings, results, coverage, form)), code };
 }
 
-/** A policy that cannot be compiled has no cases to run: as `policy check` tells it. */
+/** Reports a policy that cannot be compiled, as `policy check` does: it has no cases to run. */
 function brokenPolicy(
   { bundle, problems }: Settings,
   options: TestOptions,

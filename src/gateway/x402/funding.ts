@@ -80,7 +80,7 @@ async function signedPayment(
   return payment;
 }
 
-/** A key where payments are taken: one that lacks balance is told how to pay. */
+/** A key on a gateway that takes payments: an error on its balance says how to pay. */
 class PayableKeyFunding extends KeyFunding {
   readonly #gateway: X402Gateway;
   readonly #request: FundingRequest;
@@ -95,7 +95,7 @@ class PayableKeyFunding extends KeyFunding {
     if (!(cause instanceof SignalboxError && lacksBalance(cause)) || !this.#gateway.payments.policy) return cause;
     const payer = keyPayer(this.caller, this.#request.request);
     const { message, info } = cause;
-    // Without a quote the caller is told of the shortage alone.
+    // Without a quote the error states the shortage alone.
     return quotedError(this.#gateway, this.#request, payer, {
       code: 'insufficient_quota',
       message,
@@ -108,7 +108,7 @@ class PayableKeyFunding extends KeyFunding {
 const lacksBalance = ({ code, info }: SignalboxError): boolean =>
   code === 'insufficient_quota' && info.details?.balance !== undefined;
 
-/** Nobody pays yet: the request is not carried out, and its caller is told the price. */
+/** A request without a payment: it is not carried out, and the error states its price. */
 class UnpaidFunding implements Funding {
   readonly caller = null;
   readonly provedCaller = null;

@@ -4,7 +4,7 @@ import type { ModelRequest } from '../../core/model-request.ts';
 import { isWallet, WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import type { SignedPayment } from '../../payments/payment.ts';
 
-/** Who is to pay for a request, as far as that is known: a quote is made for it. */
+/** The payer of a request, as far as it is known. A quote is made out to it. */
 export interface PayerContext {
   /** The address of the wallet that is to pay, in lower case; null while unknown. */
   readonly wallet: string | null;

@@ -2,8 +2,8 @@ import { type Caller, walletCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Earmark } from '../../ledger/earmark.ts';
-import type { Order } from '../../ledger/ledger.ts';
-import { isShortage, type Shortage } from '../../ledger/standing.ts';
+import type { ReservationRequest } from '../../ledger/ledger.ts';
+import { type FundShortage, isShortage } from '../../ledger/standing.ts';
 import type { SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import type { Payment } from '../../store/payments.ts';
@@ -52,7 +52,7 @@ export class PaymentFunding implements Funding {
     };
   }
 
-  async reserve(order: Order, begun: Promise<void> | null): Promise<FundedHold> {
+  async reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
     if (begun) await orUnwritten(() => begun);
     const { payments, ledger } = this.#gateway;
     const { amount, terms } = this.#payment;
@@ -73,7 +73,7 @@ export class PaymentFunding implements Funding {
   }
 
   /** Has the payment settled and runs on it; one that brought its money before runs on the balance. */
-  async #settled(order: Order, earmark: Earmark | null): Promise<FundedHold> {
+  async #settled(order: ReservationRequest, earmark: Earmark | null): Promise<FundedHold> {
     const { payments, now } = this.#gateway;
     const use = { decision: order.id, keyId: this.#request.key?.keyId ?? null, signal: order.signal };
     const resolution = await payments.settle(this.#payment, use, (payment, writes) => {
@@ -96,7 +96,7 @@ export class PaymentFunding implements Funding {
     throw new PaymentRefused('balance_lowered', 'The balance was lowered meanwhile; what was paid is added to it.');
   }
 
-  async #fromBalance(order: Order): Promise<FundedHold> {
+  async #fromBalance(order: ReservationRequest): Promise<FundedHold> {
     const hold = await orUnwritten(() => this.#gateway.ledger.reserve(order));
     if (isShortage(hold)) throw balanceError(this.#gateway, hold, order);
     return holdOf(hold, order);
@@ -130,7 +130,7 @@ function depositAll({ payments, ledger }: X402Gateway, payment: Payment): Promis
 }
 
 /** A balance that was spent since it was quoted with asks for another quote; budgets and running requests do not. */
-function balanceError(gateway: X402Gateway, shortage: Shortage, { caller }: Order): Error {
+function balanceError(gateway: X402Gateway, shortage: FundShortage, { caller }: ReservationRequest): Error {
   if (shortage.kind === 'balance' && shortage.why === 'exhausted') {
     return new PaymentRefused('balance_spent', 'The balance of this wallet no longer covers its part of the price.');
   }

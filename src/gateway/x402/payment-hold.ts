@@ -38,11 +38,11 @@ export class PaymentHold implements FundedHold {
   }
 
   errorOf(error: SignalboxError, isKept: boolean): SignalboxError {
-    const told = errorOfPayment(error, this.#payment);
-    if (isKept) return told;
+    const withPayment = errorOfPayment(error, this.#payment);
+    if (isKept) return withPayment;
     const rest =
       'What was paid and not charged is balance of the wallet: while its quote lasts the same PAYMENT-SIGNATURE may be sent again.';
-    return new SignalboxError(told.code, `${told.message} ${rest}`, told.info);
+    return new SignalboxError(withPayment.code, `${withPayment.message} ${rest}`, withPayment.info);
   }
 
   /** A caller who got nothing pays nothing, not even for the settlement. */

@@ -20,7 +20,7 @@ const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
   'no_eligible_model',
 ]);
 
-/** The error of a request whose payment was refused, or whose quote cannot be met: with a new quote where one helps. */
+/** The error of a request whose payment was refused or whose quote does not fit, with a new quote where one helps. */
 export async function paymentErrorOf(
   gateway: X402Gateway,
   request: FundingRequest,
@@ -101,7 +101,7 @@ async function affordable(
   } catch (cause) {
     if (!(cause instanceof SignalboxError)) throw cause;
     const { code, info } = cause;
-    // The use of a budget by a wallet is not told to somebody who only knows its address.
+    // A caller who only knows a wallet's address must not learn the wallet's use of a budget.
     if (code === 'insufficient_quota' && !payer.isProved && isWallet(caller.keyId)) {
       const { budget, renews_at } = info.details ?? {};
       const message = `The budget \`${budget}\` cannot pay for this request.`;

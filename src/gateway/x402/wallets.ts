@@ -146,7 +146,7 @@ async function settleTopUp(
   return { payment: (await payments.get(resolution.payment.id)) ?? resolution.payment, made };
 }
 
-/** A wallet that has as many keys as it may has paid all the same, and must be told so. */
+/** A wallet at its limit of keys has paid all the same, and the error must say so. */
 async function keyOrNull(making: Promise<IssuedKey>): Promise<IssuedKey | null> {
   try {
     return await making;

@@ -1,4 +1,4 @@
-/** Examples of what the admin routes answer, as the documentation shows them. */
+/** Examples of the admin routes' answers, for the documentation. */
 export const RELOAD_ANSWER = {
   time: '2026-11-20T09:30:00.000Z',
   took_ms: 41,

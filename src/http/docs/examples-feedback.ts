@@ -1,4 +1,4 @@
-/** Examples of what the route for feedback takes and answers, as the documentation shows them. */
+/** Examples of requests and answers of the route for feedback, for the documentation. */
 export const FEEDBACK_REQUESTS = {
   good: { summary: 'It did what was asked', value: { decision_id: 'dec_0a4x1wm3zk0', score: 1 } },
   tests: {

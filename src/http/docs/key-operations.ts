@@ -2,8 +2,8 @@ import * as schemas from '../schemas/keys.ts';
 import * as examples from './examples-admin.ts';
 import { BODY_ERRORS, operation } from './operation.ts';
 
-/** What the documentation says of `/admin/keys` and `/admin/trail`. */
-const tag = 'admin';
+/** The documentation of `/admin/keys` and `/admin/trail`. */
+
 const REFUSED = [...BODY_ERRORS, 'unknown_field'] as const;
 const ONCE = 'The key is in this answer alone: what is kept is its hash.';
 
@@ -11,25 +11,21 @@ export const LIST = operation({
   access: 'admin',
   summary: 'List the keys',
   description: 'All keys without their secrets, the revoked ones too, and those that agents made for their wallets.',
-  tag,
   answer: { schema: schemas.ApiKeyList, description: 'The keys, oldest first.', example: examples.KEYS_ANSWER },
-  errors: ['insufficient_permissions'],
 });
 
 export const SHOW = operation({
   access: 'admin',
   summary: 'Show a key',
   description: 'All that is known of a key, with what its own budgets and its balance have left.',
-  tag,
   answer: { schema: schemas.ApiKeyStatus, description: 'The key.', example: examples.KEY_STATUS_ANSWER },
-  errors: ['insufficient_permissions', 'not_found'],
+  errors: ['not_found'],
 });
 
 export const CREATE = operation({
   access: 'admin',
   summary: 'Make a key',
   description: `${ONCE} An admin key may make any key, one with the scope \`admin\` too. Its budgets count before it is let in.`,
-  tag,
   answer: { schema: schemas.NewApiKey, description: 'The key with its secret.', example: examples.NEW_KEY_ANSWER },
   requests: examples.KEY_REQUESTS,
   errorField: 'expires_in_seconds',
@@ -40,7 +36,6 @@ export const ROTATE = operation({
   access: 'admin',
   summary: 'Rotate a key',
   description: `Gives a key another secret; spend, budgets and balance go on. The old secret works as long as \`overlap_seconds\` says, a day unless it does. The one before that ends at once. ${ONCE}`,
-  tag,
   answer: {
     schema: schemas.NewApiKey,
     description: 'The key with its new secret.',
@@ -56,9 +51,8 @@ export const REVOKE = operation({
   body: 'none',
   summary: 'Revoke a key',
   description: 'Ends a key at once, with both its secrets, for good. Doing it again changes nothing. Reads no body.',
-  tag,
   answer: { schema: schemas.ApiKey, description: 'The key.', example: examples.REVOKED_KEY_ANSWER },
-  errors: ['insufficient_permissions', 'not_found'],
+  errors: ['not_found'],
 });
 
 export const GRANT = operation({
@@ -66,7 +60,6 @@ export const GRANT = operation({
   summary: 'Grant Credits to a key',
   description:
     'Adds to what a key may spend, or takes back. From its first grant on a key is prepaid: 402 `insufficient_quota` once it is used up. What is granted to a key that shows a wallet goes to the wallet’s balance.',
-  tag,
   answer: { schema: schemas.ApiKeyStatus, description: 'The key.', example: examples.KEY_STATUS_ANSWER },
   requests: examples.GRANT_REQUESTS,
   errorField: 'credits',
@@ -77,8 +70,7 @@ export const TRAIL = operation({
   access: 'admin',
   summary: 'What was done to keys',
   description: 'Who made, rotated, revoked and installed which key, and granted what to it, by command and by request.',
-  tag,
   answer: { schema: schemas.KeyTrail, description: 'Newest first.', example: examples.TRAIL_ANSWER },
   errorField: 'limit',
-  errors: ['insufficient_permissions', 'out_of_range'],
+  errors: ['out_of_range'],
 });

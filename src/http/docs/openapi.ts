@@ -15,7 +15,7 @@ Every error is \`{"error": {"message", "type", "param", "code"}}\`; the header \
 the same request can succeed later.`;
 
 /**
- * The OpenAPI document of the routes: collected by @elysiajs/swagger, then made what 3.1 asks for.
+ * The OpenAPI document of the routes: collected by @elysiajs/swagger, then changed to fit 3.1.
  * Schemas that have a title become components; each is written once.
  */
 export async function openApiDocument(
@@ -132,7 +132,7 @@ const ID_MEANINGS = [
 /** Names that a schema may have: those of components. */
 const COMPONENT = /^[A-Z][A-Za-z]+$/;
 
-/** Moves schemas that have a name to the components and leaves references; drops what only TypeBox knows. */
+/** Moves schemas that have a name to the components and leaves references; drops TypeBox's own fields. */
 function fold(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((item) => fold(item, schemas));
   if (!isObject(value)) return value;

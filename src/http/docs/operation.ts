@@ -10,7 +10,8 @@ export interface RouteOperation extends RouteAccess {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
-  readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
+  /** `admin` unless stated. */
+  readonly tag?: 'chat' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
   /** The answer, with status 200 unless stated. */
   readonly answer: {
     readonly status?: 201;
@@ -58,11 +59,12 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'overloaded',
 ];
 
-/** Makes the `detail` of an Elysia route, which the guard's table and the OpenAPI document are made from. */
+/** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function operation(spec: RouteOperation) {
-  const { summary, description, tag, answer, events, requests, errors = [], errorField } = spec;
+  const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
   const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS } = spec;
   const isOpen = access === 'open';
+  const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const content = {
     [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answer.example },
     ...(events && { [events.mediaType]: { schema: events.schema, example: events.example } }),
@@ -77,7 +79,7 @@ export function operation(spec: RouteOperation) {
       security,
       responses: {
         [answer.status ?? 200]: { description: described, content },
-        ...errorResponses(isOpen ? errors : [...KEYED, ...errors], errorField, errorForm),
+        ...errorResponses(isOpen ? errors : [...refusals, ...errors], errorField, errorForm),
       },
       ...(requests && { 'x-requests': requests }),
       [ACCESS_DETAIL]: { access, body, counts, pays, keyHeader, operation: asked } satisfies RouteAccess,

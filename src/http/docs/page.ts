@@ -5,7 +5,7 @@ import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { SignalboxError } from '../../core/errors.ts';
 import { unlisted } from '../routes.ts';
 
-/** What the page loads, all of it from here. */
+/** The files that the page loads, all from this server. */
 const ASSETS: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map([
   ['swagger-ui.css', { file: style, type: 'text/css; charset=utf-8' }],
   ['swagger-ui-bundle.js', { file: script, type: 'text/javascript; charset=utf-8' }],

@@ -125,7 +125,7 @@ const Preference = Type.Object({
 
 const Other = Type.Object({ model: modelId('The model.'), quality, cost_credits: cost, latency_ms: latency });
 
-/** What deciding again tells. All of it is null where that could not be done. */
+/** The result of deciding again; every field is null where that was not possible. */
 export const CERTIFICATE = {
   explanation: orNull(
     Type.Array(Type.String(), {

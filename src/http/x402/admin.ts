@@ -11,10 +11,10 @@ import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../stor
 import type { KeyEvent, TrailAction } from '../../store/trail.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import { actorOf, inTerms, limitOf } from '../terms.ts';
-import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import { BlockRequest, CreditRequest } from './schemas.ts';
+import type { X402Services } from './services.ts';
 import { walletBody } from './wallet-body.ts';
 
 const LIMIT = 100;
@@ -24,10 +24,10 @@ const checkBlock = compileCheck(BlockRequest);
 const checkCredit = compileCheck(CreditRequest);
 
 /** `/admin/payments` and `/admin/wallets`: the payments of agents, and blocking them. */
-export const paymentAdminRoutes = (context: X402Context) =>
+export const paymentAdminRoutes = (context: X402Services) =>
   new Elysia({ name: 'payments-admin' }).use(paymentsAdmin(context)).use(walletsAdmin(context));
 
-const paymentsAdmin = ({ gateway, callerOf }: X402Context) =>
+const paymentsAdmin = ({ gateway, callerOf }: X402Services) =>
   new Elysia({ name: 'payments-admin-payments' })
     .get(
       '/admin/payments',
@@ -55,7 +55,7 @@ const paymentsAdmin = ({ gateway, callerOf }: X402Context) =>
       operations.RECONCILE,
     );
 
-const walletsAdmin = ({ gateway, store, callerOf }: X402Context) => {
+const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
   const { payments, ledger, log, now } = gateway;
   /** A change to a wallet is one commit with its line in the trail, and logged once it is done. */
   const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request, id: unknown) => {
@@ -109,7 +109,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Context) => {
 };
 
 /** The figures of a wallet of which something is known, if only that it is or was blocked. */
-async function status(gateway: X402Context['gateway'], wallet: string, wasBlocked = false): Promise<object> {
+async function status(gateway: X402Services['gateway'], wallet: string, wasBlocked = false): Promise<object> {
   const isBlocked = gateway.payments.isBlocked(wallet);
   const { body, isKnown } = await walletBody(gateway, wallet);
   if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'Nothing is known of this wallet.');

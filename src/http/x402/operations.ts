@@ -21,7 +21,7 @@ export const FUNDING_ERRORS = [
   'payment_unavailable',
   'payment_unsettled',
 ] as const;
-/** Errors of whatever is paid for, or proved, by a signature. */
+/** Errors of routes where a signature pays, or proves a wallet. */
 const SIGNED = [
   ...BODY_ERRORS,
   'unknown_field',
@@ -105,10 +105,9 @@ export const PAYMENTS = operation({
   access: 'admin',
   summary: 'List payments',
   description: 'The payments of agents, newest first.',
-  tag: 'admin',
   answer: { schema: schemas.PaymentList, description: 'The payments.', example: examples.PAYMENTS_ANSWER },
   errorField: 'limit',
-  errors: ['insufficient_permissions', 'invalid_value', 'out_of_range'],
+  errors: ['invalid_value', 'out_of_range'],
 });
 
 export const RECONCILE = operation({
@@ -117,18 +116,16 @@ export const RECONCILE = operation({
   summary: 'Ask the chain for a payment',
   description:
     'Asks the chain about a payment now. This happens by itself every few seconds while one is unknown. Reads no body.',
-  tag: 'admin',
   answer: { schema: schemas.Payment, description: 'The payment as it stands.', example: examples.PAYMENT_ANSWER },
-  errors: ['insufficient_permissions', 'not_found', 'payment_unavailable'],
+  errors: ['not_found', 'payment_unavailable'],
 });
 
 export const WALLET_STATUS = operation({
   access: 'admin',
   summary: 'Show a wallet',
   description: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
-  tag: 'admin',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.WALLET_STATUS_ANSWER },
-  errors: ['insufficient_permissions', 'not_found'],
+  errors: ['not_found'],
 });
 
 export const BLOCK = operation({
@@ -136,7 +133,6 @@ export const BLOCK = operation({
   summary: 'Shut a wallet out',
   description:
     'At once: its keys and its signatures get 403. What it has paid stays its balance; requests under way end as they would.',
-  tag: 'admin',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.BLOCKED_WALLET_ANSWER },
   requests: examples.BLOCK_REQUESTS,
   errorField: 'note',
@@ -148,9 +144,8 @@ export const UNBLOCK = operation({
   body: 'none',
   summary: 'Let a wallet in again',
   description: 'Doing it again changes nothing. Reads no body.',
-  tag: 'admin',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.WALLET_STATUS_ANSWER },
-  errors: ['insufficient_permissions', 'not_found', 'overloaded'],
+  errors: ['not_found', 'overloaded'],
 });
 
 export const CREDIT = operation({
@@ -158,7 +153,6 @@ export const CREDIT = operation({
   summary: 'Credit a wallet',
   description:
     'Adds to the balance of a wallet, or takes back, whether or not it has a key. A line of `/admin/trail` tells it.',
-  tag: 'admin',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.WALLET_STATUS_ANSWER },
   requests: examples.CREDIT_REQUESTS,
   errorField: 'credits',

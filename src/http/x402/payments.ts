@@ -5,17 +5,17 @@ import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
 import type { Payment } from '../../store/payments.ts';
-import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
+import type { X402Services } from './services.ts';
 
 /** `GET /v1/payments/{id}`: the state of a payment. */
-export const paymentRoutes = ({ gateway, callerOf }: X402Context) =>
+export const paymentRoutes = ({ gateway, callerOf }: X402Services) =>
   new Elysia({ name: 'payments' }).get(
     '/v1/payments/:id',
     async ({ params: { id }, request }) => {
       const number = parseId('pay_', id);
       const payment = number === null ? null : await gateway.payments.get(number);
-      // The existence of another caller's payment is not told.
+      // The answer must not reveal that another caller's payment exists.
       if (!payment || !maySee(callerOf(request), payment)) throw noPayment();
       return paymentBody(payment);
     },

@@ -10,7 +10,7 @@ import { orQuoted, readSigned, type WalletRequest, walletQuoteError } from '../.
 import type { SignedPayment } from '../../payments/payment.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import { writtenResponse } from '../written-answer.ts';
-import type { X402Context } from './context.ts';
+import type { X402Services } from './services.ts';
 
 /** When to ask again for an answer that is being made, ms. */
 const RETRY_MS = 1_000;
@@ -27,7 +27,7 @@ export interface WalletCall {
  * status 201. The same signature gets the same answer, key and all, for a day: only the signature with its quote opens it.
  */
 export async function onceSigned(
-  services: X402Context,
+  services: X402Services,
   { wanted, request, headers }: WalletCall,
   carryOut: (signed: SignedPayment) => Promise<object>,
 ): Promise<Response> {
@@ -62,12 +62,12 @@ export async function onceSigned(
 /** The answer is durable before it is sent: a caller who does not get it can ask again. */
 async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders): Promise<Response> {
   const own = { 'content-type': 'application/json', 'cache-control': 'no-store' };
-  const told = Object.fromEntries(
+  const payment = Object.fromEntries(
     PAYMENT_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
-  const kept = { ...own, ...told };
-  await run.keep({ status: 201, headers: kept, frame: '', body });
-  return new Response(body, { status: 201, headers: kept });
+  const all = { ...own, ...payment };
+  await run.keep({ status: 201, headers: all, frame: '', body });
+  return new Response(body, { status: 201, headers: all });
 }
 
 const messageFor = ({ purpose }: WalletRequest): string =>

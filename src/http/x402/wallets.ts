@@ -10,9 +10,9 @@ import { topUpAmount } from '../../gateway/x402/top-up-amount.ts';
 import { makeWalletKey, topUp, type WalletRequest } from '../../gateway/x402/wallets.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { inTerms } from '../terms.ts';
-import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
+import type { X402Services } from './services.ts';
 import { onceSigned, type WalletCall } from './signed-once.ts';
 import { walletBody } from './wallet-body.ts';
 
@@ -20,7 +20,7 @@ const checkTopUp = compileCheck(TopUpRequest);
 const checkKey = compileCheck(WalletKeyRequest);
 
 /** `/v1/wallets`: payment in advance, keys of a wallet, and its figures. */
-export const walletRoutes = (context: X402Context) =>
+export const walletRoutes = (context: X402Services) =>
   new Elysia({ name: 'wallets' })
     .post(
       '/v1/wallets/topup',
@@ -48,7 +48,7 @@ export const walletRoutes = (context: X402Context) =>
     )
     .get('/v1/wallets/me', ({ request }) => ownWallet(context, request), operations.WALLET);
 
-async function topUpRequest({ gateway }: X402Context, body: TopUpRequest, url: string): Promise<WalletRequest> {
+async function topUpRequest({ gateway }: X402Services, body: TopUpRequest, url: string): Promise<WalletRequest> {
   const { payments } = gateway.lease().snapshot;
   if (!payments?.prepaid) {
     throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/topup: this gateway takes no top-ups.');
@@ -58,7 +58,7 @@ async function topUpRequest({ gateway }: X402Context, body: TopUpRequest, url: s
   return { purpose: 'topup', amount, requestHash: requestHashOf(body), url };
 }
 
-function settledTopUp(context: X402Context, from: WalletCall, { name = '', new_key: isNew = false }: TopUpRequest) {
+function settledTopUp(context: X402Services, from: WalletCall, { name = '', new_key: isNew = false }: TopUpRequest) {
   const { gateway, contextOf } = context;
   const requestContext = contextOf(from.request);
   // A wallet's own key is not stored with its payment, only a key of somebody else.
@@ -80,7 +80,7 @@ function settledTopUp(context: X402Context, from: WalletCall, { name = '', new_k
   });
 }
 
-function newKey(context: X402Context, from: WalletCall, body: WalletKeyRequest) {
+function newKey(context: X402Services, from: WalletCall, body: WalletKeyRequest) {
   const { name = '', revoke_others: revokeOthers = false } = body;
   if (!context.gateway.lease().snapshot.payments) {
     throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/keys: this gateway takes no payments.');
@@ -91,7 +91,7 @@ function newKey(context: X402Context, from: WalletCall, body: WalletKeyRequest) 
   });
 }
 
-async function ownWallet({ gateway, callerOf }: X402Context, request: Request): Promise<object> {
+async function ownWallet({ gateway, callerOf }: X402Services, request: Request): Promise<object> {
   const { keyId } = callerOf(request);
   if (!isWallet(keyId)) {
     const message = 'This API key is of no wallet: a top-up at /v1/wallets/topup gives one that is.';

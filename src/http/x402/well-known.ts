@@ -4,8 +4,8 @@ import { parseDecimal, toNumber } from '../../core/decimal.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { PaymentPolicy } from '../../core/payment-policy.ts';
 import type { X402Gateway } from '../../gateway/x402/gateway.ts';
-import type { X402Context } from './context.ts';
 import * as operations from './operations.ts';
+import type { X402Services } from './services.ts';
 
 const REFUNDS =
   'What is paid and not used stays as balance of the wallet and pays for its next requests; nothing is sent back on the chain.';
@@ -15,7 +15,7 @@ const TOP_UP = { method: 'POST', path: '/v1/wallets/topup', description: 'Credit
 const KEYS = { method: 'POST', path: '/v1/wallets/keys', description: 'A key of a wallet, for a signature alone.' };
 
 /** `GET /.well-known/x402`: how payments are taken, for agents that look before they ask. */
-export const wellKnownRoutes = ({ gateway }: Pick<X402Context, 'gateway'>) =>
+export const wellKnownRoutes = ({ gateway }: Pick<X402Services, 'gateway'>) =>
   new Elysia({ name: 'well-known' }).get(
     '/.well-known/x402',
     () => {

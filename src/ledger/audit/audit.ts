@@ -3,7 +3,7 @@ import { timeOfId } from '../../core/id.ts';
 import type { OpenReservation } from '../../store/sqlite/books/recover.ts';
 import type { BalanceRow, FundRow, SpendRow } from '../../store/sqlite/books/tables.ts';
 import { quarterOf } from '../rules/quarter.ts';
-import { AuditFunds, balanceText, type Draw, type FundFault } from './funds.ts';
+import { type AuditedFundRow, AuditFunds, balanceText, type FundFault } from './funds.ts';
 import { SeenReservations } from './memory.ts';
 import { AuditPayments, type PaymentFault, type PaymentRow } from './payments.ts';
 
@@ -29,16 +29,16 @@ export type FindingKind =
   | 'left_open'
   | 'damaged';
 
-/** Something that cannot be true of books that are right. */
+/** A contradiction that correct books cannot have. */
 export interface AuditFinding {
   readonly kind: FindingKind;
-  /** Of the journal's row; null where it is about no row. */
+  /** Number of the journal's row; null where it is about no row. */
   readonly seq: number | null;
   readonly reservation: number | null;
   readonly message: string;
 }
 
-/** A row of the journal with what it names, as far as that exists. */
+/** A row of the journal with the rows that it names, as far as they exist. */
 export interface AuditRow {
   readonly seq: number;
   readonly kind: string;
@@ -50,7 +50,7 @@ export interface AuditRow {
   readonly tariff: number | null;
   readonly input: number | null;
   readonly output: number | null;
-  /** What a deposit and a fee are of. */
+  /** The payment of a deposit or a fee. */
   readonly note: string | null;
   /** Null: the account does not exist. */
   readonly keyId: string | null;
@@ -76,7 +76,7 @@ export interface OpenAtEnd {
   readonly seq: number;
   readonly time: number;
   funds: string | null;
-  draws: readonly Draw[];
+  draws: readonly AuditedFundRow[];
 }
 
 type Balances = ReturnType<AuditFunds['balances']>;
@@ -93,22 +93,22 @@ export class Audit {
   readonly findings: AuditFinding[] = [];
   /** Findings beyond those that are kept. */
   more = 0;
-  /** Charges that cannot be computed again: of a usage that could not be true, or a price that cannot be read. */
+  /** Charges that cannot be computed again: of an implausible usage, or an unreadable price. */
   unpriced = 0;
   readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
-  /** What wallets paid in, and what of that was kept. */
+  /** Deposits of wallets, and the fees kept of them. */
   readonly paid: Readonly<AuditPayments['totals']>;
   readonly open = new Map<number, OpenAtEnd>();
   readonly #checkpoint: AuditCheckpoint;
-  readonly #funds = new AuditFunds((kind, message) => this.#tell(kind, message));
-  readonly #payments = new AuditPayments((kind, message) => this.#tell(kind, message));
+  readonly #funds = new AuditFunds((kind, message) => this.#report(kind, message));
+  readonly #payments = new AuditPayments((kind, message) => this.#report(kind, message));
   readonly #seen = new SeenReservations();
   /** Rows of `funds` that begin after a row that was not read yet. */
   readonly #coming: FundRow[] = [];
   #nextFund = 0;
-  /** What `spend` should have. */
+  /** The expected rows of `spend`. */
   readonly #sums = new Map<string, Sum>();
-  /** What `balances` should have; null before the checkpoint's last row was read. */
+  /** The expected rows of `balances`; null before the checkpoint's last row was read. */
   #balances: Balances | null = null;
   #row: AuditRow | null = null;
   #last = Number.NEGATIVE_INFINITY;
@@ -134,12 +134,12 @@ export class Audit {
     if (this.#balances === null && row.seq > this.#checkpoint.through) this.#atCheckpoint();
     this.#row = row;
     this.#introduceBefore(row.seq);
-    if (!(row.seq > this.#last)) this.#tell('sequence', `stands behind row ${this.#last}`);
+    if (!(row.seq > this.#last)) this.#report('sequence', `stands behind row ${this.#last}`);
     this.#last = row.seq;
     this.totals.entries++;
-    if (row.keyId === null) this.#tell('missing_account', `names the account ${row.account}, which does not exist`);
+    if (row.keyId === null) this.#report('missing_account', `names the account ${row.account}, which does not exist`);
     if (row.tariff !== row.knownTariff) {
-      this.#tell('missing_tariff', `names the tariff ${row.tariff}, which does not exist`);
+      this.#report('missing_tariff', `names the tariff ${row.tariff}, which does not exist`);
     }
     this.#take(row);
     this.#row = null;
@@ -152,7 +152,7 @@ export class Audit {
     this.#sums.delete(key);
     for (const figure of ['charges', 'microcredits', 'input', 'output'] as const) {
       if (row[figure] === sum[figure]) continue;
-      this.#tell('wrong_spend', `${placeOf(key)} sums up to ${row[figure]} ${figure}, the journal to ${sum[figure]}`);
+      this.#report('wrong_spend', `${placeOf(key)} sums up to ${row[figure]} ${figure}, the journal to ${sum[figure]}`);
     }
   }
 
@@ -164,9 +164,9 @@ export class Audit {
       expected.delete(keyId);
       if (is.granted === granted && is.spent === spent) continue;
       const figures = `${granted} granted and ${spent} spent, the journal ${is.granted} and ${is.spent}`;
-      this.#tell('wrong_balance', `${balanceText(keyId)} has ${figures}`);
+      this.#report('wrong_balance', `${balanceText(keyId)} has ${figures}`);
     }
-    for (const keyId of expected.keys()) this.#tell('wrong_balance', `${balanceText(keyId)} is missing`);
+    for (const keyId of expected.keys()) this.#report('wrong_balance', `${balanceText(keyId)} is missing`);
   }
 
   /** A row of `payments`; to be called once the whole journal was read. */
@@ -179,22 +179,22 @@ export class Audit {
     this.#payments.finish();
   }
 
-  /** To be called last: what was summed up nowhere. */
+  /** Checks the sums that `spend` lacks. Call it last. */
   finish(): void {
     this.#atCheckpoint();
     for (const [key, { microcredits }] of this.#sums) {
-      this.#tell('wrong_spend', `${placeOf(key)} is missing: the journal has ${microcredits} microcredits`);
+      this.#report('wrong_spend', `${placeOf(key)} is missing: the journal has ${microcredits} microcredits`);
     }
     this.#sums.clear();
   }
 
-  /** Something that was found elsewhere. */
+  /** Adds a finding from elsewhere. */
   report(finding: AuditFinding): void {
     if (this.findings.length < FINDINGS_MAX) this.findings.push(finding);
     else this.more++;
   }
 
-  #tell(kind: FindingKind, message: string): void {
+  #report(kind: FindingKind, message: string): void {
     this.report({ kind, seq: this.#row?.seq ?? null, reservation: this.#row?.reservation ?? null, message });
   }
 
@@ -209,22 +209,22 @@ export class Audit {
 
   #take(row: AuditRow): void {
     const { kind, amount, reservation, keyId } = row;
-    if (!Number.isSafeInteger(amount)) this.#tell('bad_amount', `has the amount ${amount}`);
+    if (!Number.isSafeInteger(amount)) this.#report('bad_amount', `has the amount ${amount}`);
     if (kind === 'grant') {
       this.totals.granted += amount;
       if (keyId !== null) this.#funds.grant(keyId, amount);
     } else if (kind === 'deposit' || kind === 'fee') this.#pay(kind, row);
-    else if (reservation === null) this.#tell('no_reservation', `is a ${kind} of no reservation`);
+    else if (reservation === null) this.#report('no_reservation', `is a ${kind} of no reservation`);
     else if (kind === 'reserve') this.#reserve(row, reservation);
     else if (kind === 'correct') this.#correct(row, reservation);
     else if (kind === 'overrun') this.#overrun(row, reservation);
     else if (kind === 'raise' || kind === 'attach') this.#widen(row, reservation);
     else if (kind === 'post' || kind === 'settle' || kind === 'expire') this.#charge(row, reservation);
-    else this.#tell('unknown_kind', `has the unknown kind ${kind}`);
+    else this.#report('unknown_kind', `has the unknown kind ${kind}`);
   }
 
   #pay(kind: 'deposit' | 'fee', { amount, keyId, note }: AuditRow): void {
-    if (kind === 'deposit' && amount <= 0) this.#tell('bad_amount', `deposits ${amount}`);
+    if (kind === 'deposit' && amount <= 0) this.#report('bad_amount', `deposits ${amount}`);
     this.#payments.add(kind, note ?? '', keyId, amount);
     if (keyId !== null) this.#funds.grant(keyId, amount);
   }
@@ -232,7 +232,7 @@ export class Audit {
   #reserve({ seq, account, keyId, payer, amount, time, funds }: AuditRow, reservation: number): void {
     this.#mustNotBeNegative(amount);
     if (!this.#seen.add(reservation, account)) {
-      this.#tell('reserved_twice', 'reserves what was reserved before');
+      this.#report('reserved_twice', 'reserves what was reserved before');
       return;
     }
     const draws = this.#funds.named(funds);
@@ -268,7 +268,7 @@ export class Audit {
     if (amount !== 0 || row.tariff !== null) this.#count(row, reservation);
     if (!open) return;
     const left = open.reserved - open.charged;
-    if (amount > left) this.#tell('overcharged', `charges ${amount}, of ${left} that were left`);
+    if (amount > left) this.#report('overcharged', `charges ${amount}, of ${left} that were left`);
     this.#funds.spend(open.draws, amount, kind === 'post' ? amount : left);
     open.charged += amount;
     this.#seen.charge(reservation, amount);
@@ -278,14 +278,14 @@ export class Audit {
   #correct(row: AuditRow, reservation: number): void {
     const { account, keyId, payer, amount, funds } = row;
     this.totals.corrected += amount;
-    if (amount >= 0) this.#tell('bad_amount', `corrects by ${amount}, which gives nothing back`);
+    if (amount >= 0) this.#report('bad_amount', `corrects by ${amount}, which gives nothing back`);
     const draws = this.#funds.named(funds);
     this.#funds.join(draws, reservation, account, payer ?? keyId);
     this.#funds.spend(draws, amount, 0);
     this.#count(row, reservation);
     if (!this.#isSeen('correct', reservation, account)) return;
     const rest = this.#seen.charge(reservation, amount);
-    if (rest < 0) this.#tell('over_corrected', `gives back ${-rest} more than was charged`);
+    if (rest < 0) this.#report('over_corrected', `gives back ${-rest} more than was charged`);
   }
 
   /** Written right behind the charge that it goes beyond, which may have been the end. */
@@ -313,20 +313,20 @@ export class Audit {
   }
 
   #mustNotBeNegative(amount: number): void {
-    if (amount < 0) this.#tell('bad_amount', `has the amount ${amount}, below 0`);
+    if (amount < 0) this.#report('bad_amount', `has the amount ${amount}, below 0`);
   }
 
   #openOf(kind: string, reservation: number, account: number): OpenAtEnd | null {
     const open = this.open.get(reservation);
     if (!this.#isSeen(kind, reservation, account)) return null;
-    if (!open) this.#tell('after_the_end', `is a ${kind} of a reservation that was closed before`);
+    if (!open) this.#report('after_the_end', `is a ${kind} of a reservation that was closed before`);
     return open ?? null;
   }
 
   #isSeen(kind: string, reservation: number, account: number): boolean {
     const owner = this.#seen.accountOf(reservation);
-    if (owner === null) this.#tell('never_reserved', `is a ${kind} of what was never reserved`);
-    else if (owner !== account) this.#tell('other_account', `is booked to account ${account}, not to ${owner}`);
+    if (owner === null) this.#report('never_reserved', `is a ${kind} of what was never reserved`);
+    else if (owner !== account) this.#report('other_account', `is booked to account ${account}, not to ${owner}`);
     return owner !== null;
   }
 

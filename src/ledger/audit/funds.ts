@@ -5,8 +5,8 @@ import { isWallet } from '../../core/wallet.ts';
 import type { FundRow } from '../../store/sqlite/books/tables.ts';
 import { QuarterSums } from './memory.ts';
 
-/** Tells what is wrong at the row that is being read. */
-export type Tell = (kind: FundFault, message: string) => void;
+/** Reports a fault of the row being read. */
+type ReportFundFault = (kind: FundFault, message: string) => void;
 export type FundFault = 'missing_fund' | 'foreign_fund' | 'outside_window' | 'overdrawn' | 'wrong_opening';
 
 /** One fund: a window of a budget, or a balance. Every start and every change of its limit names it anew. */
@@ -21,19 +21,19 @@ export interface FundGroup {
   limit: Microcredits;
   spent: Microcredits;
   held: Microcredits;
-  /** It was told already that this one is overdrawn. */
+  /** Whether its overdraft was reported already. */
   isOver: boolean;
 }
 
 /** A row of `funds`. */
-export interface Draw {
+export interface AuditedFundRow {
   readonly group: FundGroup;
   readonly most: Microcredits;
-  /** Its opening is compared when it is first drawn on: by then it is known by whom. */
+  /** Whether its opening was checked: on the first draw, when the accounts that draw on it are known. */
   isChecked: boolean;
 }
 
-/** Whose charges a budget counts for one subject, whatever the window. */
+/** The accounts whose charges a budget counts for one subject, in every window. */
 interface Share {
   readonly budget: Members;
   readonly own: Members;
@@ -46,7 +46,7 @@ interface Members {
 
 const newMembers = (): Members => ({ accounts: new Set(), sums: new QuarterSums() });
 
-/** How a balance is called, by whose it is. */
+/** The name of a holder's balance in findings. */
 export const balanceText = (holder: string): string =>
   `the balance of ${isWallet(holder) ? 'wallet' : 'key'} ${holder}`;
 
@@ -57,111 +57,110 @@ const textOf = ({ kind, name, subject, starts }: FundGroup): string => {
 };
 
 /**
- * The funds as the journal has them. Kept apart from the ledger's own: an audit that used the code which it
- * audits would share its mistakes.
+ * The funds by the journal. It shares no code with the ledger, whose mistakes it would share, too.
  *
- * What an opening must be. A balance is drawn on from its first grant on without a break: its opening is what
- * was spent of it so far. A budget may be removed and added again, and is then counted from all that its
- * accounts were charged in the window, whatever they drew on. So "opening = spent so far" does not hold; what
- * does: whether an account belongs to a share of a budget follows from the account and the budget's definition
+ * The right opening: a balance is drawn on from its first grant on without a break, so its opening is the sum
+ * spent of it so far. A budget may be removed and added again, and is then counted from all that its
+ * accounts were charged in the window, by any fund. So "opening = spent so far" does not hold. Instead:
+ * whether an account belongs to a share of a budget follows from the account and the budget's definition
  * alone, so one that ever drew on the share counts in it for good, and one that drew on another share of the
- * same budget never does. Only of accounts that were never seen to draw on that budget nothing is known. So
+ * same budget never does. Only accounts that never drew on that budget are uncertain. So
  *
- *   charged to known members in the window ≤ spent ≤ that + charged to accounts of which nothing is known,
+ *   charged to known members in the window ≤ spent ≤ that + charged to uncertain accounts,
  *
- * which is an equality wherever a budget holds for everyone. It is looked at when a row of `funds` is first
- * drawn on; what was charged to the fund between its naming and then is in both figures.
+ * which is an equality wherever a budget holds for everyone. It is checked when a row of `funds` is first
+ * drawn on; charges to the fund between its naming and then are in both figures.
  */
 export class AuditFunds {
   readonly #groups = new Map<string, FundGroup>();
   readonly #shares = new Map<string, Share>();
   readonly #budgets = new Map<string, Members>();
-  readonly #rows = new Map<number, Draw>();
+  readonly #rows = new Map<number, AuditedFundRow>();
   readonly #granted = new Map<string, Microcredits>();
   /** Of each account, and of all. */
   readonly #charged = new Map<number, QuarterSums>();
   readonly #all = new QuarterSums();
   /** The shares that an account belongs to, with their budgets. */
   readonly #memberOf = new Map<number, Members[]>();
-  readonly #tell: Tell;
+  readonly #report: ReportFundFault;
 
-  constructor(tell: Tell) {
-    this.#tell = tell;
+  constructor(report: ReportFundFault) {
+    this.#report = report;
   }
 
   get size(): number {
     return this.#groups.size;
   }
 
-  /** A row of `funds`, when the journal has come to the row that it begins after. */
+  /** Reads a row of `funds`, once the journal has come to the row that it begins after. */
   introduce(row: FundRow): void {
     const { id, kind, name, subject, definition, starts, most, opening } = row;
     const key = JSON.stringify([kind, name, subject, definition, starts]);
     const known = this.#groups.get(key);
     const group = known ?? this.#newGroup(key, row);
     if (kind === 'balance' && opening !== (known?.spent ?? 0)) {
-      this.#tell('wrong_opening', `${textOf(group)} opens with ${opening} spent, not ${known?.spent ?? 0}`);
+      this.#report('wrong_opening', `${textOf(group)} opens with ${opening} spent, not ${known?.spent ?? 0}`);
     }
     group.spent = opening;
     group.limit = most;
     this.#rows.set(id, { group, most, isChecked: kind === 'balance' });
   }
 
-  /** The funds that a row names; one that does not exist is told and left out. */
-  named(text: string | null): Draw[] {
-    const draws: Draw[] = [];
+  /** Returns the funds that a row names; reports and leaves out one that does not exist. */
+  named(text: string | null): AuditedFundRow[] {
+    const draws: AuditedFundRow[] = [];
     for (const id of text?.split(' ') ?? []) {
       const draw = this.#rows.get(Number(id));
       if (draw) draws.push(draw);
-      else this.#tell('missing_fund', `names the fund ${id}, which does not exist`);
+      else this.#report('missing_fund', `names the fund ${id}, which does not exist`);
     }
     return draws;
   }
 
-  /** An account begins to draw on funds, for a reservation; of balances only its own may be, or its payer's. */
-  join(draws: readonly Draw[], reservation: number, account: number, holder: string | null): void {
+  /** An account begins to draw on funds, for a reservation. A balance must be its own or its payer's. */
+  join(draws: readonly AuditedFundRow[], reservation: number, account: number, holder: string | null): void {
     const time = timeOfId(reservation);
     for (const draw of draws) {
       const { group } = draw;
       if (group.kind === 'balance' && group.name !== holder) {
-        this.#tell('foreign_fund', `draws on ${textOf(group)}, and ${holder} pays`);
+        this.#report('foreign_fund', `draws on ${textOf(group)}, and ${holder} pays`);
       }
       if (time < group.starts || time >= group.ends) {
-        this.#tell('outside_window', `draws on ${textOf(group)}, and was made at ${iso(time)}`);
+        this.#report('outside_window', `draws on ${textOf(group)}, and was made at ${iso(time)}`);
       }
       if (group.share) this.#enter(group.share, account);
       if (!draw.isChecked) this.#checkOpening(draw);
     }
   }
 
-  hold(draws: readonly Draw[], amount: Microcredits): void {
+  hold(draws: readonly AuditedFundRow[], amount: Microcredits): void {
     for (const { group } of draws) group.held += amount;
   }
 
   /** Turns money that is held into money spent; a negative amount, with nothing held, is given back. */
-  spend(draws: readonly Draw[], amount: Microcredits, held: Microcredits): void {
+  spend(draws: readonly AuditedFundRow[], amount: Microcredits, held: Microcredits): void {
     for (const { group } of draws) {
       group.held -= held;
       group.spent += amount;
     }
   }
 
-  /** What was just set aside must have been free: by the limit that the row names, or else the last one. */
-  checkRoom(draws: readonly Draw[], by: 'named' | 'latest'): void {
+  /** Checks that the sum just set aside was free: by the limit that the row names, or else the last one. */
+  checkRoom(draws: readonly AuditedFundRow[], by: 'named' | 'latest'): void {
     for (const { group, most } of draws) {
       const budget = by === 'named' ? most : group.limit;
       const limit = group.kind === 'balance' ? this.granted(group.name) : budget;
       const over = group.spent + group.held - limit;
-      // One mistake would otherwise be told with every reservation that follows.
+      // Otherwise one mistake would be reported with every reservation that follows.
       if (over > 0 && !group.isOver) {
         const figures = `${group.spent} spent and ${group.held} held of ${limit}`;
-        this.#tell('overdrawn', `${textOf(group)} is overdrawn by ${over}: ${figures}`);
+        this.#report('overdrawn', `${textOf(group)} is overdrawn by ${over}: ${figures}`);
       }
       group.isOver = over > 0;
     }
   }
 
-  /** A charge, or (negative) what is given back. */
+  /** Books a charge, or (negative) a refund. */
   count(account: number, quarter: number, amount: Microcredits): void {
     this.#all.add(quarter, amount);
     this.#chargedTo(account).add(quarter, amount);
@@ -176,7 +175,7 @@ export class AuditFunds {
     return this.#granted.get(holder) ?? 0;
   }
 
-  /** What the balances hold: of every key and wallet that was granted something or has paid. */
+  /** The balances of all keys and wallets with a grant or a deposit. */
   balances(): Map<string, { granted: Microcredits; spent: Microcredits }> {
     const balances = new Map([...this.#granted].map(([keyId, granted]) => [keyId, { granted, spent: 0 }]));
     for (const { kind, name, spent } of this.#groups.values()) {
@@ -226,7 +225,7 @@ export class AuditFunds {
     return sums;
   }
 
-  #checkOpening(draw: Draw): void {
+  #checkOpening(draw: AuditedFundRow): void {
     draw.isChecked = true;
     const { group } = draw;
     if (!group.share) return;
@@ -235,6 +234,6 @@ export class AuditFunds {
     const unknown = this.#all.within(starts, ends) - group.share.budget.sums.within(starts, ends);
     if (group.spent >= least && group.spent <= least + unknown) return;
     const expected = unknown === 0 ? `${least}` : `${least} to ${least + unknown}`;
-    this.#tell('wrong_opening', `${textOf(group)} was counted as ${group.spent} spent, not ${expected}`);
+    this.#report('wrong_opening', `${textOf(group)} was counted as ${group.spent} spent, not ${expected}`);
   }
 }

@@ -5,7 +5,7 @@ import { QUARTER_MS } from '../rules/quarter.ts';
 const FIRST_ROOM = 1_024;
 
 /**
- * Every reservation that an audit has seen: its account, and what it was charged less what was given back.
+ * Every reservation that an audit has read: its account, and its charge less refunds.
  * Three numbers each, ordered by ID, for a journal may hold many millions. IDs nearly ascend: only those that
  * waited for money come late.
  */
@@ -34,14 +34,14 @@ export class SeenReservations {
     return at < this.size && this.#ids[at] === id ? this.#accounts[at]! : null;
   }
 
-  /** Adds a charge, or takes off what is given back. Returns what remains charged. */
+  /** Adds a charge, or (negative) a refund. Returns the remaining charge. */
   charge(id: number, amount: Microcredits): Microcredits {
     const at = this.#placeOf(id);
     this.#charged[at] = this.#charged[at]! + amount;
     return this.#charged[at]!;
   }
 
-  /** Where an ID is, or belongs. */
+  /** Returns the place of an ID, or the place where it belongs. */
   #placeOf(id: number): number {
     if (this.size === 0 || this.#ids[this.size - 1]! < id) return this.size;
     let low = 0;
@@ -67,7 +67,7 @@ export class SeenReservations {
   }
 }
 
-/** Sums by the quarter of an hour, of which those of a window are asked for. */
+/** Sums by the quarter of an hour, to be added up by windows. */
 export class QuarterSums {
   /** Ascending. */
   readonly #quarters: number[] = [];

@@ -3,8 +3,8 @@ import { idText } from '../../core/id.ts';
 
 export type PaymentFault = 'wrong_fee' | 'wrong_payment';
 
-/** Tells what is wrong: at the row that is being read, or of no row. */
-type Tell = (kind: PaymentFault, message: string) => void;
+/** Reports a fault, of the row being read or of no row. */
+type ReportPaymentFault = (kind: PaymentFault, message: string) => void;
 
 /** A row of the table `payments`. */
 export interface PaymentRow {
@@ -15,33 +15,33 @@ export interface PaymentRow {
   readonly fee: Microcredits;
 }
 
-/** What the journal says of one payment. */
+/** One payment by the journal. */
 interface BookedPayment {
   readonly wallet: string | null;
   deposited: Microcredits;
-  /** Kept of that: what was taken, less what was given back. */
+  /** The fee kept of that: fees taken, less fees given back. */
   kept: Microcredits;
-  /** It was told already that its fee cannot be right. */
+  /** Whether its wrong fee was reported already. */
   isTold: boolean;
 }
 
-/** Payments whose money has arrived; of others nothing may be in the books. */
+/** The states of payments whose money has arrived. Others must have no entries. */
 const ARRIVED: ReadonlySet<string> = new Set(['captured', 'settled']);
 
 /** Deposits and fees as the journal has them, by payment, against the payments themselves. */
 export class AuditPayments {
   readonly totals = { deposited: 0, fees: 0 };
   readonly #booked = new Map<string, BookedPayment>();
-  readonly #tell: Tell;
+  readonly #report: ReportPaymentFault;
 
-  constructor(tell: Tell) {
-    this.#tell = tell;
+  constructor(report: ReportPaymentFault) {
+    this.#report = report;
   }
 
-  /** A row of the journal. Its amount was looked at. */
+  /** Reads a row of the journal whose amount was checked. */
   add(kind: 'deposit' | 'fee', note: string, wallet: string | null, amount: Microcredits): void {
     const booked = this.#bookedOf(note, wallet);
-    if (booked.wallet !== wallet) this.#tell('wrong_payment', `${note} is of ${booked.wallet}, not of ${wallet}`);
+    if (booked.wallet !== wallet) this.#report('wrong_payment', `${note} is of ${booked.wallet}, not of ${wallet}`);
     if (kind === 'deposit') {
       booked.deposited += amount;
       this.totals.deposited += amount;
@@ -51,15 +51,15 @@ export class AuditPayments {
     this.totals.fees -= amount;
     const { kept, deposited } = booked;
     const isWrong = kept < 0 || kept > deposited;
-    // What was wrong once would be told at each row that follows.
+    // Otherwise one fault would be reported at each row that follows.
     if (isWrong && !booked.isTold) {
       const what = kept < 0 ? `gives back ${-kept} more than was kept` : `keeps ${kept} of a deposit of ${deposited}`;
-      this.#tell('wrong_fee', `${what}, for ${note}`);
+      this.#report('wrong_fee', `${what}, for ${note}`);
     }
     booked.isTold = isWrong;
   }
 
-  /** A payment; to be called once the whole journal was read. */
+  /** Checks a payment. Call it once the whole journal is read. */
   compare({ id, state, payer, paid, fee }: PaymentRow): void {
     const note = idText('pay_', id);
     const booked = this.#booked.get(note);
@@ -68,15 +68,15 @@ export class AuditPayments {
     const { deposited, kept, wallet } = booked ?? { deposited: 0, kept: 0, wallet: payer };
     if (deposited !== must || kept !== keeps) {
       const figures = `${must} paid and ${keeps} kept, the journal ${deposited} and ${kept}`;
-      this.#tell('wrong_payment', `${note} is ${state} and has ${figures}`);
+      this.#report('wrong_payment', `${note} is ${state} and has ${figures}`);
     }
-    if (wallet !== payer) this.#tell('wrong_payment', `${note} was paid by ${payer}, and booked to ${wallet}`);
+    if (wallet !== payer) this.#report('wrong_payment', `${note} was paid by ${payer}, and booked to ${wallet}`);
   }
 
-  /** To be called last, where there are payments: what names none. */
+  /** Checks the entries that name no payment. Call it last, if there is a table of payments. */
   finish(): void {
     for (const [note, { deposited, wallet }] of this.#booked) {
-      this.#tell('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is no payment`);
+      this.#report('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is no payment`);
     }
     this.#booked.clear();
   }

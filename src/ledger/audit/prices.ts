@@ -22,9 +22,9 @@ const SELECT_PRICED: Statement = {
 const PAGE_ROWS = 10_000;
 
 /**
- * Computes every charge again from the tokens and the price that stand with it: what was charged and what the
- * operator bore of it are the cost, to the microcredit. Returns how many could not be computed: those whose
- * usage could not be true, which have no tokens and cost what was reserved, and those of an unknown price.
+ * Computes every charge again from its stored tokens and price: the charge and the operator's part of it
+ * must equal the cost, to the microcredit. Returns how many could not be computed: those of an implausible
+ * usage, which have no tokens and cost the whole reservation, and those of an unknown price.
  */
 export async function auditPrices(
   reader: Pick<Store, 'query'>,
@@ -38,14 +38,14 @@ export async function auditPrices(
     if (last === null) return;
     if (cost === null) unpriced++;
     else if (cost !== BigInt(last.amount) + BigInt(borne)) {
-      const told = `charges ${last.amount} microcredits and ${borne} beyond, and its tokens cost ${cost}`;
-      report({ kind: 'wrong_cost', seq: last.seq, reservation: last.reservation, message: told });
+      const message = `charges ${last.amount} microcredits and ${borne} beyond, and its tokens cost ${cost}`;
+      report({ kind: 'wrong_cost', seq: last.seq, reservation: last.reservation, message });
     }
   };
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const rows = await reader.query<PricedRow>(SELECT_PRICED, [after, PAGE_ROWS]);
     for (const row of rows) {
-      // What went beyond the reservation stands behind the charge.
+      // The part beyond the reservation follows the charge.
       if (row.kind === 'overrun') borne += row.amount;
       else {
         judge();
@@ -61,7 +61,7 @@ export async function auditPrices(
   return { unpriced };
 }
 
-/** Rounded up once, in integers throughout; null where it cannot be told. */
+/** Returns the cost, rounded up once, in integers throughout; null where it cannot be computed. */
 function costOf({ price: text, input, cached, written, output }: PricedRow): bigint | null {
   const price = readPrice(text);
   if (!price || (input === 0 && output === 0)) return null;

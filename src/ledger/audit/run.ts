@@ -20,7 +20,7 @@ const SELECT_SPEND: Statement = {
   sql: `SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
     FROM spend WHERE (quarter, account, tariff) > (?, ?, ?) ORDER BY quarter, account, tariff LIMIT ?`,
 };
-/** Payments are another room's, and a ledger does without. */
+/** A ledger without payments has no such table: it belongs to another room. */
 const SELECT_HAS_PAYMENTS: Statement = {
   sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'payments'`,
 };
@@ -34,8 +34,8 @@ const PAGE_ROWS = 10_000;
 const FIRST = Number.MIN_SAFE_INTEGER;
 
 /**
- * Audits a ledger that nobody changes under the reader, page by page. Memory grows with what is kept apart
- * (reservations by three numbers each, funds, sums of a quarter of an hour), not with the rows.
+ * Audits a ledger page by page; it must not change meanwhile. Memory grows with the
+ * reservations (three numbers each), funds and sums of a quarter of an hour, not with the rows.
  */
 export async function auditLedger(reader: Pick<Store, 'query'>, { idle }: { idle: boolean }): Promise<Audit> {
   const { checkpoint, fault } = await readCheckpoint(reader);
@@ -85,7 +85,7 @@ async function auditPayments(reader: Pick<Store, 'query'>, audit: Audit): Promis
   audit.finishPayments();
 }
 
-/** Reads all rows of a statement whose last parameter is how many it gives at once, those before it where the page begins. */
+/** Reads all rows of a statement. Its last parameter is the size of a page; those before it say where the page begins. */
 const pages =
   (reader: Pick<Store, 'query'>) =>
   async <Row>(statement: Statement, before: number[], placeOf: (row: Row) => number[], take: (row: Row) => void) => {
@@ -109,7 +109,7 @@ async function readCheckpoint(
       return { checkpoint: { through: row.through, open }, fault: null };
     }
   } catch {
-    // Told below.
+    // Reported below.
   }
   const fault = 'the list of open reservations of the checkpoint cannot be read';
   return { checkpoint: { through: row.through, open: [] }, fault };

@@ -6,7 +6,7 @@ import type { Price } from '../../core/price.ts';
 import type { Statement, Store } from '../../store/store.ts';
 import { readPrice, type UsdLine, usdLine } from './price.ts';
 
-/** Which entries are wanted. Times are milliseconds since 1970, of the reservation: so budgets count, too. */
+/** The entries to export. Times are those of the reservation, as budgets count, in milliseconds since 1970. */
 export interface ExportFilter {
   readonly from: number;
   /** Exclusive; Infinity for all. */
@@ -16,16 +16,16 @@ export interface ExportFilter {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What moves a balance alone: an operator's grant, what a wallet has paid in, and what of that was kept or given back. */
+/** The kinds that move a balance alone: an operator's grant, a wallet's deposit, and its fee, kept or given back. */
 type BalanceKind = 'grant' | 'deposit' | 'fee';
 
 /** An entry that moves money. */
 export interface MoneyEntry {
   readonly kind: 'post' | 'settle' | 'expire' | 'overrun' | 'correct' | BalanceKind;
-  /** Null for what moves a balance alone. */
+  /** Null for kinds that move a balance alone. */
   readonly reservation: number | null;
   readonly amount: Microcredits;
-  /** What the upstream billed beyond `amount`, of a charge. */
+  /** For a charge, the part that the upstream billed beyond `amount`. */
   readonly overrun: Microcredits;
   readonly time: number;
   readonly keyId: string;
@@ -52,7 +52,7 @@ interface Row extends Omit<MoneyEntry, 'labels' | 'estimated'> {
   readonly estimated: number | null;
 }
 
-/** A settlement that charges nothing and names no tariff is no movement of money, nor is a reservation that expires so. */
+/** A settlement or expiry that charges nothing and names no tariff is not a movement of money. */
 const SELECT_MONEY: Statement = {
   sql: `SELECT j.seq, j.kind, j.reservation, j.amount, coalesce(o.amount, 0) AS overrun, j.time,
       coalesce(a.key_id, '') AS keyId, coalesce(a.labels, '{}') AS labels, coalesce(a.selector, '') AS selector,
@@ -74,7 +74,7 @@ const SELECT_UNIT: Statement = { sql: 'SELECT usd_per_credit AS usdPerCredit FRO
 
 const PAGE_ROWS = 5_000;
 
-/** What a Credit is worth in USD, as the policy states it; null in a ledger that never had a policy. */
+/** The worth of a Credit in USD by the policy; null in a ledger that never had a policy. */
 export async function unitOf(reader: Pick<Store, 'query'>): Promise<string | null> {
   const [row] = await reader.query<{ usdPerCredit: string | null }>(SELECT_UNIT);
   return row?.usdPerCredit ?? null;
@@ -100,7 +100,7 @@ export async function* moneyEntries(
 
 const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'deposit', 'fee']);
 
-/** Whether an entry moves a balance alone, and nothing was spent by it. */
+/** Whether an entry moves a balance alone, without spending. */
 export const isBalanceOnly = ({ kind }: MoneyEntry): boolean => BALANCE_KINDS.has(kind);
 
 const entryOf = ({ seq: _, labels, estimated, ...row }: Row): MoneyEntry => ({

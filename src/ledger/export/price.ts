@@ -12,7 +12,7 @@ export interface UsdLine {
 
 const MILLION = 1_000_000n;
 
-/** The price of `tariffs`; null for a text that is none. */
+/** Reads a price of `tariffs`; null for any other text. */
 export function readPrice(text: string): Price | null {
   try {
     const price: unknown = JSON.parse(text);
@@ -39,7 +39,7 @@ export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal
   };
 }
 
-/** A quotient as a decimal; one that has no end stays a fraction, for nothing here is rounded. */
+/** A quotient as a decimal. One without an end stays a fraction: nothing is rounded here. */
 export function quotient(numerator: bigint, denominator: bigint): string {
   const common = gcd(numerator < 0n ? -numerator : numerator, denominator);
   const over = denominator / common;
@@ -52,7 +52,7 @@ export function quotient(numerator: bigint, denominator: bigint): string {
   return decimalText((numerator / common) * (10n ** BigInt(scale) / over), scale);
 }
 
-/** `digits` with so many of them behind the point, without zeros at the end. */
+/** Writes `digits` with `places` of them behind the point, without zeros at the end. */
 export function decimalText(digits: bigint, scale: number): string {
   const sign = digits < 0n ? '-' : '';
   const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0');

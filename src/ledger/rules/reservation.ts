@@ -24,7 +24,7 @@ export interface Reservation {
   readonly limit: Microcredits | null;
 }
 
-/** What one step did. Of each cost, `charged` is the caller's part and `excess` what remains with the operator. */
+/** The result of one step. Of each cost, `charged` is the caller's part and `excess` the operator's. */
 export interface Step {
   readonly next: Reservation;
   readonly charged: Microcredits;
@@ -40,7 +40,7 @@ export function openReservation(amount: Microcredits, limit: Microcredits | null
   return { state: 'pending', amount, charged: 0, limit };
 }
 
-/** What may still be charged. */
+/** Returns the sum that may still be charged. */
 export function leftOf(reservation: Reservation): Microcredits {
   return reservation.state === 'pending' ? reservation.amount - reservation.charged : 0;
 }
@@ -68,7 +68,7 @@ export function settle(reservation: Reservation, cost: Microcredits | null): Ste
   return charge(reservation, cost ?? 0, state);
 }
 
-/** Closes what was never settled: charged in full, since what the upstream did is not known, or released. */
+/** Closes an unsettled reservation: charged in full, since the upstream's work is unknown, or released. */
 export function expire(reservation: Reservation, rule: 'charge' | 'release'): Step {
   if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
   const charged = rule === 'charge' ? leftOf(reservation) : 0;

@@ -1,6 +1,5 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
-import { modelsWithOutcomes } from '../../learning/overview.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { generous } from '../policy/environment.ts';
 import { type JudgeTools, runtimeOf } from '../policy/tools.ts';
@@ -16,7 +15,7 @@ export async function learningPolicy(
   store: Pick<Repositories, 'learning'>,
 ): Promise<LearningPolicyInForce> {
   const anywhere = await runtimeOf(folder, { ...judge, env: generous(judge.env) });
-  const models = await modelsWithOutcomes(store);
+  const models = await store.learning.outcomes.models();
   const declared = ({ snapshot }: LearningPolicyInForce) => models.filter((id) => snapshot.modelIndex.has(id)).length;
   if (declared(anywhere) === models.length) return anywhere;
   try {

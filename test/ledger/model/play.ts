@@ -5,7 +5,7 @@ import { steady } from '../../../src/core/clock.ts';
 import { createIds } from '../../../src/core/id.ts';
 import type { Earmark } from '../../../src/ledger/earmark.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
-import type { Shortage } from '../../../src/ledger/standing.ts';
+import type { FundShortage } from '../../../src/ledger/standing.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { ACTIONS, type Action } from './actions.ts';
 import { Chance } from './chance.ts';
@@ -18,7 +18,7 @@ import { Subject } from './subject.ts';
 export interface Asked {
   readonly ask: Ask;
   /** Null while it waits or is being written. */
-  told: Hold | Earmark | Shortage | Error | null;
+  told: Hold | Earmark | FundShortage | Error | null;
 }
 
 /** What comes into a balance, as whoever took the payment sees it. */

@@ -6,8 +6,8 @@ import type { Earmark } from '../../../src/ledger/earmark.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
 import type { Ledger, LedgerTerms } from '../../../src/ledger/ledger.ts';
 import { openLedger } from '../../../src/ledger/open.ts';
-import type { Order } from '../../../src/ledger/order.ts';
-import type { Shortage } from '../../../src/ledger/standing.ts';
+import type { ReservationRequest } from '../../../src/ledger/reservation-request.ts';
+import type { FundShortage } from '../../../src/ledger/standing.ts';
 import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
@@ -62,7 +62,7 @@ export class Subject {
   }
 
   /** Reserves, or earmarks what a payment under way will pay for in part. */
-  take({ id, who, payer, expected, amounts, limit, waits, expiresAt }: Ask): Promise<Hold | Earmark | Shortage> {
+  take({ id, who, payer, expected, amounts, limit, waits, expiresAt }: Ask): Promise<Hold | Earmark | FundShortage> {
     const { setTimeout } = globalThis;
     const caught = (run: () => void, ms: number) => {
       const timer = setTimeout(run, ms);
@@ -72,7 +72,7 @@ export class Subject {
     const [first = 0, ...others] = amounts;
     globalThis.setTimeout = caught as typeof setTimeout;
     try {
-      const order: Order = {
+      const order: ReservationRequest = {
         id,
         caller: callerOf(who),
         selector: who.model,

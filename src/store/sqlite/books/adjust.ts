@@ -16,7 +16,7 @@ export interface JournaledReservation {
   readonly charged: Microcredits;
   /** Billed beyond that by upstreams, of what stands before its end. */
   readonly overrun: Microcredits;
-  /** What was given back already, or is asked to be. */
+  /** The sum given back so far, pending corrections included. */
   readonly givenBack: Microcredits;
   /** The last adjustment that asked for it; 0 for none. */
   readonly lastAdjustment: number;
@@ -80,7 +80,7 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
   };
 }
 
-/** What is left of a charge, at most what the reservation `instead` was charged, where that is given. */
+/** Returns the rest of a charge, at most the charge of the reservation `instead`, where that is given. */
 export async function refundable(
   reader: Pick<Store, 'query'>,
   { charged, givenBack }: JournaledReservation,

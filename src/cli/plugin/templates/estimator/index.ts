@@ -1,16 +1,16 @@
 import { defineEstimator, type EstimatorMemory, logitOf, Type } from 'signalbox/plugin';
 
-/** Scores of answers, and as how many outcomes they count. */
+/** The sum of scores, and the number of outcomes that they count as. */
 interface Tally {
   readonly sum: number;
   readonly weight: number;
 }
 
 const NOTHING: Tally = { sum: 0, weight: 0 };
-/** Models that are remembered. Beyond that, the one that was met first is forgotten. */
+/** The most models in memory. Beyond it, the oldest is forgotten. */
 const MODELS_MAX = 2000;
 
-/** Declared quality counts as so many outcomes; those that came are added. Words count for nothing. */
+/** Averages the declared quality, which counts as `declared_worth` outcomes, with real outcomes. It ignores the question's text. */
 export const exampleEstimator = defineEstimator({
   name: 'example',
   status: 'alpha',
@@ -26,7 +26,7 @@ export const exampleEstimator = defineEstimator({
     { additionalProperties: false },
   ),
   prepare: ({ declared_worth }) => ({
-    // Nothing is read of a question.
+    // Reads nothing of a question.
     read: () => new Uint8Array(),
     open: (parts) => openTallies(parts, declared_worth),
   }),

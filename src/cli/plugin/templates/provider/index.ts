@@ -17,10 +17,10 @@ import {
  */
 export const exampleProvider = defineProvider({
   contract: 2,
-  // What providers of a policy call it: `adapter: example`.
+  // Providers of a policy refer to it by this name: `adapter: example`.
   name: 'example',
   status: 'alpha',
-  // What a policy may set under `settings`. Nothing so far.
+  // The schema of `settings` in a policy. None so far.
   settings: Type.Object({}, { additionalProperties: false }),
   // Where the service is and which variable has its key, for policies that state neither.
   presets: { example: { baseUrlEnv: 'EXAMPLE_BASE_URL', apiKeyEnv: 'EXAMPLE_API_KEY' } },
@@ -31,22 +31,22 @@ export const exampleProvider = defineProvider({
     frames: 'ndjson',
     // The gateway puts the key there, and nowhere else.
     auth: { header: 'authorization', prefix: 'Bearer ' },
-    // What the dialect has no words for: requests that need it go to other models. This one has words for text alone.
+    // The capabilities that the dialect cannot express: requests that need them go to other models. This one has text alone.
     lacks: () => CAPABILITY_NAMES,
     request,
     reply: (body) => partsOf(parse(body)),
-    // A fresh reader for each stream: what it has to remember between events is kept in here.
+    // Returns a fresh reader for each stream; keep its state between events in here.
     stream: () => ({ read: ({ data }) => partsOf(parse(data)) }),
     failure,
   }),
 });
 
-/** What goes out. `outputCap` must, for what is set aside for a request relies on it. */
+/** The HTTP request. It must carry `outputCap`, by which money is reserved for the request. */
 function request({ upstream, request: asked, stream, outputCap }: ProviderCall): HttpCall | ProviderFailure {
   const messages: { role: string; text: string }[] = [];
   for (const turn of asked.conversation.turns) {
     const text = textOf(turn);
-    // What cannot be said is never sent: another model is tried, or the caller is told.
+    // Never send a request that the dialect cannot express: the gateway tries another model, or returns this message.
     if (text === null) return { kind: 'rejected', message: `${pathText(turn.at)} has more than text` };
     messages.push({ role: turn.role === 'assistant' ? 'model' : 'user', text });
   }
@@ -57,7 +57,7 @@ function request({ upstream, request: asked, stream, outputCap }: ProviderCall):
     max_tokens: outputCap,
     temperature: asked.settings.temperature,
   };
-  // Hints that were left out, as the caller names them: callers see them in `platform.dropped`.
+  // Settings that were left out, by the caller's names: callers see them in `platform.dropped`.
   const dropped = (['topP', 'user'] as const).flatMap((name) =>
     asked.settings[name] === undefined ? [] : [asked.names[name]],
   );
@@ -70,7 +70,7 @@ function textOf({ parts }: Turn): string | null {
   return texts.includes(null) ? null : texts.join('');
 }
 
-/** Reads a whole answer, and a line of a stream: they have the same members. Nothing in it can be relied upon. */
+/** Reads a whole answer, and a line of a stream: they have the same members. Check every member. */
 function partsOf(answer: unknown): StreamPart[] {
   if (!isObject(answer)) return [{ type: 'failure', failure: { kind: 'malformed', message: 'no JSON object' } }];
   if (answer.error !== undefined) return [{ type: 'failure', failure: { kind: 'server', message: wordsOf(answer) } }];
@@ -87,7 +87,7 @@ function partsOf(answer: unknown): StreamPart[] {
   return parts;
 }
 
-/** What a status outside 2xx means. */
+/** Classifies an answer with a status outside 2xx. */
 function failure(status: number, _headers: Headers, body: string): ProviderFailure {
   return { kind: KINDS.get(status) ?? (status < 500 ? 'rejected' : 'server'), message: wordsOf(parse(body)), status };
 }

@@ -1,11 +1,11 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
 
-/** Quality against cost: a good answer is worth so much, and each Credit takes something away. */
+/** Quality against cost: the utility is the quality, less the weighted cost. */
 export const exampleStrategy = defineStrategy({
-  // What selectors of a policy call it.
+  // Selectors of a policy refer to it by this name.
   name: 'example',
   status: 'alpha',
-  // What a selector may set. A policy is checked by this schema, and a wrong option is an error at its line.
+  // The schema of a selector's options. A wrong option is an error at its line of the policy.
   options: Type.Object(
     {
       thrift: Type.Number({
@@ -21,12 +21,12 @@ export const exampleStrategy = defineStrategy({
   prepare: ({ thrift }) => ({
     // The second half of `route_reason`.
     reason: 'value',
-    // Called for each request: a utility for each candidate, larger is better, -Infinity for not wanted. It should grow
+    // Called for each request: a utility for each candidate; larger is better, -Infinity excludes. It should grow
     // with quality and fall with cost and latency, or a model could win that is worse in everything.
     score({ n, quality, cost, costReference }, out) {
       for (let i = 0; i < n; i++) out[i] = quality[i]! - (thrift * cost[i]!) / costReference;
     },
-    // What explanations show of a utility: its parts, by name. May be left out.
+    // Optional: the parts of a utility by name, for explanations.
     parts: ({ quality, cost, costReference }, at) => ({
       quality: quality[at]!,
       cost: (-thrift * cost[at]!) / costReference,

@@ -10,18 +10,18 @@ import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { bytesAtOnce, tooLarge } from './body.ts';
-import { AUTHORIZATION, credentialsIn, type GuardedPath, needsKey, pathOf, type RouteTable } from './routes.ts';
+import { AUTHORIZATION, credentialsIn, needsKey, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
 /** Bytes of all header names and values together. */
 const HEADER_BYTES_MAX = 16_384;
 
-/** Matches the URL of a request that names a host: only then do the guard and the router read the same path in it. */
+/** Matches the URL of a request that names a host: only then do admission and the router read the same path in it. */
 const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
 
 /** The rules of admission. */
-export interface GuardRules {
+export interface AdmissionRules {
   readonly routes: RouteTable;
   authenticate(header: string | null): Authentication;
   /** The policy in force. */
@@ -36,12 +36,12 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
  * Admits a request before a byte of its body is read: path, key, scope, method, type, size, a place and the rate limits,
- * in that order. The caller is noted in the context as soon as its key is read; on a guarded route the context gets its
+ * in that order. The caller is noted in the context as soon as its key is read; on a route that needs a key the context gets its
  * admission.
  * @param peers asked only where the address counts
  * @throws SignalboxError
  */
-export function admit(request: Request, rules: GuardRules, peers: Peers | null, context: RequestContext): void {
+export function admit(request: Request, rules: AdmissionRules, peers: Peers | null, context: RequestContext): void {
   if (!WITH_HOST.test(request.url)) {
     throw new SignalboxError('invalid_value', 'The header Host is missing, or is not the name of a host.', {
       param: 'Host',
@@ -87,13 +87,13 @@ const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
 const NOWHERE = { keyHeader: AUTHORIZATION };
 
 /** Whether a caller without a key may pay for the route. */
-const isPayable = ({ method }: Request, route: GuardedPath | undefined, rules: GuardRules): boolean =>
+const isPayable = ({ method }: Request, route: RouteEntry | undefined, rules: AdmissionRules): boolean =>
   route?.methods.get(method)?.pays === true && rules.funding.keyless.isOpen(rules.policy());
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
 export function bodyBytesMax(
-  policy: ReturnType<GuardRules['policy']>,
-  { keyless }: GuardRules['funding'],
+  policy: ReturnType<AdmissionRules['policy']>,
+  { keyless }: AdmissionRules['funding'],
   isKeyless: boolean,
 ): number {
   const { bodyBytesMax: most } = policy.gateway;
@@ -107,7 +107,7 @@ export function bodyBytesMax(
 function counted(
   request: Request,
   caller: Caller | null,
-  { policy, limiter, gate, funding }: GuardRules,
+  { policy, limiter, gate, funding }: AdmissionRules,
   peers: Peers | null,
 ): Admission {
   const { admission } = policy().gateway;
@@ -136,12 +136,12 @@ function counted(
 }
 
 /**
- * Authenticates by the key. A good key passes whatever came from its address before. Where a payment would do instead, the
+ * Authenticates by the key. A good key passes even from an address that is locked out. Where a payment would do instead, the
  * error says so, as clients send placeholders for keys by themselves.
  */
 function authenticated(
   request: Request,
-  rules: GuardRules,
+  rules: AdmissionRules,
   peers: Peers | null,
   keyHeader: KeyHeader,
   isForPay: boolean,
@@ -171,7 +171,7 @@ const shownHeader = (header: KeyHeader): string =>
   `${shownName(header)}:${header.scheme === null ? '' : ` ${header.scheme}`}`;
 
 /** Counts a request by its address. Throws SignalboxError `rate_limit_exceeded` when there were too many. */
-function throttle(offence: Offence, request: Request, rules: GuardRules, peers: Peers | null): void {
+function throttle(offence: Offence, request: Request, rules: AdmissionRules, peers: Peers | null): void {
   const { trustedProxies, failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway.admission;
   const perMinute = offence === 'failed-auth' ? failedAuthPerMinute : keylessPerMinute;
   const retryAfterMs = rules.limiter.count(offence, callerAddress(request, peers, trustedProxies), perMinute);

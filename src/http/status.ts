@@ -2,43 +2,39 @@ import { Elysia } from 'elysia';
 import { endpointStatus, endpointsBody } from '../operate/endpoints.ts';
 import { type LearningStatus, learningBody } from '../operate/learning/status.ts';
 import type { Health } from '../upstream/health/health.ts';
-import { ENDPOINTS_ANSWER, LEARNING_ANSWER } from './docs/examples-operations.ts';
+import { ENDPOINTS_ANSWER, LEARNING_ANSWER } from './docs/examples-status.ts';
 import { operation } from './docs/operation.ts';
-import * as schemas from './schemas/operations.ts';
+import * as schemas from './schemas/status.ts';
 
-/** The inner parts of a server that operators may look at. */
-export interface Operations {
+/** The sources of a server's status that only the running process knows. */
+export interface StatusSources {
   readonly health: Pick<Health, 'samples'>;
   /** Rejects with StoreError. */
   learning(): Promise<LearningStatus>;
 }
 
 /** `GET /admin/endpoints` and `GET /admin/learning`. */
-export const operationRoutes = (operations: Operations) =>
-  new Elysia({ name: 'operations' })
+export const statusRoutes = (sources: StatusSources) =>
+  new Elysia({ name: 'status' })
     .get(
       '/admin/endpoints',
-      () => endpointsBody(endpointStatus(operations.health)),
+      () => endpointsBody(endpointStatus(sources.health)),
       operation({
         access: 'admin',
         summary: 'Health of endpoints',
         description:
           'State, speed and attempts of every endpoint of the policy in force. Figures are of this server since its start; those of speed are of late.',
-        tag: 'admin',
         answer: { schema: schemas.EndpointList, description: 'The endpoints.', example: ENDPOINTS_ANSWER },
-        errors: ['insufficient_permissions'],
       }),
     )
     .get(
       '/admin/learning',
-      async () => learningBody(await operations.learning()),
+      async () => learningBody(await sources.learning()),
       operation({
         access: 'admin',
         summary: 'Results of learning',
         description:
           'The outcomes that are stored, what they have changed of each model’s quality, and the keys that they came from. The figures are those of `signalbox learn status`.',
-        tag: 'admin',
         answer: { schema: schemas.LearningStatus, description: 'The status.', example: LEARNING_ANSWER },
-        errors: ['insufficient_permissions'],
       }),
     );

@@ -4,7 +4,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 
 /** The services that route groups share. */
-export interface RouteContext {
+export interface RouteServices {
   readonly gateway: Gateway;
   readonly idempotency: Idempotency;
   /** The caller of a request on a route that needs a key. */

@@ -1,21 +1,22 @@
-import { type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { HEALTH } from '../../core/readings.ts';
-import { named, orNull, word } from '../../surface/schemas/parts.ts';
-
-const list = <T extends TSchema>(items: T) => ({
-  object: Type.Literal('list', { description: 'Always `list`.' }),
-  data: Type.Array(items),
-});
+import { listOf, named, orNull, word } from '../../surface/schemas/parts.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const share = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });
 
 const quantiles = (description: string) =>
-  orNull(Type.Object({ p50: Type.Number(), p90: Type.Number() }), `${description} Null without measurements.`);
+  orNull(
+    Type.Object({
+      p50: Type.Number({ description: 'The median.' }),
+      p90: Type.Number({ description: 'The 90th percentile.' }),
+    }),
+    `${description} Null without measurements.`,
+  );
 
 const EndpointStatus = named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
-  provider: Type.String({ examples: ['openai'] }),
+  provider: Type.String({ description: 'Name of the provider in the policy.', examples: ['openai'] }),
   model: Type.String({ description: 'ID of the model in the policy.', examples: ['gpt-6-luna'] }),
   upstream: Type.String({ description: 'The provider’s name for the model.', examples: ['gpt-6-luna-2026-09-01'] }),
   state: word(
@@ -27,7 +28,7 @@ const EndpointStatus = named('EndpointStatus', 'The health and speed of one upst
     'The time from which it is tried again, ISO 8601, UTC. Null where it may be tried now.',
   ),
   ttft_ms: quantiles('Time to the first token, ms.'),
-  warm_ttft_ms: quantiles('The same where most of the prompt was in the provider’s cache.'),
+  warm_ttft_ms: quantiles('Time to the first token where most of the prompt was in the provider’s cache, ms.'),
   tokens_per_second: quantiles('Rate of output.'),
   attempts: Type.Record(Type.String(), Type.Integer(), {
     description: 'Attempts by outcome: `ok`, `dropped`, or the kind of failure.',
@@ -38,7 +39,11 @@ const EndpointStatus = named('EndpointStatus', 'The health and speed of one upst
   ejections: count('How often the circuit breaker opened.'),
 });
 
-export const EndpointList = named('EndpointList', 'The endpoints of the policy in force.', list(EndpointStatus));
+export const EndpointList = named(
+  'EndpointList',
+  'The endpoints of the policy in force.',
+  listOf(EndpointStatus, 'In the order of the policy.'),
+);
 
 const quality = (description: string) => orNull(Type.Number(), description);
 
@@ -68,7 +73,7 @@ export const LearningStatus = named('LearningStatus', 'What outcomes have taught
   ),
   models: Type.Array(
     Type.Object({
-      model: Type.String(),
+      model: Type.String({ description: 'ID of the model.' }),
       task: orNull(Type.String(), 'Null for all tasks together.'),
       outcomes: Type.Number({ description: 'The weight of its outcomes.' }),
       declared: share('The quality that the policy declares.'),
@@ -84,7 +89,7 @@ export const LearningStatus = named('LearningStatus', 'What outcomes have taught
       share: share('Its share of all weight.'),
       share_of_chats: share('Its share of all chats.'),
       bound: orNull(Type.Number(), 'The greatest weight that it may have; null for no bound.'),
-      is_at_bound: Type.Boolean(),
+      is_at_bound: Type.Boolean({ description: 'Whether further outcomes of it do not count.' }),
     }),
     { description: 'Who taught most, first.' },
   ),
