@@ -1,6 +1,5 @@
-import type { EstimatorPlugin } from '../contract/estimator.ts';
+import type { Plugin } from '../contract/kinds.ts';
 import type { ProviderPlugin } from '../contract/provider.ts';
-import type { StrategyPlugin } from '../contract/strategy.ts';
 import { ESTIMATOR_LAWS } from './estimator.ts';
 import type { ConformanceHost } from './host.ts';
 import { type Law, type LawReport, type LawRunOptions, messageOf } from './law.ts';
@@ -21,8 +20,6 @@ interface SuiteInputs {
   /** Called before each law, to report progress. */
   trying?(law: string): void;
 }
-
-type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
 /** Runs the laws for the kind of the plugin, one at a time. */
 export function* examine(plugin: Plugin, inputs: SuiteInputs, effort: LawRunOptions): Generator<LawReport> {

@@ -3,7 +3,7 @@ import type { EstimatorPlugin } from './estimator.ts';
 import type { ProviderPlugin } from './provider.ts';
 import type { StrategyPlugin } from './strategy.ts';
 
-/** The plugin of each kind. Another kind is a file with its contract, and a line here, in `PLUGIN_KINDS` and in `pluginMaps`. */
+/** The plugin of each kind. Another kind is a file with its contract, and a line here, in `PLUGIN_KINDS`, `pluginMaps` and `pluginsIn`. */
 export interface PluginKinds {
   readonly strategy: StrategyPlugin;
   readonly provider: ProviderPlugin;
@@ -44,6 +44,13 @@ export const pluginMaps = (plugins: readonly Plugin[]): PluginMaps => ({
   providers: byName(plugins, 'provider'),
   estimators: byName(plugins, 'estimator'),
 });
+
+/** Returns the plugins of every kind. */
+export const pluginsIn = ({ strategies, providers, estimators }: PluginMaps): Plugin[] => [
+  ...strategies.values(),
+  ...providers.values(),
+  ...estimators.values(),
+];
 
 function byName<Kind extends PluginKind>(
   plugins: readonly Plugin[],

@@ -2,7 +2,7 @@ import { type Address, isWithin, parseAddress, parseRange } from './address.ts';
 
 /**
  * The kind of host behind an address. `public`: any. `private`: this machine or a network of one's own. `forbidden`: the
- * machine's own credentials and other services of its cloud, or nobody that a request could be meant for.
+ * machine's own credentials and other services of its cloud, or no valid destination at all.
  */
 export type AddressClass = 'public' | 'private' | 'forbidden';
 

@@ -35,7 +35,7 @@ export interface Budget {
   readonly limits?: ReadonlyMap<string, Microcredits>;
   /** `downgrade`: only models whose worst case still fits are chosen from. */
   readonly onExhausted: 'reject' | 'downgrade';
-  /** Fractions of the limit, ascending, that an operator wants to be told of. */
+  /** Fractions of the limit, ascending, at which operators are alerted. */
   readonly alertAt: readonly number[];
 }
 

@@ -14,7 +14,7 @@ export interface Facts {
   readonly mix: readonly TaskShare[];
   /** Whether it is plainly easy: what every model of a catalog does well. In doubt it is `usual`. */
   readonly difficulty: Difficulty;
-  /** Natural language of the question, ISO 639-1; `und` where it cannot be told. */
+  /** Natural language of the question, ISO 639-1; `und` where it is undetermined. */
   readonly naturalLanguage: string;
   /** Programming languages that the question is about, in canonical names, ascending. They exclude no model. */
   readonly languagesSeen: readonly string[];

@@ -1,4 +1,4 @@
-/** Objects and lists inside each other. Deeper JSON parses, and then breaks whoever walks or prints it. */
+/** The most levels of objects and lists. Deeper JSON parses, but breaks code that walks or prints it. */
 export const DEPTH_MAX = 64;
 
 /**

@@ -5,7 +5,7 @@ import { bothBits, emptyBits, hasBit, setBit } from './rules.ts';
 export interface LanguageSupport {
   /** Bits by index of the model: those that may serve a request which requires the language. */
   readonly qualifies: Uint32Array;
-  /** By index of the model: 1 where it is declared, 0.5 where nobody says, 0 where the model lacks it. */
+  /** By index of the model: 1 where it is declared, 0.5 where neither is declared, 0 where the model lacks it. */
   readonly known: Float64Array;
 }
 
@@ -21,7 +21,7 @@ interface LanguageLists {
 export interface Languages {
   /** Every language that a model declares or lacks. */
   readonly byName: ReadonlyMap<string, LanguageSupport>;
-  /** Whether a language that no model declares is unknown of all, and so excludes nobody; else it excludes all. */
+  /** Whether a language that no model declares is unknown for all models, and so excludes none; else it excludes all. */
   readonly admitUnstated: boolean;
 }
 
@@ -53,7 +53,7 @@ function supportOf(name: string, models: readonly LanguageLists[], admitUnstated
   return { qualifies, known: Float64Array.from(states, (state) => KNOWN[state]) };
 }
 
-/** Whether a model, by its index, may serve a request that requires the language. A name that is no language leaves nobody. */
+/** Whether a model, by its index, may serve a request that requires the language. A name that is not a language leaves no model. */
 export function qualifiesFor(name: string, model: number, { byName, admitUnstated }: Languages): boolean {
   const support = byName.get(name);
   return support ? hasBit(support.qualifies, model) : admitUnstated && isKnownLanguage(name);

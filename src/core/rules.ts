@@ -22,7 +22,7 @@ export interface RuleScope {
     readonly images: number;
     /** Programming languages that the question is about, and those that the model must handle. */
     readonly languages: readonly string[];
-    /** ISO 639-1; `und` where it cannot be told. */
+    /** ISO 639-1; `und` where it is undetermined. */
     readonly natural_language: string;
     /** Expected visible output of one choice, tokens. */
     readonly output_tokens: number;

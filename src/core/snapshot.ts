@@ -62,7 +62,7 @@ export interface LeftOut {
   readonly name: string;
   /** For operators: it names the variables that are not set. */
   readonly reason: string;
-  /** Of a model, the same for callers: which variables there are is nobody else's business. */
+  /** Of a model, the same for callers, who must not learn the names of variables. */
   readonly toCallers?: string;
 }
 

@@ -3,7 +3,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /** The same, but for what lines of a file are made of: tabs, breaks, and joiners within a letter or an emoji. */
 const COMMANDS = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
-/** A word or sentence of somebody else, to be shown in one line: it must not command the terminal of whoever reads it. */
+/** A foreign word or sentence, made safe to show in one line: it must not command the reader's terminal. */
 export const visible = (text: string): string => text.replace(UNSEEN, '\ufffd');
 
 /** The same of several lines. As long as before, so that carets below stay where they belong. */

@@ -3,7 +3,7 @@ import { total } from '../telemetry/counts.ts';
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import type { Learner } from './learner.ts';
 
-/** Metrics on how much is learned, from whom, and whether it improves the estimates. */
+/** Metrics on how much is learned, from which sources, and whether it improves the estimates. */
 export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly Family[] {
   const outcomes: PlainFamily = {
     name: 'signalbox_outcomes_total',

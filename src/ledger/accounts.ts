@@ -4,12 +4,12 @@ import { isWallet } from '../core/wallet.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { type Dimensions, LABEL, labelsOf } from './rules/entry.ts';
 
-/** Who spends: a key with its labels, or a wallet, by one selector. */
+/** A spender: a key with its labels, or a wallet, by one selector. */
 export interface Account {
   /** As entries name it. */
   readonly dimensions: Dimensions;
   readonly keyId: string;
-  /** Whose balance pays: of the key or wallet itself, or of the wallet that pays in its place. */
+  /** The holder of the balance that pays: the key or wallet itself, or the wallet that pays in its place. */
   readonly holder: string;
   /** The facts that conditions of budgets read. */
   readonly scope: BudgetScope;

@@ -52,7 +52,10 @@ export class BudgetFund implements DrawnFund {
     return fraction;
   }
 
-  /** The same fund under other terms. A fraction that was reported is not reported again; one that a lower limit has reached is, with the next charge. */
+  /**
+   * Returns the same fund under other terms. Reported fractions are not reported again; a fraction reached by a lower limit
+   * is reported with the next charge.
+   */
   under(terms: FundTerms): BudgetFund {
     const fund = new BudgetFund(this.key, this.title, terms, this.opening);
     fund.#reported = this.#reported;

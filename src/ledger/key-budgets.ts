@@ -27,7 +27,7 @@ export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
     each: ({ key }) => key.id,
     window: from.window,
     timeZone: from.timeZone,
-    // Of whom it is, too: a key that comes to have one is counted from its entries.
+    // The key is part of the definition: a key that gets a budget is counted from its entries.
     definition: JSON.stringify(['keys', from.window, from.timeZone, [...limits.keys()].sort()]),
     limit: 0,
     limits,

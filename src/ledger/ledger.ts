@@ -15,7 +15,7 @@ import type { AvailableFunds, FundShortage } from './standing.ts';
 
 export type { ReservationRequest } from './reservation-request.ts';
 
-/** What of a policy concerns money. */
+/** The part of a policy that concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
 
 /** Reports something about money to an operator. */

@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 
-/** The money that a request asks to be set aside, and for whom. */
+/** The money that a request asks to be set aside, with its caller and payer. */
 export interface ReservationRequest {
   /** The decision's ID, made before anything is sent upstream; one number names both. Its time decides the window, too. */
   readonly id: number;

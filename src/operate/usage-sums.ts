@@ -25,7 +25,7 @@ export interface UsageFigures {
   readonly output: number;
   /** Less what was given back. */
   readonly charged: Microcredits;
-  /** Billed by providers beyond reservations, and charged to nobody. */
+  /** Billed by providers beyond reservations: the operator's loss. */
   readonly overrun: Microcredits;
 }
 

@@ -1,4 +1,4 @@
-import { type Plugin, type PluginMaps, pluginMaps } from '../contract/kinds.ts';
+import { type Plugin, type PluginMaps, pluginMaps, pluginsIn } from '../contract/kinds.ts';
 import { checkValue } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { reportDuplicate } from './merge.ts';
@@ -44,12 +44,12 @@ export function draftPlugins(context: CheckContext): PluginDraft[] {
 /** Adds the policy's plugins to the installed ones. Reports plugins that could not be loaded, and names that clash. */
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
-  { strategies, providers, estimators }: PluginMaps,
+  installed: PluginMaps,
   loaded: ReadonlyMap<string, LoadedPlugin>,
   outside: ReadonlyMap<string, string>,
   report: Report,
 ): PluginMaps {
-  const all: Plugin[] = [...strategies.values(), ...providers.values(), ...estimators.values()];
+  const all = pluginsIn(installed);
   for (const { specifier, place } of drafts) {
     const found = loaded.get(specifier) ?? new Error('it was not loaded');
     if (found instanceof Error) {

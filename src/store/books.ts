@@ -188,7 +188,7 @@ export interface Orphan {
   readonly holder: string | null;
 }
 
-/** What one group of entries was charged. */
+/** The charges of one group of entries. */
 export interface Charges {
   readonly dimensions: Dimensions;
   readonly microcredits: Microcredits;
@@ -198,7 +198,7 @@ export interface Charges {
 export interface Count {
   /** By dimensions, of reservations from `fromMs` on, ms since 1970. */
   charges(fromMs: number): Promise<readonly Charges[]>;
-  /** What was charged since the count began, by the quarter of an hour of its reservation. To be asked in one step with its use. */
+  /** The charges since the count began, by the quarter of an hour of its reservation. To be asked in one step with its use. */
   late(): readonly (Charges & { readonly quarter: number })[];
   /** Must be called; until then the books are not summed up. */
   end(): void;
@@ -209,7 +209,7 @@ export interface ReservationRecord {
   readonly id: number;
   readonly isOpen: boolean;
   readonly charged: Microcredits;
-  /** What was given back already, or is asked to be. */
+  /** The sum given back so far, pending corrections included. */
   readonly givenBack: Microcredits;
 }
 
@@ -238,7 +238,7 @@ export interface UsageFilter {
   readonly to: number;
 }
 
-/** Who is told of changes. Called when an operation is decided and given to the disk; may call the books, and must not throw. */
+/** A listener for changes. Called when an operation is decided and given to the disk; may call the books, and must not throw. */
 export interface BooksWatcher {
   /** Money has come free in these funds. */
   freed(funds: readonly FundStanding[]): void;
@@ -282,7 +282,7 @@ export interface LedgerBooks {
   balanceOf(holder: string): FundStanding | null;
   /** All balances. */
   balances(): readonly FundStanding[];
-  /** Sets who is told of changes. One, before the first operation. */
+  /** Sets the listener for changes. One, before the first operation. */
   watch(watcher: BooksWatcher): void;
   /** The reservations of processes that are gone. To be closed before anything else. */
   readonly orphans: readonly Orphan[];
@@ -290,7 +290,7 @@ export interface LedgerBooks {
   readonly lastIds: { readonly hold: number; readonly adjustment: number };
   /** True once all operations so far survive this process, false while they do not. Never rejects. */
   written(): Promise<boolean>;
-  /** What a Credit of all entries is worth, and the budgets in force. */
+  /** The worth of a Credit of all entries, and the budgets in force. */
   state(): LedgerState;
   /** Writes both down. Rejects with StoreError. */
   putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void>;

@@ -17,7 +17,7 @@ export interface StoredReservation {
   readonly charged: Microcredits;
   /** Billed beyond that by upstreams, of what stands before its end. */
   readonly overrun: Microcredits;
-  /** Given back already, or requested to be. */
+  /** The sum given back so far, pending corrections included. */
   readonly givenBack: Microcredits;
   /** The last adjustment that requested it; 0 for none. */
   readonly lastAdjustment: number;

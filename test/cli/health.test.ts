@@ -23,7 +23,7 @@ test('the server of this machine is asked past any proxy, and says that it is al
   expect(unready).toEqual({ code: 1, out: '', err: `signalbox: ${base}/readyz says 503: the server is not ready.\n` });
 });
 
-test('with --json it is told for programs, by an address of any form', async () => {
+test('with --json it prints for programs, with an address of any form', async () => {
   const { text } = await runHealth(['--json', '--url', `${base}/?a=1#b`], 1);
   expect(JSON.parse(text)).toEqual({ ok: true, url: `${base}/healthz`, status: 200 });
 });

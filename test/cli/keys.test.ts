@@ -112,7 +112,7 @@ test('a key may be bound to wallets, each address given in any case; show tells 
   expect(await run('show', plain)).toMatch(/^wallets {4}all$/m);
 });
 
-test('a key that shows a wallet is told apart, and has that wallet’s balance, which is never paid for afterwards', async () => {
+test('a key of a wallet is marked, and has that wallet’s balance, which is never post-paid', async () => {
   expect(await run('list')).not.toContain('WALLET');
   const { info } = await opened.keys.createForWallet(WALLET, 'laptop');
   expect(await run('list')).toMatch(/^ID .* STATE +WALLET$/m);

@@ -199,7 +199,7 @@ describe('learn replay', () => {
     expect(await one.json('status')).toEqual(before);
   });
 
-  test('with --write takes the place of what was learnt, once nobody serves; what was reset stays forgotten', async () => {
+  test('with --write replaces the memory while no server runs; a reset stays in force', async () => {
     await using one = await place('on');
     await one.teach(lessons(20, alternating));
     const lock = lockFolder(dirname(one.file));
@@ -242,7 +242,7 @@ describe('learn replay', () => {
     await store.close();
   });
 
-  test('has nothing to judge where nobody has scored', async () => {
+  test('has nothing to judge without scores', async () => {
     await using one = await place();
     expect(await one.run('replay')).toMatch(/^Learnt anew from 0 outcomes .*\nNo caller has scored an answer/);
     expect(await one.json('replay')).toMatchObject({ scores: 0, brier: null, better_by: null, models: [] });

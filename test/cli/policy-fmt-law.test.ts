@@ -64,7 +64,7 @@ describe('formatting', () => {
     proved(`${2 * runs} YAML texts of any look, formatted: data and comments stayed, or the text was left alone`);
   }, 600_000);
 
-  test('would be caught if nobody watched over prettier, which loses comments in brackets', async () => {
+  test('fails for prettier alone, which loses comments in brackets', async () => {
     const unwatched: Format = async (text) => ({ text: await bare(text) });
     const { failed } = await fc.check(law(unwatched, true), { numRuns: 3_000, seed, endOnFailure: true });
     expect(failed).toBe(true);

@@ -156,7 +156,7 @@ describe('replacing a file', () => {
     expect([readdirSync(mount).sort(), readdirSync(folder)]).toEqual([['..data', 'a.yaml'], ['a.yaml']]);
   });
 
-  test('shows whoever reads the old text or the new one, never half of either', async () => {
+  test('shows readers the old text or the new one, never half of either', async () => {
     const path = join(policy({ 'a.yaml': '' }), 'a.yaml');
     const texts = ['a', 'b'].map((sign) => sign.repeat(200_000));
     writeFileSync(path, texts[0]!);

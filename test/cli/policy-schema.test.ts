@@ -17,7 +17,7 @@ import { temporaryFolder, writePolicy } from '../support/signalbox.ts';
 const folder = writePolicy('version: 1\n');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a schema that cannot be written is told of in a sentence, and leaves nothing behind', async () => {
+test('a schema that cannot be written is reported in a sentence, and leaves nothing behind', async () => {
   const path = join(folder, 'policy.schema.json');
   mkdirSync(join(path, 'in-its-place'), { recursive: true });
   const { code, out, err } = await policyHere(['schema', folder, '--write'], { folder, data: folder, env: {} });

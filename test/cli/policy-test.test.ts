@@ -188,7 +188,7 @@ Coverage: 77.7 %, 7 of 9.
   });
 });
 
-test('a file whose name is not UTF-8 is told, and not looked for without end', async () => {
+test('a file whose name is not UTF-8 is reported, and not looked for without end', async () => {
   const made = newFolder(policy(CASES));
   writeFileSync(Buffer.concat([Buffer.from(`${made}/`), Buffer.from([0xff]), Buffer.from('.yaml')]), '\n');
   const { code, out } = await run('check', made);

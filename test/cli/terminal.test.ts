@@ -25,7 +25,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-test('nothing that a policy or a configuration words commands the terminal of whoever reads it', async () => {
+test('no text of a policy or a configuration can command the reader’s terminal', async () => {
   const [right = '', wrong = '', config = ''] = folders;
   const told = await Promise.all([
     runCommand(['policy', 'test', right, '--case', 'nothing of that name']),

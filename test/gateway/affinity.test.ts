@@ -175,7 +175,7 @@ describe('who wrote a message', () => {
     expect(affinity.history('other', chatRequest(further(QUESTION))).writerOf(2)).toBeNull();
   });
 
-  test('is nobody known where two families have answered it; models of one family are one', () => {
+  test('is unknown where two families have answered it; models of one family are one', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a');
     answer(QUESTION, 'c');
@@ -184,7 +184,7 @@ describe('who wrote a message', () => {
     expect(writer(affinity, further(QUESTION))).toBeNull();
   });
 
-  test('is nobody known where the message is not what was answered: another may have written it elsewhere', () => {
+  test('is unknown where the message differs from the answer: another model may have written it elsewhere', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'b', 2_000, 'key', POLICY, markOf(said('assistant', 'Another answer.')));
     expect(writer(affinity, further(QUESTION))).toBeNull();

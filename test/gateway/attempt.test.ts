@@ -203,7 +203,7 @@ describe('a whole answer', () => {
     expect((await ended({ mix: [{ task: 'general', share: 0.6 }] }, usage)).saw).toEqual(['general', 60]);
   });
 
-  test('tells nothing of it where somebody fixed its length, or cut it, or nobody knows it or its task', async () => {
+  test('teaches no length where the length was fixed, cut or unknown, or the task is uncertain', async () => {
     const usage = plainUsage(5, 90);
     for (const of of [{ outputTokens: 90 }, { outputTokensAsked: 100 }]) {
       expect((await ended(of, usage)).saw).toBeNull();
@@ -237,7 +237,7 @@ describe('a whole answer', () => {
     expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(0, 0));
   });
 
-  test('is remembered with what the cache was told to keep, where that is billed apart', async () => {
+  test('is remembered with the tokens written to the cache, where those are billed apart', async () => {
     const plain = price(1, 4);
     const cost = { ...plain, lines: [{ ...plain.lines[0], cacheWrite: 1_250 }] } as const;
     const usage = { ...plainUsage(100, 9), cachedInputTokens: 30, cacheWriteTokens: 40 };

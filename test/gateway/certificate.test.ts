@@ -183,7 +183,7 @@ describe('a decision of the past', () => {
     expect((await certificateOf(cut, records, past())).reason).toBe('It does not fit to its policy.');
   });
 
-  test('draws again whom it drew then', async () => {
+  test('draws the same model again', async () => {
     const learning = 'learning: { mode: shadow, explore: { share: 0.5, quality_margin: 1 } }\n';
     const policy = await load(`${models('a', 'b')}${learning}`);
     const drawn = new Map<string, DecisionRecord>();

@@ -13,7 +13,7 @@ const attempt = (model: string, failure: ProviderFailure, sent = true): FailedAt
 const unsayable = attempt('b', { kind: 'rejected', message: 'messages[0].content[0] is no text' }, false);
 const codeOf = (attempts: readonly FailedAttempt[]) => failedError(attempts, false, chatRequest()).code;
 
-describe('who could not be asked hides nothing of what another said', () => {
+describe('an attempt that was never sent does not hide the failure of another', () => {
   test.each([
     ['rate_limited', 'upstream_rate_limited'],
     ['context', 'context_length_exceeded'],
@@ -25,7 +25,7 @@ describe('who could not be asked hides nothing of what another said', () => {
     expect([codeOf([said, unsayable]), codeOf([unsayable, said])]).toEqual([code, code]);
   });
 
-  test('and is told of where nobody was asked', () => {
+  test('and is reported where no attempt was sent', () => {
     const { code, info } = failedError([unsayable, unsayable], false, chatRequest());
     expect([code, info.param]).toEqual(['upstream_rejected_request', 'messages[0].content[0]']);
   });

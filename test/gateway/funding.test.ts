@@ -95,7 +95,7 @@ test('a payment sent again runs on the balance that it has become, and its first
   expect(stand.chain.settles).toBe(1);
 });
 
-describe('what is told of the money', () => {
+describe('the answer on its payment', () => {
   test('is nothing of a key', async () => {
     const { funding, order } = await stand.case('a key', MAX);
     const funded = await reserved(funding, order);
@@ -226,7 +226,7 @@ const law = (infect: Infection) =>
 
 const { runs, seed } = effort('funding', 12, 300);
 
-test('whoever pays, money that was set aside is settled or released exactly once', async () => {
+test('with every payer, reserved money is settled or released exactly once', async () => {
   await fc.assert(law(healthy), { numRuns: runs, seed });
 }, 120_000);
 

@@ -77,7 +77,7 @@ describe('the pipeline', () => {
     expect([await serve(), steps]).toEqual([refused, ['read', 'fund', 'claim', 'terms', 'mend', 'drop']]);
   });
 
-  test('carries nothing out while the gateway shuts down, and asks nobody to pay for it', async () => {
+  test('carries nothing out while the gateway shuts down, and asks for no payment', async () => {
     const { serve, steps } = way({ isDraining: true });
     expect(await serve()).toMatchObject({ code: 'overloaded' });
     expect(steps).toEqual(['read', 'fund', 'claim', 'drop']);

@@ -70,7 +70,7 @@ describe('a plan', () => {
     }
   });
 
-  test('moves on when an endpoint asks for time, and comes back to it when nobody else is left', () => {
+  test('moves on when an endpoint asks for time, and comes back to it when no other is left', () => {
     const meet = (step: PlannedAttempt) =>
       step.again ? 'answered' : { failure: failure('rate_limited'), waitMs: 2_000 };
     const { steps, waits } = walk(decisionOf(1, 1), { meet, random: 0 });
@@ -136,7 +136,7 @@ describe('a plan', () => {
     expect(steps).toEqual(['0.0', '0.0 again', '1.0', '1.0 again', '0.0 again']);
   });
 
-  test('when nobody is left comes back to who is ready first, each time after a longer pause by chance', () => {
+  test('when none is left comes back to the first that is ready, each time after a longer random pause', () => {
     const wait = (step: PlannedAttempt) => ({
       failure: failure('rate_limited'),
       waitMs: step.way.ranked.model === 0 ? 4_000 : 900,

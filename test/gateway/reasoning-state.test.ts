@@ -133,7 +133,7 @@ test('a call that lost the state in its ID is answered under the ID that it has 
 });
 
 describe('what every model can read', () => {
-  test('stays as it is, the same objects, and nobody is asked', () => {
+  test('stays as it is, the same objects, without a look at its writer', () => {
     const messages = [
       question,
       answer({ reasoning_content: 'I compare.', reasoning: 'I compare.' }),
@@ -150,7 +150,7 @@ describe('what every model can read', () => {
     expect(bearsState(messages)).toBe(false);
   });
 
-  test('is told by message: each answer goes by who wrote it', () => {
+  test('is decided for each message: by its writer', () => {
     const signed = answer({ thought_signature: 'CoQB…' });
     const messages = [question, signed, question, signed, question];
     const told = readableMessages(messages, (index) => index === 3);

@@ -44,7 +44,7 @@ describe('An error', () => {
     expect(reportOf('upstream_failed', 502, false)).toEqual([{ code: 'upstream_failed', status: 502 }]);
   });
 
-  test('after the caller has left is nobody’s', () => {
+  test('after the caller has left has no reader', () => {
     expect(reportOf('upstream_failed', 502, true)).toEqual([{ code: null, status: 0 }]);
   });
 

@@ -41,7 +41,7 @@ describe.each(FORMS)('%s', (_, surface, form) => {
     expect(await jsonBody(source, surface, {}).catch((error: unknown) => error)).toEqual(broken());
   });
 
-  test('a writer that fails leaves no answer behind that nobody reads', async () => {
+  test('a writer that fails leaves no unread answer behind', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES });
     const failing = {
       ...surface,

@@ -9,13 +9,13 @@ import * as examples from '../../src/http/docs/examples.ts';
 import * as admin from '../../src/http/docs/examples-admin.ts';
 import * as feedback from '../../src/http/docs/examples-feedback.ts';
 import * as status from '../../src/http/docs/examples-status.ts';
-import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/keys.ts';
 import * as payments from '../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../src/surface/openai-chat/examples.ts';
 import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { RouteRequest } from '../../src/surface/openai-chat/route-query.ts';
+import { ANSWERS } from '../support/answer-schemas.ts';
 import { ROUTES } from '../support/routes.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 

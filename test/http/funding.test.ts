@@ -26,7 +26,7 @@ const errorOf = ({ status, headers, body }: Awaited<ReturnType<WalletApp['send']
 /** What is left set aside once a request has ended. */
 const held = async () => (await app.gateway.ledger.status()).held;
 
-test('a request that nobody pays for is told how by the funding in force, and no provider is called', async () => {
+test('the error of an unpaid request says how to pay by the funding in force, and no provider is called', async () => {
   const asked = upstream.requests.length;
   expect(errorOf(await app.send(CHAT, BODY))).toEqual({
     status: 402,
@@ -37,7 +37,7 @@ test('a request that nobody pays for is told how by the funding in force, and no
   expect(upstream.requests.length).toBe(asked);
 });
 
-test('a voucher pays for an answer, and is told beside it; the same one gets the same answer and pays once', async () => {
+test('a voucher pays for an answer, which names it; the same one gets the same answer and pays once', async () => {
   const first = await app.send(CHAT, BODY, { 'x-voucher': 'one' });
   expect([first.status, first.headers.get('x-voucher-used')]).toEqual([200, 'one']);
   const { charged } = await app.gateway.ledger.status();
@@ -51,7 +51,7 @@ test('a voucher pays for an answer, and is told beside it; the same one gets the
   expect(await held()).toBe(0);
 });
 
-test('an error on its money is told in its words and with its headers, and releases what was set aside', async () => {
+test('an error on its money has its words and headers, and releases the hold', async () => {
   upstream.next({ status: 500 });
   const { status, message, voucher } = errorOf(await app.send(CHAT, BODY, { 'x-voucher': 'two' }));
   expect({ status, voucher, isTold: message.endsWith('The voucher is good still.') }).toEqual({

@@ -80,7 +80,7 @@ const codeOf = (run: () => unknown) => refusal(run).code;
 const PAID = ['/v1/chat/completions', '/v1/wallets/topup', '/v1/wallets/keys'];
 
 describe('while payments are on, a request without a key', () => {
-  test('comes in on the routes that are paid for, takes a place and is nobody yet', () => {
+  test('is admitted on the routes that are paid for, takes a place and has no caller yet', () => {
     expect(
       ROUTES.filter(({ pays }) => pays)
         .map(({ path }) => path)
@@ -117,7 +117,7 @@ describe('while payments are on, a request without a key', () => {
     expect(door().send('/v1/wallets/topup', { authorization: 'Bearer good' }).caller).toBe(key);
   });
 
-  test('with a bad key is told how to pay in its place, where it could', () => {
+  test('with a bad key gets an error on how to pay instead, where it could', () => {
     const help = 'To pay by x402, leave the header Authorization out.';
     const send = (path: string, isOn: boolean) => door({ isOn }).send(path, { authorization: 'Bearer none' });
     for (const path of PAID) {
@@ -146,7 +146,7 @@ describe('while payments are on, a request without a key', () => {
     expect(send(PAID[0]!, { 'content-length': '1001', authorization: 'Bearer good' }).caller).toBe(key);
   });
 
-  test('is told that version 1 of x402 is not spoken', () => {
+  test('gets an error for version 1 of x402', () => {
     for (const path of PAID) {
       const error = refusal(() => door().send(path, { 'x-payment': 'eyJ4NDAyVmVyc2lvbiI6MX0=' }));
       expect([error.code, error.info.param]).toEqual(['unsupported_x402_version', 'X-PAYMENT']);

@@ -7,7 +7,7 @@ import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { MORNING } from '../access/support.ts';
 import { tempFolder } from '../store/support.ts';
 
-test('a grant that is written is told as done, though the ledger cannot be looked at just then', async () => {
+test('a stored grant is reported as done, though the ledger cannot be read just then', async () => {
   using folder = tempFolder();
   const store = await openSqlite(folder.file, [accessMigrations, ledgerMigrations]);
   const keys = await openKeys({ store, now: () => MORNING });

@@ -36,7 +36,7 @@ describe('The edge', () => {
     ]);
   });
 
-  test('takes methods that nobody has use for as one', async () => {
+  test('counts unknown methods as one', async () => {
     const page = await pageOf([{ method: 'PURGE' }, { method: 'get' }, { method: 'LOCK' }]);
     expect(total(page, REQUESTS, { method: 'other' })).toBe(3);
     expect(page.get(REQUESTS)!.samples).toHaveLength(1);

@@ -220,7 +220,7 @@ describe('an answer of more than 1 MiB', () => {
     }, 30_000);
   }
 
-  test('stays paid for when its repeat cannot be paid: nobody has it for nothing', async () => {
+  test('stays paid for when its repeat cannot be paid: no answer is free', async () => {
     const place = newPlace();
     const key = newKey();
     const box = await start(place, 'budgets: [{ name: tight, limit_credits: 0.5, window: month }]\n');
@@ -304,7 +304,7 @@ describe('SIGTERM', () => {
   }, 30_000);
 });
 
-test('after a rotation the old secret reads the answer while it lasts; the new one is told, and not charged', async () => {
+test('after a rotation the old secret reads the answer while it lasts; the new one gets an error, and is not charged', async () => {
   const place = newPlace();
   const key = newKey();
   const box = await start(place);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { ANSWERS } from '../../src/http/schemas/answers.ts';
+import { ANSWERS } from '../support/answer-schemas.ts';
 import { signQuote } from '../support/chain/pay.ts';
 import { expectForm, expectReply } from './wallet-expect.ts';
 import {
@@ -73,7 +73,7 @@ describe('an operator', () => {
     expect((await app.send(TOPUP, DOLLAR, header)).status).toBe(201);
   });
 
-  test('blocks one that nobody knows yet, too', async () => {
+  test('blocks an unknown one, too', async () => {
     const address = payer().address;
     await expectReply(await app.get(`/admin/wallets/${address}`), 'not_found');
     expect((await admin(`/admin/wallets/${address}/block`)).body).toMatchObject({ is_blocked: true, keys: [] });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { ANSWERS } from '../../src/http/schemas/answers.ts';
+import { ANSWERS } from '../support/answer-schemas.ts';
 import { signQuote } from '../support/chain/pay.ts';
 import { expectForm, expectReply } from './wallet-expect.ts';
 import {
@@ -105,7 +105,7 @@ describe('POST /v1/wallets/topup', () => {
     expect(await app.keys.ofWallet(account.address.toLowerCase())).toHaveLength(1);
   });
 
-  test('many times at once with one signature pays once; the others are told to wait, and not to sign anew', async () => {
+  test('many times at once with one signature pays once; the errors of the others say to wait, and not to sign anew', async () => {
     const account = payer();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
     const before = app.chain.settled.length;
@@ -147,7 +147,7 @@ describe('POST /v1/wallets/topup', () => {
     expect((await app.send(TOPUP, DOLLAR, header)).status).toBe(201);
   });
 
-  test('refused by the chain is told with a new quote; nothing is booked, and no key is made', async () => {
+  test('refused by the chain gets a new quote; nothing is booked, and no key is made', async () => {
     const account = payer();
     app.chain.verification = { valid: false, reason: 'insufficient_funds' };
     try {
@@ -162,7 +162,7 @@ describe('POST /v1/wallets/topup', () => {
     expect((await app.get(`/admin/wallets/${account.address}`)).status).toBe(404);
   });
 
-  test('whose outcome is not known is never asked for anew, and counts in full once the chain has told', async () => {
+  test('whose outcome is not known is never asked for anew, and counts in full once the chain has answered', async () => {
     const account = payer();
     const wallet = account.address.toLowerCase();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
@@ -324,7 +324,7 @@ describe('POST /v1/wallets/topup', () => {
     expect((await app.get(`/v1/payments/${beside.headers.get('x-payment-id')}`, other.key)).status).toBe(404);
   });
 
-  test('with 20 keys gets no 21st: that is told before anything is paid', async () => {
+  test('with 20 keys gets no 21st: the error comes before any payment', async () => {
     const { account, wallet } = await richWallet(app);
     for (let i = 1; i < 20; i++) await app.keys.createForWallet(wallet, `n${i}`);
     const before = app.chain.settled.length;
@@ -365,7 +365,7 @@ describe('POST /v1/wallets/topup', () => {
     }
   });
 
-  test('with garbage for a signature is told what is wrong with it', async () => {
+  test('with garbage for a signature gets an error that says what is wrong', async () => {
     for (const header of ['garbage!', 'e30=', Buffer.from('{"x402Version":1}').toString('base64')]) {
       const reply = await app.send(TOPUP, DOLLAR, { 'payment-signature': header });
       expect(reply.status).toBe(400);

@@ -165,7 +165,7 @@ describe('who waits for one fund', () => {
     await store.close();
   });
 
-  test('gives up in the middle of the line, and nobody else is lost', async () => {
+  test('gives up in the middle of the line, and no other waiter is lost', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
     const hold = await held(ledger, order(100));
@@ -198,7 +198,7 @@ test('at most 1,000 requests wait for one fund; the next is refused at once', as
   await store.close();
 });
 
-test('a raise needs no line: it takes what is free, or is told no at once', async () => {
+test('a raise never waits: it takes free money, or is refused at once', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
   const hold = await held(ledger, order(70));

@@ -54,7 +54,7 @@ describe('the alerts of a fund', () => {
 });
 
 describe('the windows of a budget', () => {
-  test('are the present one and the one before; what is older is drawn on by nobody', () => {
+  test('are the present one and the one before; older ones take no draws', () => {
     const daily = budget(100, { window: 'day' });
     const counter = new Counter(daily, windowAt('day', 'UTC', NOON), new Map());
     expect(counter.fundAt('', NOON - DAY_MS)).toBeNull();

@@ -222,7 +222,7 @@ describe('when it has come', () => {
     await prove(folder.file, box);
   });
 
-  test('and less of it than was expected, nobody takes the rest from it while it is being written', async () => {
+  test('and brings less than expected, no other request takes the rest while it is being written', async () => {
     using folder = tempFolder();
     const box = await beside(folder.file, 50, DAY);
     const { ledger, gate } = box;

@@ -313,7 +313,7 @@ describe('exact decimals', () => {
   });
 });
 
-describe('wrong usage is told:', () => {
+describe('wrong usage is reported:', () => {
   test.each([
     [['--format', 'xml'], 'csv or json'],
     [['--by', 'week'], 'label:NAME'],

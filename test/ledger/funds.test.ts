@@ -267,7 +267,7 @@ describe('alerts', () => {
     await again.store.close();
   });
 
-  test('are not told again when an edit takes their fraction out, and another brings it back', async () => {
+  test('are not repeated when an edit removes their fraction, and another restores it', async () => {
     using folder = tempFolder();
     const at = (...alertAt: number[]) => budget(100, { alertAt });
     const opened = await open(folder.file, { terms: terms(at(0.5, 0.8)) });

@@ -43,7 +43,7 @@ async function play(file: string, plan: readonly Step[]) {
   return { told, status, rows };
 }
 
-test('whatever runs at once and fails between, the books agree with what callers were told', async () => {
+test('under any interleaving and failure, the books agree with the answers of callers', async () => {
   const law = fc.asyncProperty(steps, async (plan) => {
     using folder = tempFolder();
     const { told, status, rows } = await play(folder.file, plan);

@@ -14,7 +14,7 @@ const month = (limit: number, over: Partial<KeyBudget> = {}): KeyBudget => ({
 });
 
 describe('budgets of keys', () => {
-  test('that are alike make one, with a window and a limit for each key; others touch nobody', async () => {
+  test('that are alike make one, with a window and a limit for each key; others apply to no key', async () => {
     using folder = tempFolder();
     const budgets = keyBudgets([
       { keyId: 'a', budgets: [month(100)] },
@@ -36,7 +36,7 @@ describe('budgets of keys', () => {
     await store.close();
   });
 
-  test('of another window, zone or manner are told apart by name', () => {
+  test('of another window, zone or manner have different names', () => {
     const zone = { timeZone: 'Europe/Berlin' };
     const all = [month(1), month(2, { onExhausted: 'downgrade' }), month(3, zone), month(4, { window: 'day' })];
     expect(keyBudgets([{ keyId: 'a', budgets: all }]).map(({ name }) => name)).toEqual([

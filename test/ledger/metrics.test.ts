@@ -23,8 +23,8 @@ function budgetFigures(figures: Readonly<Record<string, number>>, name: string):
 const credits = (amount: number): number => amount * MICROCREDITS;
 const each: Budget['each'] = ({ key }) => key.id;
 
-describe('What is told of a budget', () => {
-  test('that nobody has drawn on is its limit, all of it left', async () => {
+describe('The metrics of a budget', () => {
+  test('without draws show its limit, all of it left', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8), { window: 'day' })) });
     expect(budgetFigures(figuresOf(ledgerFamilies(ledger)), 'all')).toEqual({
@@ -41,7 +41,7 @@ describe('What is told of a budget', () => {
     await store.close();
   });
 
-  test('is of the subject with the smallest part of its limit left, reservations taken off', async () => {
+  test('are of the subject with the smallest part of its limit left, reservations taken off', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file, { terms: terms(budget(credits(8), { each, window: 'total' })) });
     const { ledger, store } = opened;
@@ -65,7 +65,7 @@ describe('What is told of a budget', () => {
     await store.close();
   });
 
-  test('counts subjects that have spent, and those of them that are as good as spent; not who only asked', async () => {
+  test('count subjects that have spent, and those that are as good as spent; not those that only asked', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file, { terms: terms(budget(credits(8), { each })) });
     await spent(opened, credits(8), { caller: caller('a') });
@@ -77,7 +77,7 @@ describe('What is told of a budget', () => {
     await opened.store.close();
   });
 
-  test('goes below 0 when its limit is lowered, and begins anew with its window', async () => {
+  test('go below 0 when its limit is lowered, and begin anew with its window', async () => {
     using folder = tempFolder();
     let now = NOON;
     const opened = await open(folder.file, { now: () => now, terms: terms(budget(credits(8), { window: 'day' })) });
@@ -96,7 +96,7 @@ describe('What is told of a budget', () => {
     await opened.store.close();
   });
 
-  test('of keys is by the kind of their windows, and joined with one of the policy that has the same name', async () => {
+  test('of keys are by the kind of their windows, and joined with one of the policy that has the same name', async () => {
     using folder = tempFolder();
     const own = (limit: number) => ({ limit, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }) as const;
     const ofKeys = keyBudgets([
@@ -115,7 +115,7 @@ describe('What is told of a budget', () => {
     await opened.store.close();
   });
 
-  test('counts whom it refused, though it is not used up; not who might have waited, and no balance', async () => {
+  test('count its refusals, though it is not used up; not requests that might have waited, and no balance', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file, { terms: terms(budget(credits(8))) });
     const { ledger, store } = opened;
@@ -130,7 +130,7 @@ describe('What is told of a budget', () => {
     await store.close();
   });
 
-  test('that is not told apart counts whom it refused among the others', () => {
+  test('without a name of its own count its refusals among the others', () => {
     const refusals = new Refusals();
     for (const name of ['a', 'b', 'b', 'c']) refusals.count({ kind: 'budget', why: 'exhausted', name });
     const named = (...names: readonly string[]) => [...refusals.of(names.map((name) => ({ name })))];
@@ -150,7 +150,7 @@ describe('What is told of a budget', () => {
     ]);
   });
 
-  test('of budgets beyond the 500th is of all these together', () => {
+  test('of budgets beyond the 500th are of all these together', () => {
     const counters = Array.from({ length: 503 }, (_, i) => {
       const one = budget(100, { name: `b${i}`, window: 'total' });
       const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
@@ -164,8 +164,8 @@ describe('What is told of a budget', () => {
   });
 });
 
-describe('What is told of reservations and balances', () => {
-  test('is 0 once all is settled', async () => {
+describe('The metrics of reservations and balances', () => {
+  test('are 0 once all is settled', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8))) });
     const families = ledgerFamilies(ledger);
@@ -180,7 +180,7 @@ describe('What is told of reservations and balances', () => {
     await store.close();
   });
 
-  test('counts who has a balance, and who has nothing left of it; no wallet that never paid', async () => {
+  test('count balances, and the empty ones among them; no wallet that never paid', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     const { ledger, store } = opened;
@@ -197,7 +197,7 @@ describe('What is told of reservations and balances', () => {
     await store.close();
   });
 
-  test('asks no database', async () => {
+  test('ask no database', async () => {
     using folder = tempFolder();
     let queries = 0;
     const { ledger, store } = await open(folder.file, {
@@ -222,7 +222,7 @@ describe('What is told of reservations and balances', () => {
     await store.close();
   });
 
-  test('is one look for all families of a page, and another for the next page', async () => {
+  test('are one reading for all families of a page, and another for the next page', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8))) });
     let looks = 0;

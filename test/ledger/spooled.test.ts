@@ -146,7 +146,7 @@ const examples: [Step[], boolean][] = [
 ];
 
 describe('settlements in a spool', () => {
-  test('are booked by the next start as they were told, once, whenever the process dies', async () => {
+  test('are booked by the next start as callers saw them, once, whenever the process dies', async () => {
     await fc.assert(lawOf(comparing), { numRuns: RUNS, examples });
   }, 60_000);
 

@@ -88,7 +88,7 @@ test('a commit near by takes along what must be known written, and what was writ
   await group.written();
 });
 
-test('whoever waits for appends is told, too, when the disk refuses them; they are written later', async () => {
+test('a waiter for appends learns, too, that the disk refused them; they are written later', async () => {
   const { group, state } = harness();
   state.fail = true;
   group.append([note(1)], false);
@@ -119,7 +119,7 @@ function withSpool() {
 }
 const inSpool = (id: number) => [{ name: 'lasting', params: [id] }];
 
-test('what the disk refuses is in the spool, once, before anybody is told that it is written', async () => {
+test('a write that the disk refuses is in the spool, once, before it counts as written', async () => {
   const { group, state, spool } = withSpool();
   state.fail = true;
   group.append([lasting(1), note(2)], false);
@@ -145,7 +145,7 @@ test('the spool is emptied once all of it is written, and synced, not before', a
   expect(spool.cleared).toBe(1);
 });
 
-test('where the spool refuses, too, nobody is told that it is written, until one of both takes it', async () => {
+test('a write that the spool refuses, too, counts as written only once one of both takes it', async () => {
   const { group, state, spool } = withSpool();
   state.fail = true;
   spool.fail = true;
@@ -158,7 +158,7 @@ test('where the spool refuses, too, nobody is told that it is written, until one
   expect([group.unkept, spool.units]).toEqual([0, [inSpool(1)]]);
 });
 
-test('a disk that failed is tried again though nobody writes, and is well once it takes something', async () => {
+test('a failed disk is tried again without new writes, and is well once it takes one', async () => {
   const { group, state } = harness();
   state.fail = true;
   await expect(group.commit([note(1)])).rejects.toThrow('disk full');

@@ -69,7 +69,7 @@ test('why a database cannot be opened is a reason to switch on', async () => {
   expect(() => copyStore(folder.file, damaged)).toThrow('that file exists');
 });
 
-test('a write that breaks a rule is told from one whose condition is not met, and neither changes anything', async () => {
+test('a write that breaks a rule and one with an unmet condition give different reasons, and neither changes anything', async () => {
   using folder = tempFolder();
   const store = await openSqlite(folder.file, [notes]);
   const CONDITIONAL = { sql: 'INSERT INTO notes (id, text) SELECT ?, ? WHERE ? > 0', mustChange: true };

@@ -169,7 +169,7 @@ test('a folder is one server’s at a time, and free again when that one has gon
   lockFolder(folder.path).release();
 });
 
-test('a lock lasts as long as its process, whoever forgets it, and a killed one leaves none behind', async () => {
+test('a lock lasts as long as its process, released or not, and a killed one leaves none behind', async () => {
   using folder = tempFolder();
   const script = `import { lockFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/store/sqlite/folder-lock.ts'))};
     lockFolder(${JSON.stringify(folder.path)});

@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './command.ts';
 
-const KINDS = ['strategy', 'provider', 'estimator'] as const;
-type Kind = (typeof KINDS)[number];
+const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
 
 /** The form of a plugin's name. With a prefix it is the package's name, valid for npm, too. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
@@ -47,7 +47,7 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
 }
 
 /** The files of the package, by their paths in it. */
-function filesOf(kind: Kind, name: string): Map<string, string> {
+function filesOf(kind: PluginKind, name: string): Map<string, string> {
   const home = join(TEMPLATES, kind);
   const templates = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const files = new Map<string, string>();
@@ -65,7 +65,7 @@ function filesOf(kind: Kind, name: string): Map<string, string> {
 const PLAIN_KEY = /^[a-z][a-z0-9]*$/;
 
 /** The templates call themselves `example`, `exampleStrategy` and `EXAMPLE_…`. */
-function named(text: string, kind: Kind, name: string): string {
+function named(text: string, kind: PluginKind, name: string): string {
   const camel = name.replace(/-+(.?)/g, (_, letter: string) => letter.toUpperCase());
   const suffix = kind.charAt(0).toUpperCase() + kind.slice(1);
   return text
@@ -75,7 +75,7 @@ function named(text: string, kind: Kind, name: string): string {
     .replace(/\bexample\b/g, name);
 }
 
-function manifestOf(kind: Kind, name: string): string {
+function manifestOf(kind: PluginKind, name: string): string {
   const manifest = {
     name: `signalbox-${kind}-${name}`,
     version: '0.1.0',
@@ -129,7 +129,7 @@ function denoOptions(): string {
 
 /** The next steps: how a policy uses the plugin, and how to see its effect. */
 const USES: Readonly<
-  Record<Kind, (name: string, variable: string, of: string) => { readonly policy: string; readonly last: string }>
+  Record<PluginKind, (name: string, variable: string, of: string) => { readonly policy: string; readonly last: string }>
 > = {
   strategy: (name, _variable, of) => ({
     policy: `selectors: { auto-${name}: { strategy: ${name} } }`,
@@ -171,7 +171,7 @@ function policyAround(folder: string): string | null {
   return [dirname(folder), dirname(dirname(folder))].find(isPolicy) ?? null;
 }
 
-function nextSteps(kind: Kind, name: string, folder: string, files: readonly string[]): string {
+function nextSteps(kind: PluginKind, name: string, folder: string, files: readonly string[]): string {
   // The shortest path from here.
   const shown = (path: string): string => {
     const below = relative(process.cwd(), path);

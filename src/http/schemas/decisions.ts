@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { RECORD_STATUSES } from '../../core/decision-record.ts';
 import { OPERATION_NAMES } from '../../core/operation.ts';
 import { ERROR_CODES } from '../../surface/openai-chat/error-schema.ts';
-import { decisionId, modelId, named, orNull, word } from '../../surface/schemas/parts.ts';
+import { decisionId, listOf, modelId, named, orNull, word } from '../../surface/schemas/parts.ts';
 
 const texts = (description: string) => orNull(Type.Record(Type.String(), Type.String()), description);
 const ofOutcome = 'Null for a recommendation.';
@@ -38,7 +38,6 @@ const DecisionSummary = named(
 );
 
 export const DecisionList = named('DecisionList', 'Decisions, the newest first.', {
-  object: Type.Literal('list', { description: 'Always `list`.' }),
-  data: Type.Array(DecisionSummary),
+  ...listOf(DecisionSummary),
   has_more: Type.Boolean({ description: 'Whether older decisions match: ask again with `after`.' }),
 });

@@ -3,7 +3,7 @@ import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_M
 import { WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
 import { TRAIL_ACTIONS } from '../../store/trail.ts';
-import { credits, named, orNull, word } from '../../surface/schemas/parts.ts';
+import { credits, listOf, moment, momentOrNull, named, orNull, word } from '../../surface/schemas/parts.ts';
 
 const closed = { additionalProperties: false } as const;
 const BUDGET_ACTIONS = ['reject', 'downgrade'] as const;
@@ -90,24 +90,21 @@ export const RotateRequest = Type.Object(
 );
 export type RotateRequest = Static<typeof RotateRequest>;
 
+export const addedCredits = Type.Number({
+  minimum: -BUDGET_CREDITS_MAX,
+  maximum: BUDGET_CREDITS_MAX,
+  description: 'Credits to add, with at most 6 decimals, not 0; negative takes back.',
+});
+
 /** The body of `POST /admin/keys/{id}/grant`. */
 export const GrantRequest = Type.Object(
   {
-    credits: Type.Number({
-      minimum: -BUDGET_CREDITS_MAX,
-      maximum: BUDGET_CREDITS_MAX,
-      description: 'Credits to add, with at most 6 decimals, not 0; negative takes back.',
-    }),
+    credits: addedCredits,
     note: Type.Optional(Type.String({ description: 'Kept with the entry.', examples: ['invoice 1042'] })),
   },
   { ...closed, description: 'What to grant.' },
 );
 export type GrantRequest = Static<typeof GrantRequest>;
-
-const moment = (description: string) =>
-  Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-20T09:30:00.000Z'] });
-const momentOrNull = (description: string) =>
-  orNull(Type.String({ examples: ['2026-11-20T09:30:00.000Z'] }), `${description} ISO 8601, UTC.`);
 
 const figure = (description: string) => orNull(Type.Integer(), `${description} Null for what the policy says.`);
 
@@ -152,10 +149,11 @@ const key = {
 
 export const ApiKey = named('ApiKey', 'A key, without its secret.', key);
 
-export const ApiKeyList = named('ApiKeyList', 'All keys, the revoked ones too.', {
-  object: Type.Literal('list', { description: 'Always `list`.' }),
-  data: Type.Array(ApiKey, { description: 'Oldest first; the list has no pages.' }),
-});
+export const ApiKeyList = named(
+  'ApiKeyList',
+  'All keys, the revoked ones too.',
+  listOf(ApiKey, 'Oldest first; the list has no pages.'),
+);
 
 export const NewApiKey = named('NewApiKey', 'A key with its new secret, shown this once.', {
   key: Type.String({
@@ -187,8 +185,7 @@ export const ApiKeyStatus = named('ApiKeyStatus', 'A key with its money.', {
 });
 
 export const KeyTrail = named('KeyTrail', 'What was done to keys.', {
-  object: Type.Literal('list', { description: 'Always `list`.' }),
-  data: Type.Array(
+  ...listOf(
     Type.Object({
       time: moment('When.'),
       actor: Type.Object(
@@ -212,6 +209,6 @@ export const KeyTrail = named('KeyTrail', 'What was done to keys.', {
       details: Type.Record(Type.String(), Type.Unknown(), { description: 'What was asked for; never a secret.' }),
       request_id: orNull(Type.String(), '`x-request-id` of an admin key’s request; else null.'),
     }),
-    { description: 'Newest first.' },
+    'Newest first.',
   ),
 });

@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { credits, named, orNull, word } from '../../surface/schemas/parts.ts';
+import { credits, moment, named, orNull, word } from '../../surface/schemas/parts.ts';
 
-const moment = (description: string) =>
-  Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-01T00:00:00.000Z'] });
+const MONTH = '2026-11-01T00:00:00.000Z';
 
 export const FundStatus = named('FundStatus', 'A window of a budget, or the balance of a key.', {
   kind: word(['budget', 'balance'], 'A limit of the policy, or money granted to a key.'),
@@ -15,8 +14,8 @@ export const FundStatus = named('FundStatus', 'A window of a budget, or the bala
   spent_credits: credits('Charged so far.', 31_204.5),
   held_credits: credits('Held by requests that are running.', 12.4),
   left_credits: credits('Free now; negative after the limit was lowered.', 18_783.1),
-  starts: orNull(moment('When the window began.'), 'Null for what always counts.'),
-  renews_at: orNull(moment('When the next window begins.'), 'Null for never.'),
+  starts: orNull(moment('When the window began.', MONTH), 'Null for what always counts.'),
+  renews_at: orNull(moment('When the next window begins.', MONTH), 'Null for never.'),
 });
 
 export const LedgerStatus = named('LedgerStatus', 'Money as it stands.', {

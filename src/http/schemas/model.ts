@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { modelId, named, unixTime } from '../../surface/schemas/parts.ts';
+import { listOf, modelId, named, unixTime } from '../../surface/schemas/parts.ts';
 
 export const Model = named('Model', 'A model or a selector, in OpenAI’s shape.', {
   id: modelId('What to send as `model`.'),
@@ -8,7 +8,8 @@ export const Model = named('Model', 'A model or a selector, in OpenAI’s shape.
   owned_by: Type.String({ description: 'The provider asked first; `signalbox` for a selector.', examples: ['openai'] }),
 });
 
-export const ModelList = named('ModelList', 'Selectors first, then the models that the key may pin.', {
-  object: Type.Literal('list', { description: 'Always `list`.' }),
-  data: Type.Array(Model, { description: 'All there are; the list has no pages.' }),
-});
+export const ModelList = named(
+  'ModelList',
+  'Selectors first, then the models that the key may pin.',
+  listOf(Model, 'All there are; the list has no pages.'),
+);

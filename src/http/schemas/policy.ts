@@ -1,9 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../../surface/schemas/diagnostic.ts';
-import { named, orNull, policyRevision, word } from '../../surface/schemas/parts.ts';
-
-const moment = (description: string) =>
-  Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-20T09:30:00.000Z'] });
+import { moment, named, orNull, policyRevision, word } from '../../surface/schemas/parts.ts';
 
 export const PolicyChange = named('PolicyChange', 'One thing of the policy that an edit changed.', {
   change: word(['added', 'removed', 'changed'], 'What became of it.'),

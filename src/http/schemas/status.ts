@@ -1,11 +1,6 @@
-import { type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { HEALTH } from '../../core/readings.ts';
-import { named, orNull, word } from '../../surface/schemas/parts.ts';
-
-const list = <T extends TSchema>(items: T) => ({
-  object: Type.Literal('list', { description: 'Always `list`.' }),
-  data: Type.Array(items, { description: 'In the order of the policy.' }),
-});
+import { listOf, named, orNull, word } from '../../surface/schemas/parts.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -44,7 +39,11 @@ const EndpointStatus = named('EndpointStatus', 'The health and speed of one upst
   ejections: count('How often the circuit breaker opened.'),
 });
 
-export const EndpointList = named('EndpointList', 'The endpoints of the policy in force.', list(EndpointStatus));
+export const EndpointList = named(
+  'EndpointList',
+  'The endpoints of the policy in force.',
+  listOf(EndpointStatus, 'In the order of the policy.'),
+);
 
 const quality = (description: string) => orNull(Type.Number(), description);
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX } from '../../access/terms.ts';
 import { PAYMENT_STATES } from '../../store/payments.ts';
-import { credits, named, orNull, word } from '../../surface/schemas/parts.ts';
+import { credits, listOf, moment, momentOrNull, named, orNull, word } from '../../surface/schemas/parts.ts';
 import { PlatformPayment } from '../../surface/schemas/platform.ts';
+import { addedCredits } from '../schemas/keys.ts';
 
 const closed = { additionalProperties: false } as const;
 const PURPOSES = ['chat', 'topup', 'keys'] as const;
@@ -47,21 +47,12 @@ export type BlockRequest = Static<typeof BlockRequest>;
 /** The body of `POST /admin/wallets/{id}/credit`. */
 export const CreditRequest = Type.Object(
   {
-    credits: Type.Number({
-      minimum: -BUDGET_CREDITS_MAX,
-      maximum: BUDGET_CREDITS_MAX,
-      description: 'Credits to add, with at most 6 decimals, not 0; negative takes back.',
-    }),
+    credits: addedCredits,
     note,
   },
   { ...closed, description: 'A change of the balance.' },
 );
 export type CreditRequest = Static<typeof CreditRequest>;
-
-const moment = (description: string) =>
-  Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-20T09:30:00.000Z'] });
-const momentOrNull = (description: string) =>
-  orNull(Type.String({ examples: ['2026-11-20T09:30:00.000Z'] }), `${description} ISO 8601, UTC.`);
 
 const address = (description: string) =>
   Type.String({ description, examples: ['0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'] });
@@ -101,10 +92,11 @@ const payment = {
 
 export const Payment = named('Payment', 'A payment by x402, with its state.', payment);
 
-export const PaymentList = named('PaymentList', 'Payments.', {
-  object: Type.Literal('list', { description: 'Always `list`.' }),
-  data: Type.Array(Payment, { description: 'Newest first. For the next page send the last `id` as `before`.' }),
-});
+export const PaymentList = named(
+  'PaymentList',
+  'Payments.',
+  listOf(Payment, 'Newest first. For the next page send the last `id` as `before`.'),
+);
 
 const balance = {
   balance_credits: credits('The amount it may still spend, less the holds of running requests.', 996.75),

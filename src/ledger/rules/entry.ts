@@ -1,7 +1,7 @@
 import type { Microcredits } from '../../core/credits.ts';
 import type { Usage } from '../../core/usage.ts';
 
-/** Which model was sold by whom at which price. Each is made once: the ledger knows it by identity. */
+/** A model, its provider and its price. Each is made once: the ledger knows it by identity. */
 export interface Tariff {
   readonly model: string;
   readonly provider: string;
@@ -22,9 +22,9 @@ export interface EntryLine {
 
 /** How a request was paid for, all its attempts together. */
 export interface Settlement {
-  /** What the caller pays. Never more than was reserved. */
+  /** The sum that the caller pays, never above the reservation. */
   readonly charged: Microcredits;
-  /** What upstreams billed beyond that; the operator's loss. */
+  /** The sum that upstreams billed beyond that; the operator's loss. */
   readonly overrun: Microcredits;
 }
 
@@ -38,13 +38,13 @@ export interface Deposit {
   readonly note: string;
 }
 
-/** Throws RangeError for what cannot be a deposit: a mistake of the program. A fee below 0 is given back. */
+/** Throws RangeError for an impossible deposit, a mistake of the program. A fee below 0 is given back. */
 export function checkDeposit({ paid, fee }: Pick<Deposit, 'paid' | 'fee'>): void {
   const isPossible = Number.isSafeInteger(paid) && Number.isSafeInteger(fee) && paid >= 0 && fee <= paid;
   if (!isPossible) throw new RangeError(`cannot book a deposit of ${paid} with a fee of ${fee}`);
 }
 
-/** Who an entry is about, by names such as `key`, `selector`, `payer` and `label:team`. Made once: books may remember it by identity. */
+/** The subject of an entry, by names such as `key`, `selector`, `payer` and `label:team`. Made once: books may remember it by identity. */
 export type Dimensions = Readonly<Record<string, string>>;
 
 /** The prefix of the dimensions that are labels of a key. */

@@ -33,15 +33,15 @@ export interface FundStanding {
   readonly limit: Microcredits;
   readonly spent: Microcredits;
   readonly held: Microcredits;
-  /** What a new reservation may take now. Below 0 after the limit was lowered. */
+  /** The sum that a new reservation may take now. Below 0 after the limit was lowered. */
   readonly free: Microcredits;
-  /** What will be free once every open reservation is released. */
+  /** The sum that will be free once every open reservation is released. */
   readonly unspent: Microcredits;
 }
 
 /**
- * Money that reservations draw on: a budget's window or a balance. Whatever is held or spent was free
- * before, so that `spent + held ≤ limit` holds at every moment, but for a limit that was lowered meanwhile.
+ * Money that reservations draw on: a budget's window or a balance. Money is free before it is held or
+ * spent, so that `spent + held ≤ limit` holds at every moment, but for a limit that was lowered meanwhile.
  */
 export class Fund implements FundStanding {
   readonly title: FundTitle;
@@ -78,8 +78,8 @@ export const isBlocked = <Of extends FundStanding>(fit: Microcredits | FundBlock
  * for which a reservation can be raised when they are tried: so the greatest of them is reserved, but only of what all
  * funds have free twice. Near the end of a fund, money held for a rare failover would keep others out.
  *
- * @param expected microcredits that a payment under way will add to the balance: that much of an amount the balance need
- * not have. What is expected beyond the amount may make good a balance below 0.
+ * @param expected microcredits that a payment under way will add to the balance: the balance need not
+ * have that part of an amount. An excess of it may make good a balance below 0.
  */
 export function fit<Of extends FundStanding>(
   funds: readonly Of[],
@@ -105,7 +105,7 @@ export function fit<Of extends FundStanding>(
   return most;
 }
 
-/** The part of an amount that a fund must have itself; below 0 for what it may lack. */
+/** The part of an amount that a fund must have itself; below 0 for a part that it may lack. */
 const needOf = ({ title }: FundStanding, amount: Microcredits, expected: Microcredits): Microcredits =>
   expected > 0 && title.kind === 'balance' ? amount - expected : amount;
 
@@ -125,7 +125,7 @@ export function hold(funds: readonly Fund[], amount: Microcredits, expected: Mic
   for (let i = 0; i < funds.length; i++) funds[i]!.held += Math.max(0, needOf(funds[i]!, amount, expected));
 }
 
-/** Gives back what was set aside. */
+/** Gives back money that was set aside. */
 export function release(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
   for (let i = 0; i < funds.length; i++) funds[i]!.held -= Math.max(0, needOf(funds[i]!, amount, expected));
 }

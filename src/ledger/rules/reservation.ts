@@ -24,7 +24,7 @@ export interface Reservation {
   readonly limit: Microcredits | null;
 }
 
-/** What one step did. Of each cost, `charged` is the caller's part and `excess` what remains with the operator. */
+/** The result of one step. Of each cost, `charged` is the caller's part and `excess` the operator's. */
 export interface Step {
   readonly next: Reservation;
   readonly charged: Microcredits;
@@ -40,7 +40,7 @@ export function openReservation(amount: Microcredits, limit: Microcredits | null
   return { state: 'pending', amount, charged: 0, limit };
 }
 
-/** What may still be charged. */
+/** Returns the sum that may still be charged. */
 export function leftOf(reservation: Reservation): Microcredits {
   return reservation.state === 'pending' ? reservation.amount - reservation.charged : 0;
 }
@@ -55,10 +55,7 @@ export function raise(reservation: Reservation, by: Microcredits): Reservation |
 
 /** Charges the cost of an attempt, as far as the reservation goes, and leaves the rest of it open. */
 export function post(reservation: Reservation, cost: Microcredits): Step {
-  const charged = Math.min(knownCost(reservation, cost), leftOf(reservation));
-  const excess = knownCost(reservation, cost) - charged;
-  const { state, amount, limit } = reservation;
-  return { next: { state, amount, charged: reservation.charged + charged, limit }, charged, excess };
+  return charge(reservation, cost, reservation.state);
 }
 
 /**
@@ -67,13 +64,11 @@ export function post(reservation: Reservation, cost: Microcredits): Step {
  */
 export function settle(reservation: Reservation, cost: Microcredits | null): Step {
   if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
-  const { next, charged, excess } = post(reservation, cost ?? 0);
   const state = cost === null && reservation.charged === 0 ? 'void' : 'posted';
-  const { amount, limit } = reservation;
-  return { next: { state, amount, charged: next.charged, limit }, charged, excess };
+  return charge(reservation, cost ?? 0, state);
 }
 
-/** Closes what was never settled: charged in full, since what the upstream did is not known, or released. */
+/** Closes an unsettled reservation: charged in full, since the upstream's work is unknown, or released. */
 export function expire(reservation: Reservation, rule: 'charge' | 'release'): Step {
   if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
   const charged = rule === 'charge' ? leftOf(reservation) : 0;
@@ -86,7 +81,11 @@ export function isCost(cost: Microcredits): boolean {
   return isAmount(cost);
 }
 
-/** A cost that cannot be true counts as all that is left: never free, and never more than was reserved. */
-function knownCost(reservation: Reservation, cost: Microcredits): Microcredits {
-  return isAmount(cost) ? cost : leftOf(reservation);
+/** Charges a cost. One that cannot be true counts as all that is left: never free, and never more than was reserved. */
+function charge(reservation: Reservation, cost: Microcredits, state: ReservationState): Step {
+  const left = leftOf(reservation);
+  const known = isAmount(cost) ? cost : left;
+  const charged = Math.min(known, left);
+  const { amount, limit } = reservation;
+  return { next: { state, amount, charged: reservation.charged + charged, limit }, charged, excess: known - charged };
 }

@@ -2,7 +2,7 @@ import type { PolicyCase } from '../../core/policy-case.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { byNearness, listNames } from '../../policy/nearest.ts';
 
-/** So many names are told where none or too many fit. */
+/** The most names listed where none or too many fit. */
 const TOLD_MAX = 5;
 
 /** The cases whose name has this text in it, whatever the case of its letters. Throws UsageError when there is none. */

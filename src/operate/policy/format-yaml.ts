@@ -2,7 +2,7 @@ import { isObject } from '../../core/object.ts';
 import { LineIndex } from '../../policy/line-index.ts';
 import { lostIn } from './format-loss.ts';
 
-/** Columns that a line is broken at where it can be. Editors are told by `yaml.format.printWidth`. */
+/** The column at which lines are broken where possible. For editors it is `yaml.format.printWidth`. */
 const WIDTH = 120;
 
 /** The settings of the YAML language server, which also formats by prettier: an editor must not undo the command's work. */
@@ -33,7 +33,7 @@ export interface FormatRefusal {
 /** Formats a text. Rejects when it is not YAML. */
 export type Layout = (text: string) => Promise<string>;
 
-/** Formats one YAML document. Comments and data are the same afterwards, or else it is refused; prettier does it unless told otherwise. */
+/** Formats one YAML document. Comments and data stay the same, or else it is refused. Formats by prettier unless another function is passed. */
 export async function formatYaml(text: string, layout: Layout = prettier): Promise<FormatResult> {
   let formatted: string;
   try {

@@ -3,7 +3,7 @@ import type { Facts } from '../../core/facts.ts';
 import { type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 
-/** A request that nobody has sent, apart from its body. */
+/** A request that was never sent, without its body. */
 export interface HypotheticalRequest extends Pick<RuleInputs, 'stream' | 'user' | 'metadata'> {
   readonly key: {
     readonly id: string;

@@ -122,7 +122,7 @@ async function layOut(
     const file = join(base, path);
     if (object.kind === 'tree' || (object.kind === 'missing' && !isPolicyFile(posix.basename(path)))) return [];
     mkdirSync(dirname(file), { recursive: true });
-    // Told as such by whoever reads the folder.
+    // The reader of the folder reports it.
     if (object.kind === 'blob') return [{ path, file, ...object }];
     symlinkSync('missing', file);
     return [];

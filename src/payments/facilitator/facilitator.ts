@@ -18,7 +18,7 @@ export type Verification =
   | { readonly valid: false; readonly reason: string };
 
 export type SettleResult =
-  /** Confirmed by the chain, whoever sent the transaction. */
+  /** Confirmed by the chain, from any sender of the transaction. */
   | { readonly state: 'captured'; readonly transaction: string }
   /** Final: nothing was sent, or the chain refused it. */
   | { readonly state: 'failed'; readonly reason: string }

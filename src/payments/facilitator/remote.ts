@@ -122,7 +122,7 @@ export class RemoteFacilitator implements Facilitator {
     return { state: 'failed', reason };
   }
 
-  /** Waits for the chain to show the transfer: nobody is credited by a service's word. Nodes may lag behind it. */
+  /** Waits for the chain to show the transfer: a service's word alone credits no wallet. Nodes may lag behind it. */
   async #confirm(authorization: Authorization, transaction: string): Promise<SettleResult> {
     const { chain, host, timeoutMs } = this.#options;
     const query = queryOf(authorization, host.now());

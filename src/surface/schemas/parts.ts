@@ -31,6 +31,18 @@ export const milliseconds = (description: string, example: number) =>
 export const unixTime = (description: string) =>
   Type.Integer({ minimum: 0, description: `${description} Unix time in seconds.`, examples: [1_793_000_000] });
 
+export const moment = (description: string, example = '2026-11-20T09:30:00.000Z') =>
+  Type.String({ description: `${description} ISO 8601, UTC.`, examples: [example] });
+
+export const momentOrNull = (description: string) =>
+  orNull(Type.String({ examples: ['2026-11-20T09:30:00.000Z'] }), `${description} ISO 8601, UTC.`);
+
+/** The fields of a list. */
+export const listOf = <Items extends TSchema>(items: Items, description?: string) => ({
+  object: Type.Literal('list', { description: 'Always `list`.' }),
+  data: Type.Array(items, description === undefined ? {} : { description }),
+});
+
 export const failureKind = word(FAILURE_KINDS, 'The kind of failure.');
 
 export const modelId = (description: string) => Type.String({ description, examples: ['gpt-6-astra'] });

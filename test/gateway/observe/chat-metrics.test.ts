@@ -106,7 +106,7 @@ describe('A chat request', () => {
     });
   }
 
-  test('counts as explored where another model than the best was drawn, whoever answered then', async () => {
+  test('counts as explored where another model than the best was drawn, even if a fallback answered', async () => {
     const drawn = (route_reason: string, more: Partial<Facts> = {}) =>
       seenOf({
         routing: routingOf(more),
@@ -122,7 +122,7 @@ describe('A chat request', () => {
     expect(total(page, 'signalbox_explored_total', { selector: 'mine' })).toBe(1);
   });
 
-  test('is counted where it went: by the selector and the endpoint that answered', async () => {
+  test('is counted by its destination: by the selector and the endpoint that answered', async () => {
     const page = await pageOf([
       carriedOut(),
       carriedOut({ attempts: [failed(), attempt({ model: 'b', provider: 'q', upstream: 'b-up' })] }),
@@ -225,7 +225,7 @@ describe('Rejections', () => {
     expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'not-c': 1, '': 1 });
   });
 
-  test('by a ceiling are told although constraints overlap', async () => {
+  test('by a ceiling are counted although constraints overlap', async () => {
     // Two constraints leave `c` out, and the ceiling what both allow.
     const routing = routingOf(rules(0, 1, 2), { constraint: 3 }, ruled);
     expect(byRule(await pageOf([carriedOut({}, { routing })]))).toEqual({ 'only-a': 2, 'not-c': 1, '': 1 });
@@ -329,8 +329,8 @@ async function firstLie(make: () => ChatMetrics): Promise<readonly RequestContex
   return failed ? counterexample![0] : null;
 }
 
-describe('What is told of chats', () => {
-  test('adds up, whatever becomes of them', async () => {
+describe('The metrics of chats', () => {
+  test('add up, with every outcome', async () => {
     expect(await firstLie(createChatMetrics)).toBeNull();
   });
 
@@ -364,7 +364,7 @@ describe('What is told of chats', () => {
     });
   }
 
-  test('has so many series and no more, and beyond them still tells how requests ended', async () => {
+  test('have a bounded number of series, and beyond it still count how requests ended', async () => {
     const names = Array.from({ length: 2_000 }, (_, at) => `model-${at}`);
     const seen = names.map((model, at) =>
       carriedOut({ status: at % 2 ? 'completed' : 'broken', attempts: [failed(), attempt({ model })] }),

@@ -172,7 +172,7 @@ describe('The line of a request', () => {
     });
   });
 
-  test('is one of a chat where a chat was asked for: another method on that route is told, as for every route', () => {
+  test('is one of a chat where a chat was asked for: another method on that route is logged as on every route', () => {
     const seen = chatOf({ method: 'GET', routing: null, result: null, decisionId: null, status: 405 });
     expect(requestLine(seen, 1_001)).toMatchObject({
       message: 'request',
@@ -204,7 +204,7 @@ describe('The lines of requests', () => {
     }
   });
 
-  test('are at most 60 a minute of those whom nobody knows, and the next one says how many were left out', () => {
+  test('are at most 60 a minute of unknown callers, and the next one says how many were left out', () => {
     const { told, written } = start();
     for (let i = 0; i < 1_000; i++) told(stranger(), 5_000 + i);
     expect(written.length).toBe(60);
@@ -215,7 +215,7 @@ describe('The lines of requests', () => {
     expect(written.slice(60).map(({ suppressed }) => suppressed)).toEqual([941, undefined]);
   });
 
-  test('are there of all whom somebody knows, and of all that went wrong here', () => {
+  test('are never left out for known callers, nor for defects of the gateway', () => {
     const { told, written } = start();
     for (let i = 0; i < 100; i++) told(stranger(), 5_000);
     for (let i = 0; i < 100; i++) told(chatOf({ status: 400, result: null }), 5_000);

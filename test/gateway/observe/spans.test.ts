@@ -74,7 +74,7 @@ const FULL: ChatRequest = {
 };
 
 describe('The span of a call', () => {
-  test('has what was asked of whom, and what came of it', () => {
+  test('has the request, the endpoint and the outcome', () => {
     const { name, attributes, error } = callSpan(seen());
     expect([name, error]).toEqual(['chat best-2', null]);
     expect(stated(attributes)).toEqual({
@@ -233,7 +233,7 @@ describe('The span of a request', () => {
     expect(told.attributes['signalbox.error_code']).toBe(more.code ?? undefined);
   });
 
-  test('repeats neither a method nor a path that nobody knows', () => {
+  test('repeats neither an unknown method nor an unknown path', () => {
     const { name, attributes } = requestSpan(requestWith({ route: 'other', status: 404, method: CANARY }));
     expect([name, attributes['http.request.method'], attributes['http.route']]).toEqual(['HTTP', '_OTHER', undefined]);
     expect(JSON.stringify(attributes)).not.toContain(CANARY);

@@ -2,7 +2,7 @@ import { type Dimensions, LABEL } from '../../../ledger/rules/entry.ts';
 import type { Spender } from './sums.ts';
 import type { AccountRow } from './tables.ts';
 
-/** Texts remembered at most; a forgotten one gets another number, which harms nobody. */
+/** The most texts in memory. A forgotten one gets another number, which is harmless. */
 const KNOWN_MAX = 10_000;
 
 /** Gives numbers to texts that repeat. */

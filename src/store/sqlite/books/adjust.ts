@@ -62,7 +62,7 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
   };
 }
 
-/** What is left of a charge, at most what the reservation `instead` was charged, where that is given. */
+/** Returns the rest of a charge, at most the charge of the reservation `instead`, where that is given. */
 export async function refundable(
   reader: Pick<Store, 'query'>,
   { charged, givenBack }: StoredReservation,

@@ -89,7 +89,7 @@ export class Adoption {
     return [{ kind: 'granted', amount }];
   }
 
-  /** What a correction is about, read from the journal. Null when there is no such reservation. */
+  /** Reads the reservation of a correction from the journal; null when there is none. */
   async #corrected({ reservation, account }: AdjustmentRow): Promise<CorrectedReservation | null> {
     const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
     const [row] = await this.#parts.store.query<AccountRow>(SELECT_ACCOUNT, [account]);

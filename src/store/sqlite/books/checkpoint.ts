@@ -47,7 +47,7 @@ export class Checkpoints {
     const { store, journal, reservations } = this.#parts;
     const through = journal.seq;
     const open = JSON.stringify(reservations.open().map(openRow));
-    // What was being written may have been refused since.
+    // The disk may have refused the latest writes since.
     if (through === this.#through && open === this.#open) return;
     const sums = journal.sums.take();
     const { coming } = this.#parts.deposits;
@@ -66,7 +66,7 @@ export class Checkpoints {
     this.#through = through;
     this.#open = open;
     for (const row of balances) this.#written.set(row.keyId, balanceText(row));
-    // What of these has been written, the disk alone knows.
+    // Only the disk knows which of these are written.
     for (const wallet of coming.keys()) this.#written.delete(wallet);
   }
 }

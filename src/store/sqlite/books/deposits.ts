@@ -69,7 +69,7 @@ export class Deposits {
   }
 }
 
-/** An address in capitals would be nobody's. Throws RangeError. */
+/** Addresses are in lower case. Throws RangeError for another spelling. */
 function walletOf(wallet: string): string {
   if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
   return wallet;

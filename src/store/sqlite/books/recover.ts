@@ -9,11 +9,11 @@ export interface Balance {
   spent: Microcredits;
 }
 
-/** What the journal says at its end. */
+/** The state at the end of the journal. */
 export interface JournalState {
   readonly open: ReadonlyMap<number, OpenReservation>;
   readonly balances: ReadonlyMap<string, Balance>;
-  /** Whose balance is among funds as the journal names them; null where none is. */
+  /** Returns the holder of the balance among funds as the journal names them; null for none. */
   holderOf(funds: string | null): string | null;
   /** Takes in one more row. */
   add(row: JournalRow): void;

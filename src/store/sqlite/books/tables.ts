@@ -3,7 +3,7 @@ import type { BalanceRow, FundRow, SpendRow } from '../../journal-reader.ts';
 import type { SqlValue, Statement, Write } from '../../store.ts';
 
 /**
- * What a row of the journal says. Rows are only ever added, in the order in which things happened; what was
+ * The kind of a row of the journal. Rows are only ever added, in the order in which things happened; what was
  * wrong is put right by a row of its own.
  *
  * `reserve`: sets `amount` aside in `funds`. `raise`: sets so much more aside. `attach`: draws on `funds` from
@@ -154,7 +154,7 @@ export function insertPaid(
 export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_BARE, INSERT_PAID];
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
-/** Who spends; entries name it by number. */
+/** A spender; entries name it by number. */
 export interface AccountRow {
   readonly id: number;
   readonly keyId: string;
@@ -181,7 +181,7 @@ export function insertFund(row: FundRow): Write {
   };
 }
 
-/** What a start needs to know: the last numbers that were given, and how far the sums go. */
+/** The figures that a start needs: the last numbers given, and the end of the sums. */
 export const SELECT_STATE: Statement = {
   sql: `SELECT through, open, usd_per_credit AS usdPerCredit,
       max(through, (SELECT coalesce(max(seq), 0) FROM journal)) AS seq,
@@ -237,7 +237,7 @@ export interface JournalRow {
   readonly keyId: string;
 }
 
-/** What was spent from a quarter of an hour on, by account. */
+/** The sums spent from a quarter of an hour on, by account. */
 export const SELECT_SPEND_BY_ACCOUNT: Statement = {
   sql: `SELECT a.key_id AS keyId, a.labels, a.selector, sum(s.microcredits) AS microcredits
     FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ? GROUP BY s.account`,
@@ -266,7 +266,7 @@ export interface Adjustment {
   /** Of a correction. */
   readonly reservation: number | null;
   readonly account: number | null;
-  /** What is added to the balance; of a correction, what is given back (negative). */
+  /** The sum added to the balance; of a correction, the refund (negative). */
   readonly amount: Microcredits;
   readonly note: string;
   readonly time: number;
@@ -275,7 +275,7 @@ export interface AdjustmentRow extends Adjustment {
   readonly id: number;
 }
 
-/** Whose account a number names. */
+/** The holder of the account of a number. */
 export const SELECT_ACCOUNT: Statement = {
   sql: 'SELECT id, key_id AS keyId, labels, selector, payer FROM accounts WHERE id = ?',
 };
@@ -339,7 +339,7 @@ export function putCheckpoint(through: number, open: string): Write {
   return { statement: PUT_CHECKPOINT, params: [through, open] };
 }
 
-/** What the Credits of all entries are worth, and the names of the budgets in force, as JSON. */
+/** The worth of the Credits of all entries, and the names of the budgets in force, as JSON. */
 export function putTerms(usdPerCredit: string, budgets: string): Write {
   return { statement: PUT_TERMS, params: [usdPerCredit, budgets] };
 }
