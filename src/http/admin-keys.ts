@@ -3,8 +3,8 @@ import { keyBody, keyStatusBody, trailBody } from '../access/key-body.ts';
 import type { IssuedKey, Keys } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
 import type { KeyBudget } from '../core/caller.ts';
-import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { exactMillionths } from '../core/exact-millionths.ts';
 import { compileCheck } from '../core/validation.ts';
 import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantToKey, servedKeyFunds } from '../operate/keys.ts';
@@ -121,7 +121,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
     .post(
       '/admin/keys/:id/grant',
       async ({ params: { id }, body: { credits, note = '' }, request, set }) => {
-        const amount = exactly(credits, 'credits');
+        const amount = exactMillionths(credits, 'credits');
         if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
         const by = actor(request, set.headers['x-request-id']);
         const isDone = await changed(() => grantToKey(keys, id, { amount, note }, by, gateway.now()));
@@ -172,14 +172,8 @@ function grantOf(body: KeyRequest, now: number): KeyGrant {
 
 function budgetOf(budget: NonNullable<KeyRequest['budgets']>[number], at: number): KeyBudget {
   const { limit_credits, window, time_zone = 'UTC', on_exhausted = 'reject' } = budget;
-  const limit = exactly(limit_credits, `budgets[${at}].limit_credits`);
+  const limit = exactMillionths(limit_credits, `budgets[${at}].limit_credits`);
   return { limit, window, timeZone: time_zone, onExhausted: on_exhausted };
-}
-
-function exactly(credits: number, param: string): Microcredits {
-  const amount = Math.round(credits * MICROCREDITS);
-  if (toCredits(amount) === credits) return amount;
-  throw new SignalboxError('invalid_value', `\`${param}\` may have at most 6 decimals.`, { param });
 }
 
 async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {

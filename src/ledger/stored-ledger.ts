@@ -295,7 +295,7 @@ export class StoredLedger implements Ledger {
     }
   }
 
-  readonly #sendHold: Send<Hold> = async ({ order, account }, funds) => {
+  readonly #sendHold: Send<Hold> = ({ order, account }, funds) => {
     const { id, amounts, limit, expiresAt, agentWallet: note } = order;
     const { dimensions } = account;
     const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
@@ -303,15 +303,17 @@ export class StoredLedger implements Ledger {
     const owner = this.#owner;
     const op = { kind: 'hold', id, at, dimensions, funds, amounts, owner, expiresAt, note } as const;
     this.#holds.add(hold);
-    try {
-      const [result] = await this.#books.apply([op]);
-      if (result?.kind === 'granted') return hold.granted(result.amount);
-      this.#holds.remove(hold);
-      return shortage(refusal(result), amounts[0]);
-    } catch (cause) {
-      this.#holds.remove(hold);
-      throw cause;
-    }
+    return this.#books.apply([op]).then(
+      ([result]) => {
+        if (result?.kind === 'granted') return hold.granted(result.amount);
+        this.#holds.remove(hold);
+        return shortage(refusal(result), amounts[0]);
+      },
+      (cause) => {
+        this.#holds.remove(hold);
+        throw cause;
+      },
+    );
   };
 
   readonly #sendEarmark: Send<Earmark> = async ({ order, account, expected }, funds) => {

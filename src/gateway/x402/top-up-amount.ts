@@ -1,5 +1,6 @@
 import { MICROCREDITS, type Microcredits, toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { exactMillionths } from '../../core/exact-millionths.ts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
 
 /** The amount of a top-up: one of the two, above 0. */
@@ -32,13 +33,6 @@ export function topUpAmount({ usd, credits }: TopUpAmount, bounds: Bounds, netwo
   const shown = (amount: Microcredits) => (usd === undefined ? toCredits(amount) : dollarsOf(amount, network));
   const message = `\`${param}\` must be from ${shown(bounds.min)} to ${shown(bounds.max)} in one top-up, not ${asked}.`;
   throw new SignalboxError('out_of_range', message, { param });
-}
-
-/** Returns Credits or dollars in millionths. Throws SignalboxError for more than 6 decimals. */
-export function exactMillionths(amount: number, param: string): number {
-  const millionths = Math.round(amount * MICROCREDITS);
-  if (millionths / MICROCREDITS === amount) return millionths;
-  throw new SignalboxError('invalid_value', `\`${param}\` may have at most 6 decimals.`, { param });
 }
 
 /** Microcredits that millionths of a dollar are worth, rounded down and up. */

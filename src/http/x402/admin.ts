@@ -1,10 +1,10 @@
 import { Elysia, type Static, t } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { exactMillionths } from '../../core/exact-millionths.ts';
 import { parseId } from '../../core/id.ts';
 import { compileCheck } from '../../core/validation.ts';
 import { WALLET_FORM, walletOf } from '../../core/wallet.ts';
-import { exactMillionths } from '../../gateway/x402/top-up-amount.ts';
 import { grantDetails } from '../../operate/keys.ts';
 import { creditWallet } from '../../operate/wallets.ts';
 import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../store/payments.ts';

@@ -55,10 +55,7 @@ export function raise(reservation: Reservation, by: Microcredits): Reservation |
 
 /** Charges the cost of an attempt, as far as the reservation goes, and leaves the rest of it open. */
 export function post(reservation: Reservation, cost: Microcredits): Step {
-  const charged = Math.min(knownCost(reservation, cost), leftOf(reservation));
-  const excess = knownCost(reservation, cost) - charged;
-  const { state, amount, limit } = reservation;
-  return { next: { state, amount, charged: reservation.charged + charged, limit }, charged, excess };
+  return charge(reservation, cost, reservation.state);
 }
 
 /**
@@ -67,10 +64,8 @@ export function post(reservation: Reservation, cost: Microcredits): Step {
  */
 export function settle(reservation: Reservation, cost: Microcredits | null): Step {
   if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
-  const { next, charged, excess } = post(reservation, cost ?? 0);
   const state = cost === null && reservation.charged === 0 ? 'void' : 'posted';
-  const { amount, limit } = reservation;
-  return { next: { state, amount, charged: next.charged, limit }, charged, excess };
+  return charge(reservation, cost ?? 0, state);
 }
 
 /** Closes an unsettled reservation: charged in full, since the upstream's work is unknown, or released. */
@@ -86,7 +81,11 @@ export function isCost(cost: Microcredits): boolean {
   return isAmount(cost);
 }
 
-/** A cost that cannot be true counts as all that is left: never free, and never more than was reserved. */
-function knownCost(reservation: Reservation, cost: Microcredits): Microcredits {
-  return isAmount(cost) ? cost : leftOf(reservation);
+/** Charges a cost. One that cannot be true counts as all that is left: never free, and never more than was reserved. */
+function charge(reservation: Reservation, cost: Microcredits, state: ReservationState): Step {
+  const left = leftOf(reservation);
+  const known = isAmount(cost) ? cost : left;
+  const charged = Math.min(known, left);
+  const { amount, limit } = reservation;
+  return { next: { state, amount, charged: reservation.charged + charged, limit }, charged, excess: known - charged };
 }

@@ -311,20 +311,22 @@ class SqliteBooks implements LedgerBooks {
     return { kind: 'charged', charged: booked.charged, overrun: booked.overrun };
   }
 
-  async #commit(batch: Batch, pending: readonly (Pending | undefined)[]): Promise<readonly OpResult[]> {
+  #commit(batch: Batch, pending: readonly (Pending | undefined)[]): Promise<readonly OpResult[]> {
     const committed = this.#store.commit(batch.writes);
     this.#tellFreed(batch);
-    try {
-      await committed;
-    } catch (cause) {
-      for (const step of pending) step?.lost();
-      throw cause;
-    }
-    for (let i = 0; i < pending.length; i++) {
-      const result = pending[i]?.written();
-      if (result) batch.results[i] = result;
-    }
-    return resultsOf(batch);
+    return committed.then(
+      () => {
+        for (let i = 0; i < pending.length; i++) {
+          const result = pending[i]?.written();
+          if (result) batch.results[i] = result;
+        }
+        return resultsOf(batch);
+      },
+      (cause) => {
+        for (const step of pending) step?.lost();
+        throw cause;
+      },
+    );
   }
 
   async #kept(batch: Batch): Promise<readonly OpResult[]> {
