@@ -14,7 +14,12 @@ function compare(a: readonly string[], b: readonly string[]): number {
   return a[at]! < b[at]! ? -1 : 1;
 }
 
-/** The status of endpoints as the admin API shows it. */
+const toTenths = (figure: number): number => Math.round(figure * 10) / 10;
+
+const rounded = (quantiles: EndpointSample['ttftMs']) =>
+  quantiles && { p50: toTenths(quantiles.p50), p90: toTenths(quantiles.p90) };
+
+/** The status of endpoints as the admin API shows it, figures to one decimal. */
 export function endpointsBody(endpoints: readonly EndpointSample[]) {
   return {
     object: 'list' as const,
@@ -24,9 +29,9 @@ export function endpointsBody(endpoints: readonly EndpointSample[]) {
       upstream: one.upstream,
       state: one.state,
       retry_at: one.retryAt === 0 ? null : iso(one.retryAt),
-      ttft_ms: one.ttftMs,
-      warm_ttft_ms: one.warmTtftMs,
-      tokens_per_second: one.tokensPerSecond,
+      ttft_ms: rounded(one.ttftMs),
+      warm_ttft_ms: rounded(one.warmTtftMs),
+      tokens_per_second: rounded(one.tokensPerSecond),
       attempts: Object.fromEntries(one.attempts),
       retries: one.retries,
       retries_denied: one.retriesDenied,

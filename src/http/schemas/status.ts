@@ -42,7 +42,7 @@ const EndpointStatus = named('EndpointStatus', 'The health and speed of one upst
 export const EndpointList = named(
   'EndpointList',
   'The endpoints of the policy in force.',
-  listOf(EndpointStatus, 'In the order of the policy.'),
+  listOf(EndpointStatus, 'By provider, model and upstream model.'),
 );
 
 const quality = (description: string) => orNull(Type.Number(), description);
