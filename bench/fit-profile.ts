@@ -273,14 +273,14 @@ const isSystemPrompt = (at: number): boolean => (IS_UNDER[at] ?? false) || (IS_S
 writeWeights(
   'weights.ts',
   'WEIGHTS',
-  ` * What each feature of a question adds to the log-odds of each of \`TASKS\`. Written by \`bun bench/fit-profile.ts\`
+  ` * The addition of each feature of a question to the log-odds of each of \`TASKS\`. Written by \`bun bench/fit-profile.ts\`
  * from the labelled prompts of the tests; not to be edited by hand.`,
   (at) => !isSystemPrompt(at),
 );
 writeWeights(
   'weights-system-prompt.ts',
   'STANDING_WEIGHTS',
-  ` * What a system prompt adds to the log-odds of each of \`TASKS\`, where a question is weighed under it (\`under …\`) and where it
+  ` * The addition of a system prompt to the log-odds of each of \`TASKS\`, where a question is weighed under it (\`under …\`) and where it
  * is itself weighed (\`… what to do\`). Written by \`bun bench/fit-profile.ts\` beside \`weights.ts\`; not to be edited by hand.`,
   isSystemPrompt,
 );

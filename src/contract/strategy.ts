@@ -28,7 +28,7 @@ export interface PreparedStrategy {
    * the best in Q, and `route_reason` ends in `:below-floor`. Left out: any Q will do.
    */
   readonly qualityFloor?: number;
-  /** What orders candidates of equal utility first; Q (higher), C (lower), L (lower) and the ID follow. Left out: Q. */
+  /** The first order of candidates with equal utility; Q (higher), C (lower), L (lower) and the ID follow. Absent: Q. */
   readonly tieBreak?: 'cost' | 'latency';
   /**
    * Writes a utility per candidate into `out[0..n)`; larger is better, -Infinity excludes. Pure.
@@ -71,7 +71,7 @@ export interface StrategyPlugin<Options extends TObject = TObject> {
 }
 
 /**
- * What a selector leaves out, filled in when the policy is loaded: so an edit of one selector holds for all that follow it.
+ * Options that a selector leaves out, filled in when the policy is loaded: an edit of one selector holds for all that follow it.
  * The selector's filter of models is inherited with the options.
  */
 export interface Inheritance {

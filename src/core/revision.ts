@@ -11,7 +11,7 @@ export interface Revision {
   readonly saved: number;
 }
 
-/** What decisions depend on besides the policy's text. Names and hashes only, no values. */
+/** The inputs of decisions besides the policy's text. Names and hashes only, no values. */
 export interface PolicyEnvironment {
   /** Variables of providers that were not set. */
   readonly unset: readonly string[];

@@ -38,7 +38,7 @@ export interface Records extends RecordReader, Pick<RecordLog, 'list' | 'index'>
 export function openRecords({ store, tables, now }: RecordsOptions): Records {
   const { log, frames, revisions, contents } = tables;
   const reader = openRecordReader(tables);
-  /** What is not found may wait for a later commit; a reader that needs it now flushes. */
+  /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
     const found = await find();
     if (found) return found;

@@ -18,7 +18,7 @@ test('a stored grant is reported as done, though the ledger cannot be read just 
     balanceOf: () => null,
   };
   // Of the gateway the route asks for no more than this.
-  const context = { gateway: { now: () => MORNING, ledger }, callerOf: () => ({ keyId: 'ops' }), keys };
+  const context = { gateway: { now: () => MORNING, ledger }, callerOf: () => ({ keyId: 'ops' }), keys, store };
   const app = keyRoutes(context as unknown as KeyContext);
   const answer = await app.handle(
     new Request(`http://localhost/admin/keys/${info.id}/grant`, {

@@ -1,5 +1,5 @@
 /**
- * What a system prompt adds to the log-odds of each of `TASKS`, where a question is weighed under it (`under …`) and where it
+ * The addition of a system prompt to the log-odds of each of `TASKS`, where a question is weighed under it (`under …`) and where it
  * is itself weighed (`… what to do`). Written by `bun bench/fit-profile.ts` beside `weights.ts`; not to be edited by hand.
  */
 export const SYSTEM_PROMPT_WEIGHTS: Readonly<Record<string, readonly number[]>> = {

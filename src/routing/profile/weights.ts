@@ -1,5 +1,5 @@
 /**
- * What each feature of a question adds to the log-odds of each of `TASKS`. Written by `bun bench/fit-profile.ts`
+ * The addition of each feature of a question to the log-odds of each of `TASKS`. Written by `bun bench/fit-profile.ts`
  * from the labelled prompts of the tests; not to be edited by hand.
  */
 export const WEIGHTS: Readonly<Record<string, readonly number[]>> = {

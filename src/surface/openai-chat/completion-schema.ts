@@ -52,7 +52,7 @@ const Logprobs = Type.Object(
 
 const index = Type.Integer({ minimum: 0, description: 'Position of the choice.' });
 
-/** What only the model that answered can read. */
+/** State that only the model that answered can read. */
 const opaque = (what: string) =>
   Type.Object({}, { additionalProperties: true, description: `${what} Give it back with the message, as it is.` });
 const state = {

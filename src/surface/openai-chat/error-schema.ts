@@ -30,7 +30,7 @@ const shortage = {
 
 const WITH_QUOTE = 'With `payment_required`, `payment_invalid`, and `insufficient_quota` where payments are taken.';
 
-/** What a payment would have to be. */
+/** The payment that would be accepted. */
 const quote = Type.Object(
   {
     price_credits: credits('What is to be paid, the settlement included; 0 for a mere signature.', 4.25),

@@ -20,7 +20,7 @@ export class Batch {
   readonly writes: Write[] = [];
   /** By the place of its result; null: nothing waits for the disk. */
   pending: (Pending | undefined)[] | null = null;
-  /** Funds in which money has come free, told once the rows are given to the disk. */
+  /** Funds in which money has come free, reported once the rows are given to the disk. */
   freed: (readonly BookedFund[])[] | null = null;
 
   /** The operation that is being decided waits for the disk. */

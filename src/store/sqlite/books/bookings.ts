@@ -220,7 +220,7 @@ export class Bookings {
     // A limit that was changed has a row of its own: what is raised from now on is within that.
     if (fundIds === made.fundIds) return granted(0);
     made.fundIds = fundIds;
-    // What may still come to nothing leaves no row; it gets one once it is written.
+    // An operation that may still be refused leaves no row; it gets one once it is written.
     if (made.isWritten) batch.writes.push(journal.attach(id, made.account.id, at, fundIds));
     return granted(0);
   }

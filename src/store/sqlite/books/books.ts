@@ -144,7 +144,7 @@ class SqliteBooks implements LedgerBooks {
 
   append(ops: readonly LedgerOp[], also: readonly Write[] = NOTHING): void {
     const batch = this.#batch(ops, also);
-    // What waits for the disk cannot be given up.
+    // An operation that waits for the disk cannot be given up.
     if (batch.pending) throw new RangeError('only what cannot be refused is appended');
     if (batch.writes.length > 0) this.#store.append(batch.writes);
     this.#tellFreed(batch);

@@ -15,7 +15,7 @@ export interface Coming {
 }
 
 /**
- * Deposits that are being written. Money counts once it is on the disk and not before: nobody may spend what the
+ * Deposits that are being written. Money counts once it is on the disk and not before: no request may spend what the
  * journal could still lose.
  */
 export class Deposits {

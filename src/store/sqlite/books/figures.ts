@@ -10,7 +10,7 @@ import { type Balance, recover } from './recover.ts';
 import { Sums } from './sums.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
 
-/** What a key may spend and has spent, read from the books: for whoever is not the ledger itself. */
+/** The money that a key may spend and has spent, read from the books without the ledger. */
 type Books = Pick<Store, 'query'>;
 
 /** The sums up to the checkpoint, and the journal after it, in one statement: so they are of one moment. */
@@ -22,7 +22,7 @@ const SELECT_SPENT: Statement = {
           AND j.reservation >= ?4 AND j.reservation < ?5 AND a.key_id = ?1), 0) AS spent`,
 };
 
-/** What a key was charged for what it reserved in a window, less what was given back. */
+/** The charges of a key for its reservations in a window, less refunds. */
 export async function spentIn(books: Books, keyId: string, { starts, ends }: Window): Promise<Microcredits> {
   const [from, to] = [starts, Math.min(ends, Number.MAX_SAFE_INTEGER)];
   const ids = [idAt(from), Number.isFinite(ends) ? idAt(to) : Number.MAX_SAFE_INTEGER];
@@ -35,7 +35,7 @@ const SELECT_IS_PREPAID: Statement = {
 };
 
 /**
- * What was granted to a key, what is only asked for included, and what was drawn of that; null for a key without a grant.
+ * The grants of a key, requested ones included, and its spending of them; null for a key without a grant.
  * A wallet has a balance in any case, of what it has paid in and was granted.
  */
 export async function keyBalance(

@@ -43,7 +43,7 @@ export class FundStates {
     return drawn;
   }
 
-  /** Their figures. Leaves nothing behind of those that no operation has named: whoever asks may be anybody. */
+  /** Returns their figures. Keeps nothing of funds that no operation has named: any caller may ask. */
   look(refs: readonly FundRef[]): readonly FundStanding[] {
     return this.#drawn.get(refs)?.funds ?? refs.map((ref) => this.#find(ref) ?? newFund(ref));
   }

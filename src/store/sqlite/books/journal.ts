@@ -116,7 +116,7 @@ export class Journal {
     into: Write[],
   ): void {
     const number = this.#tariffOf(tariff);
-    // What cannot be true must not make the entry unwritable.
+    // Implausible figures must not make the entry unwritable.
     const tokens = isPlausible(usage) ? tokensOf(usage) : NO_TOKENS;
     const [input, , , output] = tokens;
     this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });

@@ -1,7 +1,7 @@
 import type { Migrations } from '../../store.ts';
 
 /**
- * Amounts are microcredits, times milliseconds since 1970. What repeats from row to row (who, which model at
+ * Amounts are microcredits, times milliseconds since 1970. Values that repeat from row to row (the caller, which model at
  * which price) stands in a table of its own and is named by number; the same may have several numbers.
  * Nothing on a request's path updates a row or keeps an index: each request appends two rows of integers.
  * `spend` and `balances` sum the journal up to `checkpoint.through`, and are brought forward every few

@@ -22,7 +22,7 @@ export async function hasJournal(reader: Pick<Store, 'query'>): Promise<boolean>
   return (await reader.query(SELECT_COLUMN)).length > 0;
 }
 
-/** What a policy must fit to, read from a store that nobody serves from here. */
+/** The ledger's state that a policy must fit, read from a store that this process does not serve. */
 export async function ledgerStateOf(store: Pick<Store, 'query'>): Promise<LedgerState> {
   // One of an older version states its terms likewise.
   if ((await store.query(SELECT_TABLE)).length === 0) return NO_LEDGER;

@@ -9,7 +9,7 @@ import type { SqlValue, Statement, Write } from '../../store.ts';
  * `reserve`: sets `amount` aside in `funds`. `raise`: sets so much more aside. `attach`: draws on `funds` from
  * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
  * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes what was never settled,
- * mostly for a crash. `overrun`: what an upstream billed beyond the reservation; nobody is charged.
+ * mostly for a crash. `overrun`: an upstream's bill beyond the reservation, charged to no caller.
  * `correct`: gives a charge back (negative). `grant`: adds to a balance, or takes from it. `deposit`: what a wallet
  * has paid in. `fee`: what is kept of that for its settlement (negative), or given back.
  */
@@ -313,7 +313,7 @@ const PUT_BALANCE: Statement = {
   sql: `INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`,
 };
-/** What is on its way is counted if it has arrived: it was given to the disk before this. */
+/** Rows that were being written count if they have arrived: they were given to the disk before this. */
 const PUT_COMING_BALANCE: Statement = {
   sql: `INSERT INTO balances (key_id, granted, spent)
     VALUES (?1, ?2 + (SELECT coalesce(sum(amount), 0) FROM journal WHERE seq IN (SELECT value FROM json_each(?4))), ?3)
