@@ -140,6 +140,7 @@ describe('a promise that a plugin leaves rejected', () => {
       const box = await start();
       expect((await route(box, 'flood')).status).toBe(200);
       await waitFor(async () => (await rejections(box))['./plugins/unruly.ts'] === 1000);
+      await waitFor(() => linesOf(box, REJECTED).length >= 10);
       expect(linesOf(box, REJECTED)).toHaveLength(10);
     },
     PATIENCE,
