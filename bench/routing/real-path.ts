@@ -9,6 +9,7 @@ import type { Decision } from '../../src/core/decision.ts';
 import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { createIds, idText } from '../../src/core/id.ts';
+import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import { decide } from '../../src/gateway/decide.ts';
 import { decisionWrites, recordedOf } from '../../src/gateway/decision-record.ts';
@@ -229,7 +230,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     nextId,
     now,
     clock,
-    inFlight: new Set(),
+    inFlight: new LinkedSet(),
     answers: new ByteRoom(),
     draining: () => false,
   };

@@ -10,7 +10,7 @@ export async function drain({ inFlight, clock, log }: Gateway, patienceMs: numbe
   while (inFlight.size > 0 && clock() < until) await Bun.sleep(LOOK_MS);
   if (inFlight.size === 0) return;
   log.warn('requests were cut off by the shutdown', { requests: inFlight.size });
-  for (const request of [...inFlight]) request.cutOff(cutOffError());
+  for (const request of inFlight.all()) request.cutOff(cutOffError());
 }
 
 /** @throws SignalboxError `overloaded` once the shutdown has begun */

@@ -1,4 +1,5 @@
 import type { ByteRoom } from '../core/byte-room.ts';
+import type { LinkedSet } from '../core/linked-set.ts';
 import type { Learner } from '../learning/learner.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Records } from '../records/records.ts';
@@ -32,7 +33,7 @@ export interface Gateway {
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   /** The requests between the reservation of their money and its settlement; the shutdown waits for them. */
-  readonly inFlight: Set<RequestContext>;
+  readonly inFlight: LinkedSet<RequestContext>;
   /** Room for answers in one piece, until their exchanges end. */
   readonly answers: ByteRoom;
   /** True once the process has been asked to stop. */

@@ -4,6 +4,7 @@ import type { Caller } from '../core/caller.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import type { ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import type { LinkedSet, Links } from '../core/linked-set.ts';
 import type { Operation } from '../core/operation.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
@@ -52,7 +53,7 @@ interface Abandonable {
  * Its place in the gate, its rate limits and its trace end together, once: after `handled`, and after `endWork` where
  * `beginWork` was called.
  */
-export class RequestContext {
+export class RequestContext implements Links<RequestContext> {
   /** Written outside as `req_…`. */
   readonly id: number;
   /** Time of arrival, ms on the gateway's clock. */
@@ -87,6 +88,8 @@ export class RequestContext {
   startedAt = Number.NaN;
   /** Time of the first upstream call, ms on the gateway's clock; NaN for none. */
   dispatchedAt = Number.NaN;
+  before: RequestContext | null = null;
+  after: RequestContext | null = null;
   readonly #origin: Pick<Request, 'signal'>;
   readonly #onEnd: (context: RequestContext) => void;
   #admission: Admission | null = null;
@@ -97,8 +100,8 @@ export class RequestContext {
   #isOver = false;
   #whenOver: (() => void)[] | null = null;
   /** The requests that a shutdown waits for, while this is one of them. */
-  #inFlight: Set<RequestContext> | null = null;
-  /** Null before the exchange exists and after it has ended: the set would keep ended ones in memory. */
+  #inFlight: LinkedSet<RequestContext> | null = null;
+  /** Null before the exchange exists and after it has ended. */
   #work: Abandonable | null = null;
   #cutOff: SignalboxError | null = null;
 
@@ -233,14 +236,14 @@ export class RequestContext {
   }
 
   /** Joins the requests that a shutdown waits for. */
-  enterFlight(inFlight: Set<RequestContext>): void {
+  enterFlight(inFlight: LinkedSet<RequestContext>): void {
     this.#inFlight = inFlight;
     inFlight.add(this);
   }
 
   /** Leaves the requests that a shutdown waits for. Harmless outside of them. */
   leaveFlight(): void {
-    this.#inFlight?.delete(this);
+    this.#inFlight?.remove(this);
     this.#inFlight = null;
     this.#work = null;
   }

@@ -1,5 +1,6 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
+import type { Links } from '../core/linked-set.ts';
 import { isPlausible } from '../core/usage.ts';
 import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
@@ -66,7 +67,7 @@ export interface HoldTools {
 const NOT_BOOKED = openReservation(0, null);
 
 /** A hold on the books. It computes each step by the rules itself, so that a charge is known at once. */
-export class ReservationHold implements Hold {
+export class ReservationHold implements Hold, Links<ReservationHold> {
   readonly id: number;
   readonly account: Account;
   /** On the wall clock, ms since 1970: not settled by then, it never will be. */
@@ -75,7 +76,6 @@ export class ReservationHold implements Hold {
   funds: readonly DrawnFund[];
   /** Whether the books have it: until then it may still come to nothing. */
   isBooked = false;
-  /** Neighbours among the open holds. */
   before: ReservationHold | null = null;
   after: ReservationHold | null = null;
   readonly #tools: HoldTools;

@@ -2,6 +2,7 @@ import type { Budget, LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { createIds, idText, timeOfId } from '../core/id.ts';
+import { LinkedSet } from '../core/linked-set.ts';
 import { isWallet } from '../core/wallet.ts';
 import type {
   AttachOp,
@@ -22,7 +23,6 @@ import { type Hold, type HoldTools, ReservationHold, type Riding } from './hold.
 import { keyBudgetUses } from './key-budgets.ts';
 import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms } from './ledger.ts';
 import { News } from './news.ts';
-import { OpenHolds } from './open-holds.ts';
 import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import type { ReservationRequest } from './reservation-request.ts';
@@ -49,7 +49,7 @@ export class StoredLedger implements Ledger {
   readonly #contention = new Contention();
   readonly #setting: Setting;
   readonly #refusals = new Refusals();
-  readonly #holds = new OpenHolds();
+  readonly #holds = new LinkedSet<ReservationHold>();
   readonly #earmarks = new Set<FundEarmark>();
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   readonly #nextAdjustment: () => number;
@@ -322,9 +322,8 @@ export class StoredLedger implements Ledger {
     const made = new FundEarmark({ order, account, funds }, this);
     this.#earmarks.add(made);
     const [at, owner] = [this.#options.now(), this.#owner];
-    const result = await this.#applyOne({
-      ...({ kind: 'earmark', id, at, dimensions, funds, amounts, owner, expiresAt, note, expected } as const),
-    });
+    const op = { kind: 'earmark', id, at, dimensions, funds, amounts, owner, expiresAt, note, expected } as const;
+    const result = await this.#applyOne(op);
     if (result.kind === 'granted') {
       made.amount = result.amount;
       return made;

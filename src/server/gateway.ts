@@ -2,6 +2,7 @@ import { openIdempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { createIds } from '../core/id.ts';
+import { LinkedSet } from '../core/linked-set.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/affinity.ts';
@@ -144,7 +145,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     nextId,
     now,
     clock,
-    inFlight: new Set(),
+    inFlight: new LinkedSet(),
     answers: new ByteRoom(),
     draining: () => draining,
   };

@@ -6,6 +6,7 @@ import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
+import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
@@ -305,7 +306,7 @@ describe('when this program itself fails', () => {
       nextId,
       now: Date.now,
       clock: () => performance.now(),
-      inFlight: new Set(),
+      inFlight: new LinkedSet(),
       answers: new ByteRoom(),
       draining: () => false,
     };

@@ -4,6 +4,7 @@ import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
 import { openKeys } from '../../src/access/stored-keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
+import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
@@ -111,7 +112,7 @@ async function serveInMemory(url: string) {
     nextId,
     now,
     clock,
-    inFlight: new Set(),
+    inFlight: new LinkedSet(),
     answers: new ByteRoom(),
     draining: () => false,
   };

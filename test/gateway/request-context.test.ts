@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Gate } from '../../src/access/limits/gate.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import { type ErrorCode, SignalboxError } from '../../src/core/errors.ts';
+import { LinkedSet } from '../../src/core/linked-set.ts';
 import type { RequestContext } from '../../src/gateway/request-context.ts';
 import { type ContextFacts, callerNamed, contextWith } from '../support/request-context.ts';
 
@@ -138,7 +139,7 @@ describe('A request', () => {
   /** Returns the mistakes of a request that goes through these steps. */
   function mistakes(order: readonly (typeof steps)[number][], works: boolean, leave = true): string[] {
     const { context, gate, ended, hasStream } = admitted();
-    const inFlight = new Set<RequestContext>();
+    const inFlight = new LinkedSet<RequestContext>();
     let isWorking = works;
     let isHandled = false;
     if (works) context.beginWork(true, 50);

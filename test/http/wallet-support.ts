@@ -8,6 +8,7 @@ import type { Keys } from '../../src/access/keys.ts';
 import { openKeys } from '../../src/access/stored-keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
+import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { FundingSource } from '../../src/gateway/funding.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
@@ -267,7 +268,7 @@ export async function startWalletApp({
     nextId,
     now,
     clock: () => performance.now(),
-    inFlight: new Set(),
+    inFlight: new LinkedSet(),
     answers: new ByteRoom(),
     draining: () => faults.draining,
   };

@@ -1,5 +1,5 @@
+import { LinkedSet } from '../../../src/core/linked-set.ts';
 import { Contention } from '../../../src/ledger/contention.ts';
-import { OpenHolds } from '../../../src/ledger/open-holds.ts';
 import { StoredLedger } from '../../../src/ledger/stored-ledger.ts';
 import { Bookings } from '../../../src/store/sqlite/books/bookings.ts';
 import { Checkpoints } from '../../../src/store/sqlite/books/checkpoint.ts';
@@ -115,7 +115,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         return async function (this: StoredLedger, terms) {
           const swap = await prepare.call(this, terms);
           return () => {
-            const cure = patch(OpenHolds.prototype, 'all', () => () => []);
+            const cure = patch(LinkedSet.prototype, 'all', () => () => []);
             swap();
             cure();
           };

@@ -1,4 +1,5 @@
 import type { Microcredits } from '../../../core/credits.ts';
+import { LinkedSet, type Links } from '../../../core/linked-set.ts';
 import type { Dimensions } from '../../../ledger/rules/entry.ts';
 import { leftOf, openReservation, type Reservation } from '../../../ledger/rules/reservation.ts';
 import type { OpResult } from '../../books.ts';
@@ -6,7 +7,7 @@ import type { BookedFund } from './fund-states.ts';
 import type { Spender } from './sums.ts';
 
 /** A reservation whose row is written, or about to be. */
-export class BookedReservation {
+export class BookedReservation implements Links<BookedReservation> {
   readonly id: number;
   readonly account: Spender;
   /** The funds that it draws on, and their IDs as the journal has them. */
@@ -24,7 +25,6 @@ export class BookedReservation {
   steps: Map<number, OpResult | Promise<OpResult>> | null = null;
   /** The result of its closing; null while it is open. */
   closing: OpResult | null = null;
-  /** Neighbours among the open ones. */
   before: BookedReservation | null = null;
   after: BookedReservation | null = null;
 
@@ -71,60 +71,44 @@ export interface BookedEarmark {
 /** Closed reservations that are remembered, so that a repeated operation finds its first result without a query. */
 const CLOSED_MAX = 1_024;
 
-/** The reservations of this process by their IDs. Those that are open are a list by links, too, oldest first. */
+/** The reservations of this process by their IDs, and those that are open, oldest first. */
 export class Reservations {
   readonly earmarks = new Map<number, BookedEarmark>();
   readonly #byId = new Map<number, BookedReservation>();
+  readonly #open = new LinkedSet<BookedReservation>();
   readonly #closed: number[] = [];
   #next = 0;
-  #first: BookedReservation | null = null;
-  #last: BookedReservation | null = null;
+
   /** Reservations that are open. */
-  size = 0;
+  get size(): number {
+    return this.#open.size;
+  }
 
   find(id: number): BookedReservation | undefined {
     return this.#byId.get(id);
   }
 
   add(made: BookedReservation): void {
-    made.before = this.#last;
-    if (this.#last) this.#last.after = made;
-    else this.#first = made;
-    this.#last = made;
-    this.size++;
+    this.#open.add(made);
     this.#byId.set(made.id, made);
   }
 
   /** Takes out a reservation whose row could not be written. */
   remove(made: BookedReservation): void {
-    this.#unlink(made);
+    this.#open.remove(made);
     this.#byId.delete(made.id);
   }
 
   /** Takes a reservation out of the open ones. */
   close(made: BookedReservation): void {
-    this.#unlink(made);
+    this.#open.remove(made);
     const forgotten = this.#closed[this.#next];
     if (forgotten !== undefined) this.#byId.delete(forgotten);
     this.#closed[this.#next] = made.id;
     this.#next = (this.#next + 1) % CLOSED_MAX;
   }
 
-  /** All that are open now: the list may change while they are gone through. */
   open(): BookedReservation[] {
-    const all: BookedReservation[] = [];
-    for (let made = this.#first; made; made = made.after) all.push(made);
-    return all;
-  }
-
-  #unlink(made: BookedReservation): void {
-    const { before, after } = made;
-    if (before) before.after = after;
-    else this.#first = after;
-    if (after) after.before = before;
-    else this.#last = before;
-    made.before = null;
-    made.after = null;
-    this.size--;
+    return this.#open.all();
   }
 }
