@@ -248,7 +248,7 @@ export const providers = [
   curves({
     title: 'Attempts by outcome',
     description:
-      'dropped: the caller left, or there was no money. The rest but ok are kinds of failure, see docs/failover.md.',
+      'dropped: the caller left, or there was no money. The rest but ok are kinds of failure, see docs/route/failover.md.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
