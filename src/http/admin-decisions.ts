@@ -12,8 +12,7 @@ import {
   PAGE_LIMIT_MAX,
 } from '../operate/decisions.ts';
 import type { RecordQuery } from '../store/records.ts';
-import { DECISIONS_ANSWER } from './docs/examples-admin.ts';
-import { operation } from './docs/operation.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { DecisionList } from './schemas/decisions.ts';
 
@@ -43,12 +42,12 @@ export const decisionListRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) 
     async ({ request }) => decisionPageBody(await listDecisions(gateway.records, queryOf(request.url))),
     {
       query: QUERY,
-      ...operation({
+      ...routeDocs({
         access: 'admin',
         summary: 'List decisions',
         description:
           'The records of decisions that match all filters, the newest first. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
-        answer: { schema: DecisionList, description: 'The page.', example: DECISIONS_ANSWER },
+        answer: { schema: DecisionList, description: 'The page.' },
         errorField: 'status',
         errors: ['invalid_value'],
       }),

@@ -2,8 +2,7 @@ import { Elysia } from 'elysia';
 import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
-import { CONTENT_ANSWER } from './docs/examples-admin.ts';
-import { operation } from './docs/operation.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { KeptContent } from './schemas/content.ts';
 
@@ -28,12 +27,12 @@ export const contentRoutes = ({ gateway, callerOf }: RouteServices) =>
         kept_until: iso(found.until),
       };
     },
-    operation({
+    routeDocs({
       access: 'admin',
       summary: 'Words of a request and its answer',
       description:
         'Only where `records.content` of the policy had them kept, which it does for nobody unless it says so. Each read is a line in the log.',
-      answer: { schema: KeptContent, description: 'What was kept.', example: CONTENT_ANSWER },
+      answer: { schema: KeptContent, description: 'What was kept.' },
       errors: ['not_found'],
     }),
   );
