@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
 import { recommend } from '../gateway/route.ts';
+import { readRoute } from '../surface/openai-chat/read-body.ts';
 import { readRouteRequest } from '../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../surface/openai-chat/route-query.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
-import { readRoute } from './read-body.ts';
 import type { RouteServices } from './route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
 
