@@ -6,7 +6,8 @@ import type { LedgerBooks, LedgerOp, OpResult } from '../../src/store/books.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { MemoryBooks } from './memory/books/books.ts';
 import {
   BOOKS_CASES,
@@ -25,7 +26,7 @@ async function inSqlite(): Promise<BooksUnderTest> {
   const folder = tempFolder();
   const store = await openSqlite(folder.file, [ledgerMigrations]);
   let isBroken = false;
-  const broken: Store = {
+  const broken: SqlStore = {
     commit: (writes) => (isBroken ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
     append: (writes) => store.append(writes),
     query: (statement, params) => store.query(statement, params),
