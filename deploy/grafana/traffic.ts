@@ -125,7 +125,7 @@ export const overview = [
   }),
   curves({
     title: 'Errors by code',
-    description: 'What callers of any route were told, by the codes of docs/errors.md.',
+    description: 'What callers of any route were told, by the codes of docs/operate/errors.md.',
     unit: 'reqps',
     width: 12,
     min: 0,
@@ -248,7 +248,7 @@ export const providers = [
   curves({
     title: 'Attempts by outcome',
     description:
-      'dropped: the caller left, or there was no money. The rest but ok are kinds of failure, see docs/failover.md.',
+      'dropped: the caller left, or there was no money. The rest but ok are kinds of failure, see docs/route/failover.md.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,

@@ -300,7 +300,7 @@ describe('signalbox policy diff', () => {
   });
 
   test('reads a request as the page about it writes one', async () => {
-    const page = await Bun.file(join(import.meta.dir, '../../docs/policy-diff.md')).text();
+    const page = await Bun.file(join(import.meta.dir, '../../docs/policies/testing.md')).text();
     const [, written = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
     write('page.jsonl', JSON.stringify(JSON.parse(written)));
     const { out, code } = await diffHere('policies', '--requests', 'page.jsonl', '--json');

@@ -193,7 +193,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     'case-failed': {
       golden: 'case-failed',
       mended:
-        'Mend the rule, or the case where the change was meant: `signalbox policy test` shows both sides ([policy-testing.md](policy-testing.md)).',
+        'Mend the rule, or the case where the change was meant: `signalbox policy test` shows both sides ([testing.md](policies/testing.md)).',
     },
   },
 };

@@ -35,7 +35,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     version: 'policy-language.md#the-smallest-policy',
     gateway: 'operations.md',
     records: 'privacy.md',
-    cases: 'policy-testing.md',
+    cases: 'policies/testing.md',
   },
 };
 

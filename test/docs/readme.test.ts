@@ -7,19 +7,20 @@ import { runToEnd, type Signalbox, startSignalbox } from '../support/signalbox.t
 const ROOT = join(import.meta.dir, '../..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const RELOAD = readFileSync(join(ROOT, 'docs/reload.md'), 'utf8');
+const START = readFileSync(join(ROOT, 'docs/start.md'), 'utf8');
 
 interface Block {
   readonly language: string;
   readonly mark: string;
   readonly text: string;
 }
-const blocks: readonly Block[] = [...`${README}\n${RELOAD}`.matchAll(/^```(\w+)(?: (\w+))?\n([\s\S]*?)^```$/gm)].map(
-  ([, language = '', mark = '', text = '']) => ({
-    language,
-    mark,
-    text,
-  }),
-);
+const blocks: readonly Block[] = [
+  ...`${README}\n${START}\n${RELOAD}`.matchAll(/^```(\w+)(?: (\w+))?\n([\s\S]*?)^```$/gm),
+].map(([, language = '', mark = '', text = '']) => ({
+  language,
+  mark,
+  text,
+}));
 const marked = (mark: string, language: string) =>
   blocks.filter((block) => block.mark === mark && block.language === language);
 

@@ -6,11 +6,11 @@ import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import type { SqlStore, SqlWrite } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import { readCsv } from './csv-support.ts';
 import { GatedStore } from './model/gate.ts';
-import { flaky, held, line, NOON, type Opened, open, order, refused } from './support.ts';
+import { held, line, NOON, type Opened, open, order, refused } from './support.ts';
 import {
   AGENT,
   balance,

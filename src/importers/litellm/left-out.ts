@@ -18,7 +18,7 @@ export const LEFT_OUT_PARAMS: ReadonlyMap<string, string> = new Map([
   ['keep_alive', 'set OLLAMA_KEEP_ALIVE at the server'],
   ['tag_regex', 'a rule can look at `key.labels` or at `request.metadata`, not at headers'],
   ['prompt_id', 'prompts kept elsewhere are not fetched'],
-  ['health_check_timeout', 'endpoints are judged by what their requests come to, see failover.md'],
+  ['health_check_timeout', 'endpoints are judged by what their requests come to, see docs/route/failover.md'],
   ['input_cost_per_second', 'prices are by token'],
   ['output_cost_per_second', 'prices are by token'],
   ['api_type', 'the adapter says it'],
@@ -30,7 +30,7 @@ export const LEFT_OUT_PARAMS: ReadonlyMap<string, string> = new Map([
 /** Keys of `model_info` without an equivalent. */
 export const LEFT_OUT_INFO: ReadonlyMap<string, string> = new Map([
   ['supported_environments', 'leave the model out of the policy of the other environment'],
-  ['health_check_timeout', 'endpoints are judged by what their requests come to, see failover.md'],
+  ['health_check_timeout', 'endpoints are judged by what their requests come to, see docs/route/failover.md'],
   ['output_vector_size', 'Signalbox serves chats'],
   ['input_cost_per_second', 'prices are by token'],
   ['output_cost_per_second', 'prices are by token'],
@@ -41,7 +41,7 @@ const CACHE = 'answers are not cached by their text; `Idempotency-Key` repeats a
 const LOGGERS = 'metrics, logs and traces are built in: see metrics.md, logs.md and traces.md';
 const SQLITE = 'keys and the ledger are in one SQLite file, in the folder of `--data`';
 const IDENTITY = 'callers come with keys of Signalbox, and nothing else lets them in: see keys.md';
-const BREAKER = 'the circuit breaker is built in and has no settings: see failover.md';
+const BREAKER = 'the circuit breaker is built in and has no settings: see docs/route/failover.md';
 
 /** Keys of `router_settings` without an equivalent. */
 export const LEFT_OUT_ROUTER: ReadonlyMap<string, string> = new Map([
@@ -56,8 +56,11 @@ export const LEFT_OUT_ROUTER: ReadonlyMap<string, string> = new Map([
   ],
   ['tag_filtering_match_any', 'a constraint says it in words: `"a" in model.tags || "b" in model.tags`'],
   ['default_max_parallel_requests', 'no cap by deployment; gateway.concurrency_max is for all requests'],
-  ['retry_policy', 'what is tried again goes by the kind of failure, and is built in: see failover.md'],
-  ['model_group_retry_policy', 'what is tried again goes by the kind of failure, and is built in: see failover.md'],
+  ['retry_policy', 'what is tried again goes by the kind of failure, and is built in: see docs/route/failover.md'],
+  [
+    'model_group_retry_policy',
+    'what is tried again goes by the kind of failure, and is built in: see docs/route/failover.md',
+  ],
   ['allowed_fails_policy', BREAKER],
   ['disable_cooldowns', BREAKER],
   [
@@ -125,8 +128,8 @@ export const LEFT_OUT_GENERAL: ReadonlyMap<string, string> = new Map([
   ],
   ['alerting', 'alarms are Prometheus’s: deploy/alerts.yaml, and `alert_at` of budgets'],
   ['alerting_threshold', 'alarms are Prometheus’s: deploy/alerts.yaml'],
-  ['background_health_checks', 'endpoints are judged by what their requests come to: see failover.md'],
-  ['health_check_interval', 'endpoints are judged by what their requests come to: see failover.md'],
+  ['background_health_checks', 'endpoints are judged by what their requests come to: see docs/route/failover.md'],
+  ['health_check_interval', 'endpoints are judged by what their requests come to: see docs/route/failover.md'],
   ['proxy_budget_rescheduler_min_time', 'budgets begin anew at midnight of their first day, by themselves'],
   ['proxy_budget_rescheduler_max_time', 'budgets begin anew at midnight of their first day, by themselves'],
   ['allowed_ips', 'any address may call here: let a firewall, or a proxy before Signalbox, admit them'],

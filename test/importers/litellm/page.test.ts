@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { imported } from './support.ts';
 
-test('docs/importing.md shows the actual output of its example', () => {
-  const page = readFileSync(join(import.meta.dir, '../../../docs/importing.md'), 'utf8');
+test('docs/policies/importing.md shows the actual output of its example', () => {
+  const page = readFileSync(join(import.meta.dir, '../../../docs/policies/importing.md'), 'utf8');
   const [config = '', ...parts] = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
   const all = imported(config)
     .files.map(({ text }) => text)
