@@ -22,13 +22,13 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     baseline: 'routing.md',
     constraints: 'policy-language.md#constraints',
     preferences: 'policy-language.md#preferences',
-    learning: 'learning.md',
+    learning: 'route/learning.md',
   },
   'What may be spent, and how fast': {
-    credits: 'ledger.md',
-    budgets: 'policy-language.md#budgets',
-    rate_limits: 'rate-limits.md',
-    ledger: 'ledger.md',
+    credits: 'spend/budgets.md',
+    budgets: 'spend/budgets.md',
+    rate_limits: 'spend/rate-limits.md',
+    ledger: 'spend/budgets.md',
     payments: 'payments.md',
   },
   'The gateway and the policy itself': {
