@@ -3,17 +3,16 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd, type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** The code blocks of the README and the docs that say they can be run are run, as they stand. */
+/** The code blocks of the README that say they can be run are run, as they stand. */
 const ROOT = join(import.meta.dir, '../..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const RELOAD = readFileSync(join(ROOT, 'docs/reload.md'), 'utf8');
 
 interface Block {
   readonly language: string;
   readonly mark: string;
   readonly text: string;
 }
-const blocks: readonly Block[] = [...`${README}\n${RELOAD}`.matchAll(/^```(\w+)(?: (\w+))?\n([\s\S]*?)^```$/gm)].map(
+const blocks: readonly Block[] = [...README.matchAll(/^```(\w+)(?: (\w+))?\n([\s\S]*?)^```$/gm)].map(
   ([, language = '', mark = '', text = '']) => ({
     language,
     mark,
