@@ -8,16 +8,16 @@ import { installPortkey } from './peers/portkey.ts';
 /**
  * `npm run bench:peers`: Signalbox beside Portkey's open-source gateway, on Node and on Bun, before the same upstream in one
  * interleaved run; then the list of faults of `test/fault` against both. `--load` or `--faults`: that part alone.
- * `--quick` for a look. `--write` puts the tables into `docs/benchmarks.md`.
+ * `--quick` for a look. `--write` puts the tables into `bench/results/peers.md`.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
-const PAGE = join(import.meta.dir, '../docs/benchmarks.md');
+const PAGE = join(import.meta.dir, 'results/peers.md');
 
 /** Puts a text between the marks of this part of the page, laid out as the rest of it. */
 async function write(part: string, text: string): Promise<void> {
   const marks = new RegExp(`(<!-- made: ${part} -->\n)[^]*?(<!-- end -->)`);
   const page = await Bun.file(PAGE).text();
-  if (!marks.test(page)) throw new Error(`docs/benchmarks.md has no place for ${part}`);
+  if (!marks.test(page)) throw new Error(`bench/results/peers.md has no place for ${part}`);
   await Bun.write(
     PAGE,
     page.replace(marks, (_, begin: string, end: string) => `${begin}\n${text}\n\n${end}`),

@@ -125,7 +125,7 @@ export const overview = [
   }),
   curves({
     title: 'Errors by code',
-    description: 'What callers of any route were told, by the codes of docs/errors.md.',
+    description: 'What callers of any route were told, by the codes of docs/operate/errors.md.',
     unit: 'reqps',
     width: 12,
     min: 0,

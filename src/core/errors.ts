@@ -1,63 +1,63 @@
 /**
  * Every error that a caller can see: code → status and class. Codes are never renamed or reused.
  * `code` is the one on the wire where it differs from the name; `retry` tells a client whether the
- * same request can succeed later. `docs/errors.md` is made from it.
+ * same request can succeed later. `docs/operate/errors.md` is made from it.
  */
 export const ERRORS = {
   invalid_api_key: {
     status: 401,
     type: 'authentication_error',
     retry: false,
-    means: 'No API key, or one that is unknown, expired or revoked.',
+    means: 'The API key is missing, unknown, expired or revoked.',
   },
   insufficient_permissions: {
     status: 403,
     type: 'permission_error',
     retry: false,
-    means: 'The key lacks the scope, or may not use that model.',
+    means: 'The key lacks the scope, or may not use this model.',
   },
   invalid_json: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The body is not JSON, or nests too deep.',
+    means: 'The body is not JSON, or is nested too deeply.',
   },
   invalid_type: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'A field has the wrong kind of value; `param` is its path.',
+    means: 'A field has a value of the wrong type.',
   },
   invalid_value: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'A field has a value that it cannot have, or that contradicts another.',
+    means: 'The value of a field is not allowed, or contradicts another field.',
   },
-  missing_field: { status: 400, type: 'invalid_request_error', retry: false, means: 'A required field is absent.' },
+  missing_field: { status: 400, type: 'invalid_request_error', retry: false, means: 'A required field is missing.' },
   unknown_field: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'A member that Signalbox’s own objects do not know.',
+    means: 'One of Signalbox’s own objects has no such field.',
   },
   out_of_range: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'A number is out of its range, or a list too long.',
+    means: 'A number is out of range, or a list is too long.',
   },
   unsupported_parameter: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'A field that would be billed beyond the reservation, or that no eligible model supports.',
+    means: 'No eligible model supports the field, or it would be billed beyond the reservation.',
   },
   budget_limit_too_low: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'Not even the prompt and a useful minimum of output fit `budget_limit`; `details.least_credits` would.',
+    means: '`budget_limit` does not cover the prompt and a useful minimum of output; `details.least_credits` does.',
   },
   context_length_exceeded: {
     status: 400,
@@ -75,67 +75,66 @@ export const ERRORS = {
     status: 404,
     type: 'invalid_request_error',
     retry: false,
-    means: 'There is no such model or selector.',
+    means: 'No model or selector has this name.',
   },
   insufficient_quota: {
     status: 402,
     type: 'insufficient_quota',
     retry: false,
     means:
-      'A budget or the balance cannot pay the worst case; `details` names it and when it renews. Where payments are taken and a balance is short, the header `PAYMENT-REQUIRED` says how to pay.',
+      'A budget or balance cannot cover the worst case; `details` names it and when it renews. If payments can help, the header `PAYMENT-REQUIRED` says how.',
   },
   payment_required: {
     status: 402,
     type: 'payment_required',
     retry: false,
-    means:
-      'Pay for it by x402: the header `PAYMENT-REQUIRED` says how, and so do `accepts` beside `error` and `details.quote`.',
+    means: 'Pay by x402 as the header `PAYMENT-REQUIRED` says; `accepts` and `details.quote` say the same.',
   },
   payment_invalid: {
     status: 402,
     type: 'payment_required',
     retry: false,
     means:
-      'The payment was refused and its request not carried out: `details.reason` says why, and the header `PAYMENT-REQUIRED` has a new quote.',
+      'The payment was refused and the request not carried out. `details.reason` says why; `PAYMENT-REQUIRED` has a new quote.',
   },
   agent_wallet_mismatch: {
     status: 403,
     type: 'permission_error',
     retry: false,
-    means: 'The payment, or the key, is of another wallet than `agent_wallet` names, or the key may not name that one.',
+    means: '`agent_wallet` names another wallet than the payment or key, or one that the key may not name.',
   },
   unsupported_x402_version: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The payment is of another version of x402 than 2.',
+    means: 'The payment uses another version of x402 than 2.',
   },
   payment_unavailable: {
     status: 503,
     type: 'server_error',
     retry: true,
-    means: 'Payments cannot be taken just now: the chain or the facilitator does not answer. Nothing was charged.',
+    means: 'The chain or the facilitator does not answer. Nothing was charged.',
   },
   payment_unsettled: {
     status: 503,
     type: 'server_error',
     retry: false,
     means:
-      'What became of the payment is not known yet. Send the same `PAYMENT-SIGNATURE` again after `retry-after`, and sign no other; `details.payment_id` names it.',
+      'The outcome of the payment `details.payment_id` is not known yet. Send the same `PAYMENT-SIGNATURE` after `retry-after`; do not sign another.',
   },
   not_found: {
     status: 404,
     type: 'invalid_request_error',
     retry: false,
-    means: 'There is nothing at this path, or nothing of this ID that the key may see.',
+    means: 'Nothing is at this path, or nothing with this ID that the key may see.',
   },
   method_not_allowed: {
     status: 405,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The path takes another method; the header `allow` names it.',
+    means: 'The path takes another method; the header `allow` lists it.',
   },
-  request_timeout: { status: 408, type: 'invalid_request_error', retry: true, means: 'The body came too slowly.' },
+  request_timeout: { status: 408, type: 'invalid_request_error', retry: true, means: 'The body arrived too slowly.' },
   unsupported_media_type: {
     status: 415,
     type: 'invalid_request_error',
@@ -146,51 +145,50 @@ export const ERRORS = {
     status: 412,
     type: 'invalid_request_error',
     retry: false,
-    means: '`If-Match` names another policy revision than the one in force; `details.policy_revision` is that one.',
+    means: '`If-Match` names another policy revision than `details.policy_revision`, which is in force.',
   },
   in_flight: {
     status: 409,
     type: 'conflict_error',
     retry: true,
-    means:
-      'The request with this `Idempotency-Key` or payment is still running; ask again after `retry-after`, with the same.',
+    means: 'The request with this `Idempotency-Key` or payment is still running. Repeat it after `retry-after`.',
   },
   learning_off: {
     status: 409,
     type: 'conflict_error',
     retry: false,
-    means: 'Feedback teaches nothing here: learning is off, or was off when the decision was made.',
+    means: 'Learning is off, or was off when the decision was made.',
   },
   nothing_to_score: {
     status: 409,
     type: 'conflict_error',
     retry: false,
-    means: 'The request of this decision was not answered to its end; `details.status` says what became of it.',
+    means: 'The request of this decision has no complete answer; `details.status` says why.',
   },
   feedback_conflict: {
     status: 409,
     type: 'conflict_error',
     retry: false,
-    means: 'This decision has another score already, which stays.',
+    means: 'The decision already has another score, which stays.',
   },
   feedback_window_over: {
     status: 410,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The decision is too old to be scored; `details.window_days` is how long one can be.',
+    means: 'The decision is older than `details.window_days`.',
   },
   idempotency_key_reused: {
     status: 422,
     type: 'invalid_request_error',
     retry: false,
-    means: 'This `Idempotency-Key` came with another body within the last 24 hours.',
+    means: 'This `Idempotency-Key` came with another body within 24 hours.',
   },
   idempotency_answer_unavailable: {
     status: 422,
     type: 'invalid_request_error',
     retry: false,
     means:
-      'The request with this `Idempotency-Key` or payment was charged as `details.decision_id`, and its answer cannot be given again: the API key’s secret, or the signature, is another one, or it was too large each time.',
+      'The request was charged as `details.decision_id`, but its answer cannot be repeated: the key’s secret or the signature differs, or the answer was too large.',
   },
   request_too_large: {
     status: 413,
@@ -209,31 +207,31 @@ export const ERRORS = {
     status: 422,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The constraints leave no model; `details` has each one’s reasons and the nearest relaxation.',
+    means: 'The constraints leave no model. `details` has the reasons for each and the nearest relaxation.',
   },
   policy_invalid: {
     status: 422,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The policy’s files were refused and nothing was changed; `details.diagnostics` has all that is wrong.',
+    means: 'The policy files were refused; nothing changed. `details.diagnostics` lists the mistakes.',
   },
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',
     retry: true,
-    means: 'Too many requests, tokens or open streams; `details` names the limit and which of them.',
+    means: 'Too many requests, tokens or open streams; `details` names the limit.',
   },
   budget_contended: {
     status: 429,
     type: 'rate_limit_error',
     retry: true,
-    means: 'Requests that are still running hold what the budget has left; `details` names it.',
+    means: 'Running requests hold the rest of the budget that `details` names.',
   },
   upstream_rate_limited: {
     status: 429,
     type: 'rate_limit_error',
     retry: true,
-    means: 'The provider asks to slow down, and no other could serve.',
+    means: 'The provider asks to slow down, and no other can serve.',
   },
   upstream_failed: {
     status: 502,
@@ -257,13 +255,13 @@ export const ERRORS = {
     status: 503,
     type: 'server_error',
     retry: true,
-    means: 'Overloaded, shutting down, or the ledger cannot be written.',
+    means: 'The server is overloaded or shutting down, or cannot write the ledger.',
   },
   internal_error: {
     status: 500,
     type: 'server_error',
     retry: false,
-    means: 'A defect in Signalbox; its log tells more.',
+    means: 'A defect in Signalbox; see its log.',
   },
 } as const satisfies Record<string, { status: number; type: string; retry: boolean; means: string; code?: string }>;
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
@@ -35,6 +35,9 @@ function recorded(name: string): Sample[] {
 
 const template = samplesBeside(join(import.meta.dir, '../../src/cli/plugin/templates/provider'))[''] ?? [];
 
+const kept: string[] = [];
+afterAll(() => proved(`every law of \`signalbox plugin test\`, for ${kept.join(', ')}`));
+
 test.each(
   [...shipped, exampleStrategy, exampleProvider, exampleEstimator].map(
     (plugin) => [`${plugin.kind} ${plugin.name}`, plugin] as const,
@@ -44,5 +47,5 @@ test.each(
   const reports = [...examine(plugin, { host, samples }, { seed, runs })];
   expect(reports.filter(({ outcome }) => outcome === 'broken')).toEqual([]);
   expect(reports.length).toBeGreaterThan(4);
-  proved(`the ${name} keeps what \`signalbox plugin test\` asks of every plugin`);
+  kept.push(name);
 });

@@ -1,6 +1,6 @@
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { type Kill, startChain } from '../crash/kills.ts';
-import { type CrashPoint, POINTS } from '../crash/points.ts';
+import { POINTS } from '../crash/points.ts';
 import { effort, randomFrom } from './effort.ts';
 
 /** `npm run test:deep -- crash`: many kills at each point, one after the other on the same data folder. */
@@ -11,14 +11,17 @@ const credits = (kills: readonly Kill[], of: (kill: Kill) => number): string =>
 const count = (kills: readonly Kill[], of: (kill: Kill) => number): number =>
   kills.reduce((sum, kill) => sum + of(kill), 0);
 
-/** What the kills at a point came to, in a line. */
-function told({ name }: CrashPoint, kills: readonly Kill[]): string {
+/** The result of kills, as a sentence. */
+function resultOf(where: string, kills: readonly Kill[]): string {
   const answered = count(kills, (kill) => kill.answered);
   const orphans = count(kills, (kill) => kill.orphans);
   const held = credits(kills, (kill) => kill.held);
   const unknown = credits(kills, (kill) => kill.unknown);
-  return `kill -9 at ${name}: of ${count(kills, ({ sent }) => sent)} requests ${answered} answers as told; ${orphans} orphans, each closed once; they held ${held} Credits, of which the upstreams had billed ${unknown}; no row lost, doubled or beyond a budget`;
+  return `kill -9 at ${where}: of ${count(kills, ({ sent }) => sent)} requests ${answered} answers, each booked as told; ${orphans} orphans, each closed once; they held ${held} Credits, of which the upstreams had billed ${unknown}; no row lost, doubled or beyond a budget`;
 }
+
+const all: Kill[] = [];
+afterAll(() => proved(resultOf(`each of ${POINTS.length} points`, all)));
 
 for (const [at, point] of POINTS.entries()) {
   test(`${runs} kills at ${point.name}`, async () => {
@@ -34,8 +37,7 @@ for (const [at, point] of POINTS.entries()) {
       await chain.stop();
     }
     if (point.shows) expect(count(kills, ({ cut }) => cut)).toBeGreaterThan(0);
-    const line = told(point, kills);
-    console.log(line);
-    proved(line);
+    console.log(resultOf(point.name, kills));
+    all.push(...kills);
   }, 3_600_000);
 }

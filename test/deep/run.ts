@@ -45,11 +45,17 @@ async function prove({ name, files }: Section): Promise<boolean> {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Proof);
-  writeFileSync(PAGE, pageWith(name, await Promise.all(found.map((proof) => row(proof, minutes)))));
+  writeFileSync(PAGE, pageWith(name, await Promise.all(joined(found).map((proof) => row(proof, minutes)))));
   // The house's form, which pads tables.
   await Bun.spawn([join(ROOT, 'node_modules/.bin/biome'), 'format', '--write', PAGE], { cwd: ROOT, stdout: 'ignore' })
     .exited;
   return true;
+}
+
+/** One proof for those of one test file: they share their runs and their seed. */
+function joined(proofs: readonly Proof[]): Proof[] {
+  const groups = Map.groupBy(proofs, ({ runs, seed }) => `${runs} ${seed}`);
+  return [...groups.values()].map((group) => ({ ...group[0]!, what: group.map(({ what }) => what).join('; ') }));
 }
 
 async function row({ section, what, runs, seed }: Proof, minutes: number): Promise<string> {
@@ -75,9 +81,11 @@ function pageWith(section: string, rows: readonly string[]): string {
   const all = [...kept, ...rows].sort((a, b) => at(a) - at(b));
   return `# Proofs
 
-What \`npm run test:deep\` tried, and that held. \`npm test\` tries the same with few runs and another seed
-each time. One section again: \`npm run test:deep -- reload\`; the same seed again: \`SIGNALBOX_SEED=…\`.
-A commit with \`+\` had changes on top. Made on ${cpus().length} cores.
+For everyone who asks how a promise was tried. \`npm run test:deep\` runs these sections and writes this page; \`npm test\` runs the
+same tests with few runs and a new seed each time.
+
+Run one section with \`npm run test:deep -- reload\`, and repeat a seed with \`SIGNALBOX_SEED=…\`. A \`+\` after a commit means
+uncommitted changes. All runs used ${cpus().length} cores.
 
 | section | what held | runs | seed | commit | date | took |
 | --- | --- | ---: | ---: | --- | --- | ---: |

@@ -14,7 +14,7 @@ import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
-  'docs/errors.md': errorsPage,
+  'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,
   'docs/failure-modes.md': failureModesPage,
   'docs/metrics.md': metricsPage,

@@ -7,9 +7,9 @@ import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
-import { budget, caller, flaky, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
 
 /** Longer than any test takes, ms. */
 const LONG = 20_000;

@@ -5,11 +5,11 @@ import { keyBalance } from '../../src/store/sqlite/books/figures.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import { type Store, StoreError, type Write } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import { readCsv } from './csv-support.ts';
 import { GatedStore } from './model/gate.ts';
-import { flaky, held, line, NOON, type Opened, open, order, refused } from './support.ts';
+import { held, line, NOON, type Opened, open, order, refused } from './support.ts';
 import {
   AGENT,
   balance,

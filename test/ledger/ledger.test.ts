@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { StoreError } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
-import { caller, flaky, held, journal, line, NOON, open, order } from './support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
+import { caller, held, journal, line, NOON, open, order } from './support.ts';
 
 describe('reserve', () => {
   test('is on the disk, for any other reader, before it resolves', async () => {

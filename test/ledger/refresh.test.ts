@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { fundsOf } from './model/spending.ts';
-import { flaky, NOON, open } from './support.ts';
+import { NOON, open } from './support.ts';
 
 test('what this very server has granted is there at the next look, where its own look failed', async () => {
   using folder = tempFolder();

@@ -9,7 +9,7 @@ import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 
 export interface Opened {
   readonly store: Store;
@@ -110,19 +110,6 @@ export const TARIFF: Tariff = { model: 'm', provider: 'p', upstream: 'u', price:
 export function line(cost: number, over: Partial<EntryLine> = {}): EntryLine {
   const usage = { inputTokens: 10, cachedInputTokens: 4, cacheWriteTokens: 1, outputTokens: 20, reasoningTokens: 3 };
   return { tariff: TARIFF, usage, estimated: false, cost, ...over };
-}
-
-/** A store whose commits fail while `fails` says so. */
-export function flaky(store: Store, fails: () => boolean): Store {
-  return {
-    commit: (writes) => (fails() ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
-    append: (writes) => store.append(writes),
-    query: (statement, params) => store.query(statement, params),
-    version: () => store.version(),
-    written: () => store.written(),
-    flush: () => store.flush(),
-    close: () => store.close(),
-  };
 }
 
 export interface StoredEntry {

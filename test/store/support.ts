@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Migrations, Statement, Write } from '../../src/store/store.ts';
+import { type Migrations, type Statement, type Store, StoreError, type Write } from '../../src/store/store.ts';
 
 /** A folder that goes away with the test: `using folder = tempFolder()`. */
 export function tempFolder(): { path: string; file: string } & Disposable {
@@ -28,4 +28,17 @@ export function note(id: number, text = 'a note'): Write {
 /** Breaks a constraint wherever it is written. */
 export function badNote(id: number): Write {
   return { statement: INSERT, params: [id, null] };
+}
+
+/** A store whose commits fail while `fails` says so. */
+export function flaky(store: Store, fails: () => boolean): Store {
+  return {
+    commit: (writes) => (fails() ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
+    append: (writes) => store.append(writes),
+    query: (statement, params) => store.query(statement, params),
+    version: () => store.version(),
+    written: () => store.written(),
+    flush: () => store.flush(),
+    close: () => store.close(),
+  };
 }

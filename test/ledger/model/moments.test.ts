@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { idAt } from '../../../src/core/id.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { tempFolder } from '../../store/support.ts';
-import { budget, caller, flaky, held, line, NOON, open, order, refused } from '../support.ts';
+import { flaky, tempFolder } from '../../store/support.ts';
+import { budget, caller, held, line, NOON, open, order, refused } from '../support.ts';
 import { GatedStore } from './gate.ts';
 import { adjust, fundsOf, reload, spent, terms } from './spending.ts';
 import { Subject } from './subject.ts';

@@ -324,6 +324,7 @@ class SqliteBooks implements LedgerBooks {
       },
       (cause) => {
         for (const step of pending) step?.lost();
+        if (batch.kept) this.#store.append(batch.kept);
         throw cause;
       },
     );
@@ -344,12 +345,19 @@ class SqliteBooks implements LedgerBooks {
     this.#check(ops);
     const batch = new Batch();
     for (let i = 0; i < ops.length; i++) {
+      const from = batch.writes.length;
       const result = this.#decide(ops[i]!, batch);
+      if (ops.length > 1 && !batch.pending?.[i] && this.#isIndependent(ops[i]!)) batch.keep(from);
       if (result instanceof Promise) batch.lookUp(result);
       else batch.results.push(result);
     }
     for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
     return batch;
+  }
+
+  /** Whether an operation is not on a reservation that is yet to be written. */
+  #isIndependent(op: LedgerOp): boolean {
+    return !('id' in op && typeof op.id === 'number' && this.#reservations.find(op.id)?.isWritten === false);
   }
 
   #tellFreed({ freed }: Batch): void {
