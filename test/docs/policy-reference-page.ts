@@ -22,13 +22,13 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     baseline: '../routing.md',
     constraints: 'language.md#constraints-and-preferences',
     preferences: 'language.md#constraints-and-preferences',
-    learning: '../learning.md',
+    learning: '../route/learning.md',
   },
   'What may be spent, and how fast': {
-    credits: '../ledger.md',
-    budgets: '../ledger.md',
-    rate_limits: '../rate-limits.md',
-    ledger: '../ledger.md',
+    credits: '../spend/budgets.md',
+    budgets: '../spend/budgets.md',
+    rate_limits: '../spend/rate-limits.md',
+    ledger: '../spend/budgets.md',
     payments: '../payments.md',
   },
   'The gateway and the policy itself': {

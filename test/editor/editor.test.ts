@@ -59,7 +59,7 @@ describe('files of the policy', () => {
     ]);
     expect(examples.length).toBeGreaterThan(12);
     const texts = [...examples.map(([, text = '']) => text), ...LANGUAGE_POLICY.map(({ text }) => text)];
-    const all = [...shipped, ...texts.map(fileOf)];
+    const all = [...shipped, ...texts.map((text) => fileOf(text))];
     const found = await Promise.all(all.map(({ path, text }) => server.open(path, text)));
     expect(found.flatMap((problems, at) => problems.map(({ message }) => `${all[at]?.path}: ${message}`))).toEqual([]);
   });
