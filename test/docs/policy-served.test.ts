@@ -196,7 +196,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
   /** As an operator has it who pasted all of it, in a clone. */
   const run = (text: string) =>
     runToEnd(
-      ['sh', '-ec', text.replaceAll('npx signalbox', MAIN).replaceAll('http://127.0.0.1:8787', live.box.url)],
+      ['sh', '-ec', text.replaceAll('./signalbox', MAIN).replaceAll('http://127.0.0.1:8787', live.box.url)],
       {
         ...KEYS,
         OLLAMA_BASE_URL: upstream.url,
@@ -222,7 +222,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
 
   for (const text of commands) {
     test(`work as they stand: ${text.trimEnd()}`, async () => {
-      const [, , , ...words] = [...text.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
+      const [, , ...words] = [...text.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
       const args = words.map((word) => (/^(my-)?policies$/.test(word) ? join(home, word) : word));
       const { code: ended, text: out } = await runPolicy(args, commandIn(join(home, 'mine')));
       expect({ ended, out }).toEqual({ ended: 0, out: expect.stringMatching(/\S/) });
@@ -231,7 +231,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
 });
 
 /** These start no process of their own: it would take longer than all else here. */
-const commands = SCRIPTS.filter((text) => /^npx signalbox policy [^\n]+\n$/.test(text));
+const commands = SCRIPTS.filter((text) => /^\.\/signalbox policy [^\n]+\n$/.test(text));
 
 function commandIn(folder: string): PolicyCommand {
   const values: Readonly<Record<string, string>> = { ...KEYS, OLLAMA_BASE_URL: 'http://127.0.0.1:9/v1' };

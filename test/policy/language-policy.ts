@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PolicyFile } from '../../src/policy/load.ts';
 
 const SECTIONS = [
   'smallest',
@@ -17,7 +16,7 @@ const SECTIONS = [
 ] as const;
 
 /** A valid policy that uses every section of the language, in one file for each. The first is a policy of its own. */
-export const LANGUAGE_POLICY: readonly PolicyFile[] = SECTIONS.map((name) => ({
+export const LANGUAGE_POLICY: readonly { readonly path: string; readonly text: string }[] = SECTIONS.map((name) => ({
   path: `${name}.yaml`,
   text: readFileSync(join(import.meta.dir, 'language', `${name}.yaml`), 'utf8'),
 }));
