@@ -29,7 +29,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     budgets: 'spend/budgets.md',
     rate_limits: 'spend/rate-limits.md',
     ledger: 'spend/budgets.md',
-    payments: 'payments.md',
+    payments: 'spend/accepting-payments.md',
   },
   'The gateway and the policy itself': {
     version: 'policy-language.md#the-smallest-policy',
