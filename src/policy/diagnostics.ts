@@ -5,7 +5,7 @@ import type { SourceSpan } from './source-span.ts';
 
 /**
  * All problems that loading a policy can report. Codes are never renamed or reused.
- * `docs/diagnostics.md` is made from this table.
+ * `docs/policies/diagnostics.md` is made from this table.
  */
 export const DIAGNOSTICS = {
   'file-too-large': { severity: 'error', means: 'a policy file is larger than 1 MiB' },
