@@ -12,7 +12,7 @@ import { countAnew } from './count.ts';
 import { Funds } from './funds.ts';
 import type { Earmark, Hold, Riding } from './hold.ts';
 import { keyBudgetUses } from './key-budgets.ts';
-import { News } from './news.ts';
+import { News, type NewsOptions } from './news.ts';
 import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { ReservationDesk } from './reservation-desk.ts';
@@ -31,18 +31,11 @@ const CHECKPOINT_MS = 10_000;
 /** The part of a policy that concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
 
-/** Reports something about money to an operator. */
-export type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;
-
-export interface LedgerOptions {
+export interface LedgerOptions extends NewsOptions {
   readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
-  /** Something about money that an operator must see. */
-  readonly onAlarm: Alarm;
-  /** A budget has reached a fraction of its limit. */
-  readonly onAlert?: (fund: FundStanding, fraction: number) => void;
   /** How often to look whether an operator's command has granted or corrected something, ms; absent: only on `refresh`. */
   readonly refreshMs?: number;
 }
