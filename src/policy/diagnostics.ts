@@ -1,7 +1,7 @@
+import type { SourceSpan } from '../core/source-place.ts';
 import { visibleLines } from '../core/visible.ts';
 import { type FileText, frameOf, sourceLines } from './frame.ts';
 import { type Paint, painter } from './paint.ts';
-import type { SourceSpan } from './source-span.ts';
 
 const ERRORS = {
   'file-too-large': 'a policy file is larger than 1 MiB',
@@ -91,7 +91,7 @@ export const DIAGNOSTICS: Readonly<Record<DiagnosticCode, string>> = { ...ERRORS
 export const severityOf = (code: DiagnosticCode): Diagnostic['severity'] =>
   Object.hasOwn(ERRORS, code) ? 'error' : 'warning';
 
-export type { SourceSpan } from './source-span.ts';
+export type { SourceSpan } from '../core/source-place.ts';
 
 /** One problem of a policy, with its place. Never holds a secret. */
 export interface Diagnostic extends SourceSpan, DiagnosticDetails {
