@@ -84,7 +84,7 @@ export type DiagnosticCode = keyof typeof ERRORS | keyof typeof WARNINGS;
 
 /**
  * The meaning of every problem that loading a policy can report. Codes are never renamed or reused.
- * `docs/diagnostics.md` is made from this table.
+ * `docs/policies/diagnostics.md` is made from this table.
  */
 export const DIAGNOSTICS: Readonly<Record<DiagnosticCode, string>> = { ...ERRORS, ...WARNINGS };
 

@@ -11,7 +11,7 @@ function isCode(code: string): code is DiagnosticCode {
   return Object.hasOwn(DIAGNOSTICS, code);
 }
 
-/** `docs/diagnostics.md`, made from the table of codes and policies with something wrong; a test holds the file to it. */
+/** `docs/policies/diagnostics.md`, made from the table of codes and policies with something wrong; a test holds the file to it. */
 export function diagnosticsPage(): string {
   const groups = Object.entries(EXAMPLES).map(([title, group]) => {
     const codes = Object.keys(group).filter(isCode);

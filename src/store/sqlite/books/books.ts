@@ -19,7 +19,8 @@ import type {
   SettleOp,
   UsageFilter,
 } from '../../books.ts';
-import { type Store, StoreError, type Write } from '../../store.ts';
+import { StoreError, type Write } from '../../store.ts';
+import type { SqlStore } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
@@ -46,7 +47,7 @@ import {
 import { readUsage } from './usage.ts';
 
 export interface SqliteBooksOptions {
-  readonly store: Store;
+  readonly store: SqlStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Makes sure that the spool has room for what so many open reservations append. Throws StoreError when the disk has none. */
@@ -81,7 +82,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  */
 class SqliteBooks implements LedgerBooks {
   readonly lastIds: LastIds;
-  readonly #store: Store;
+  readonly #store: SqlStore;
   readonly #makeRoom: (reservations: number) => void;
   readonly #journal: Journal;
   readonly #funds = new FundStates();
