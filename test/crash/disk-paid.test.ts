@@ -16,7 +16,7 @@ test.skipIf(!mayMount)(
     const data = temporaryFolder();
     byMount.mount(data);
     const env = { SIGNALBOX_API_KEY: makeTestKey() };
-    const first = await startPaid({ data, env });
+    const first = await startPaid({ isProcess: true, data, env });
     const { chain, upstream } = first;
     try {
       const [served, failed] = [await first.payer(), await first.payer()];
