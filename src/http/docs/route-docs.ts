@@ -1,0 +1,135 @@
+import type { TSchema } from '@sinclair/typebox';
+import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { errorBody } from '../../surface/openai-chat/error.ts';
+import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
+import type { KeyHeader, SurfaceDocs } from '../../surface/surface.ts';
+import { ACCESS_DETAIL, AUTHORIZATION, type RouteAccess } from '../routes.ts';
+import { exampleOf } from './example.ts';
+
+/** The access of a route, and its documentation beyond its path and its body's schema. */
+export interface RouteDocs extends RouteAccess {
+  readonly summary: string;
+  /** Markdown. */
+  readonly description: string;
+  /** `admin` unless stated. */
+  readonly tag?: 'chat' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
+  /** The answer, with status 200 unless stated. */
+  readonly answer: {
+    readonly status?: 201;
+    readonly schema: TSchema;
+    readonly description: string;
+    /** Made of the examples in the schema unless stated. */
+    readonly example?: object | string;
+    /** Fields that differ from the examples in the schema. */
+    readonly differs?: object;
+    /** JSON unless stated. */
+    readonly mediaType?: string;
+  };
+  /** Its other form, as a stream. */
+  readonly events?: SurfaceDocs['events'];
+  /** Bodies to send, by name. */
+  readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
+  readonly errors?: readonly ErrorCode[];
+  /** The dialect of its errors; OpenAI's unless stated. */
+  readonly errorForm?: ErrorForm;
+  /** The field that examples of errors about one field name; required where there are any. */
+  readonly errorField?: string;
+}
+
+/** The schema of an error's body, and the body of an error. */
+interface ErrorForm {
+  readonly schema: TSchema;
+  body(error: SignalboxError): object;
+}
+const OPENAI_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
+
+/** Returns the name of the security scheme of a key's header. */
+export const keySchemeOf = (header: KeyHeader = AUTHORIZATION): string =>
+  header.scheme === null ? `apiKey-${header.name}` : 'apiKey';
+
+/** Errors of every route that needs a key. */
+const KEYED: readonly ErrorCode[] = ['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'];
+/** Errors of every route that reads a body. */
+export const BODY_ERRORS: readonly ErrorCode[] = [
+  'insufficient_permissions',
+  'invalid_json',
+  'invalid_type',
+  'invalid_value',
+  'missing_field',
+  'out_of_range',
+  'unsupported_media_type',
+  'request_timeout',
+  'request_too_large',
+  'overloaded',
+];
+
+/** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
+export function routeDocs(spec: RouteDocs) {
+  const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
+  const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS } = spec;
+  const isOpen = access === 'open';
+  const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
+  const content = {
+    [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answerExample(answer) },
+    ...(events && { [events.mediaType]: { schema: events.schema, example: events.example } }),
+  };
+  const security: Record<string, string[]>[] = isOpen ? [] : [{ [keySchemeOf(keyHeader)]: [] }, ...(pays ? [{}] : [])];
+  const described = events ? `${answer.description} ${events.description}` : answer.description;
+  return {
+    detail: {
+      summary,
+      description,
+      tags: [tag],
+      security,
+      responses: {
+        [answer.status ?? 200]: { description: described, content },
+        ...errorResponses(isOpen ? errors : [...refusals, ...errors], errorField, errorForm),
+      },
+      ...(requests && { 'x-requests': requests }),
+      [ACCESS_DETAIL]: { access, body, counts, pays, keyHeader, operation: asked } satisfies RouteAccess,
+    },
+  };
+}
+
+const answerExample = ({ schema, example, differs }: RouteDocs['answer']): unknown =>
+  example ?? Object.assign({}, exampleOf(schema), differs);
+
+/** Codes of errors about one field, which name it. */
+const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  'invalid_type',
+  'invalid_value',
+  'missing_field',
+  'out_of_range',
+]);
+
+function paramOf(code: ErrorCode, param: string | undefined) {
+  if (!FIELD_ERRORS.has(code)) return {};
+  if (param === undefined) throw new Error(`a route with the error ${code} lacks \`errorField\``);
+  return { param };
+}
+
+/** Makes one response per status, with an example of each of its codes. */
+function errorResponses(codes: readonly ErrorCode[], field: string | undefined, { schema, body }: ErrorForm) {
+  const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, group]) => [
+        status,
+        {
+          description: group.map((code) => `- \`${code}\`: ${ERRORS[code].means}`).join('\n'),
+          content: {
+            'application/json': {
+              schema,
+              examples: Object.fromEntries(
+                group.map((code) => [
+                  code,
+                  { value: body(new SignalboxError(code, ERRORS[code].means, paramOf(code, field))) },
+                ]),
+              ),
+            },
+          },
+        },
+      ]),
+  );
+}

@@ -1,0 +1,158 @@
+import { WALLET_KEYS_A_DAY, WALLET_KEYS_MAX } from '../../access/terms.ts';
+import { BODY_ERRORS, routeDocs } from '../docs/route-docs.ts';
+import * as examples from './examples.ts';
+import * as schemas from './schemas.ts';
+
+/** The documentation of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
+const tag = 'payments';
+export const PAYMENTS_TAG = { name: tag, description: 'Wallets of agents, and what they pay by x402' };
+/** The meanings of IDs in paths, by a part of the path. */
+export const PAYMENT_IDS = [
+  ['/payments/', 'The ID of a payment: `pay_…`.'],
+  ['/wallets/', 'The address of a wallet: `0x` and 40 hexadecimal digits.'],
+] as const;
+
+/** The errors of a request that may be paid for by x402. */
+export const FUNDING_ERRORS = [
+  'payment_required',
+  'payment_invalid',
+  'agent_wallet_mismatch',
+  'unsupported_x402_version',
+  'payment_unavailable',
+  'payment_unsettled',
+] as const;
+/** Errors of routes where a signature pays, or proves a wallet. */
+const SIGNED = [
+  ...BODY_ERRORS,
+  'unknown_field',
+  'not_found',
+  'payment_required',
+  'payment_invalid',
+  'payment_unavailable',
+  'payment_unsettled',
+  'unsupported_x402_version',
+  'in_flight',
+  'idempotency_answer_unavailable',
+] as const;
+const REPEAT =
+  'The same signature gets the same answer, key and all, for 24 hours, with the header `x-signalbox-replayed: true`.';
+
+export const TOP_UP = routeDocs({
+  access: 'key',
+  counts: true,
+  summary: 'Pay in advance',
+  description: `Without the header \`PAYMENT-SIGNATURE\` it answers 402 and says by x402 what is to be signed; with it the payment is settled, and all of it is balance of the wallet: no fee is added. The first top-up of a wallet gives a key, which spends that balance without another signature. ${REPEAT}`,
+  tag,
+  pays: true,
+  answer: {
+    status: 201,
+    schema: schemas.WalletTopUp,
+    description: 'It has arrived. The key is in this answer alone: what is kept is its hash.',
+  },
+  requests: examples.TOP_UP_REQUESTS,
+  errorField: 'usd',
+  errors: SIGNED,
+});
+
+export const WALLET_KEY = routeDocs({
+  access: 'key',
+  counts: true,
+  summary: 'Make a key of a wallet',
+  description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\` it answers 402 with an amount of 0: the signature alone proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet does not suffice, so that one that has leaked makes no others. A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours. ${REPEAT}`,
+  tag,
+  pays: true,
+  answer: {
+    status: 201,
+    schema: schemas.WalletKey,
+    description: 'The key, in this answer alone.',
+  },
+  requests: examples.WALLET_KEY_REQUESTS,
+  errorField: 'name',
+  errors: SIGNED,
+});
+
+export const WALLET = routeDocs({
+  access: 'key',
+  summary: 'Your own wallet',
+  description: 'The wallet’s balance, its keys and its last payments. For a key of a wallet; others get 403.',
+  tag,
+  answer: { schema: schemas.Wallet, description: 'The wallet.' },
+  errors: ['insufficient_permissions'],
+});
+
+export const PAYMENT = routeDocs({
+  access: 'key',
+  summary: 'Look up a payment',
+  description:
+    'For a key of the wallet that paid, the API key that came with the payment, and operators; 404 for others.',
+  tag,
+  answer: { schema: schemas.Payment, description: 'The payment.' },
+  errors: ['insufficient_permissions', 'not_found'],
+});
+
+export const WELL_KNOWN = routeDocs({
+  access: 'open',
+  summary: 'How payments are taken',
+  description: 'Networks, prices and bounds, for agents that look before they ask. 404 while payments are off.',
+  tag,
+  answer: { schema: schemas.PaymentTerms, description: 'The terms.' },
+  errors: ['not_found', 'rate_limit_exceeded'],
+});
+
+export const PAYMENTS = routeDocs({
+  access: 'admin',
+  summary: 'List payments',
+  description: 'The payments of agents, newest first.',
+  answer: { schema: schemas.PaymentList, description: 'The payments.' },
+  errorField: 'limit',
+  errors: ['invalid_value', 'out_of_range'],
+});
+
+export const RECONCILE = routeDocs({
+  access: 'admin',
+  body: 'none',
+  summary: 'Ask the chain for a payment',
+  description:
+    'Asks the chain about a payment now. This happens by itself every few seconds while one is unknown. Reads no body.',
+  answer: { schema: schemas.Payment, description: 'The payment as it stands.' },
+  errors: ['not_found', 'payment_unavailable'],
+});
+
+export const WALLET_STATUS = routeDocs({
+  access: 'admin',
+  summary: 'Show a wallet',
+  description: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
+  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
+  errors: ['not_found'],
+});
+
+export const BLOCK = routeDocs({
+  access: 'admin',
+  summary: 'Shut a wallet out',
+  description:
+    'At once: its keys and its signatures get 403. What it has paid stays its balance; requests under way end as they would.',
+  answer: { schema: schemas.WalletStatus, description: 'The wallet.', differs: { is_blocked: true } },
+  requests: examples.BLOCK_REQUESTS,
+  errorField: 'note',
+  errors: [...BODY_ERRORS, 'unknown_field', 'not_found'],
+});
+
+export const UNBLOCK = routeDocs({
+  access: 'admin',
+  body: 'none',
+  summary: 'Let a wallet in again',
+  description: 'Doing it again changes nothing. Reads no body.',
+  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
+  errors: ['not_found', 'overloaded'],
+});
+
+export const CREDIT = routeDocs({
+  access: 'admin',
+  summary: 'Credit a wallet',
+  description:
+    'Adds to the balance of a wallet, or takes back, whether or not it has a key. A line of `/admin/trail` tells it.',
+  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
+  requests: examples.CREDIT_REQUESTS,
+  errorField: 'credits',
+  errors: [...BODY_ERRORS, 'unknown_field', 'not_found'],
+});

@@ -1,0 +1,112 @@
+import { capabilityNames } from '../core/capability.ts';
+import { toCredits } from '../core/credits.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
+import type { Facts } from '../core/facts.ts';
+import { idText } from '../core/id.ts';
+import type { Hindsight } from '../gateway/certificate.ts';
+import type { Explanation } from '../gateway/explain.ts';
+import { platformAttempt } from '../gateway/receipt.ts';
+import { usageBody } from '../surface/openai-chat/completion.ts';
+import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
+
+/** A decision as `GET /v1/decisions/{id}` answers and the command line prints it. */
+export function decisionBody(explanation: Explanation): object {
+  const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
+  return {
+    id: idText('dec_', record.id),
+    object: 'decision',
+    created: Math.floor(record.time / 1000),
+    kind: record.kind,
+    policy_revision: record.revision,
+    seed: record.seed,
+    route_reason: record.reason,
+    choice: record.choice,
+    fallbacks: record.fallbacks,
+    last_resorts: record.lastResorts.map(({ model }) => model),
+    facts: factsBody(record.facts),
+    readings: { frame: record.frame },
+    quality,
+    left_out: leftOut,
+    replay: { matches, reason },
+    ...(certificate ? certificateBody(certificate, record.facts) : NO_CERTIFICATE),
+    outcome: record.outcome && outcomeBody(record.outcome, hindsight),
+    receipt: record.outcome && receiptBody(record, record.outcome),
+  };
+}
+
+export function factsBody(facts: Facts): object {
+  return {
+    operation: facts.operation,
+    model: facts.model,
+    pinned: facts.pinned,
+    task: facts.task,
+    task_shares: facts.mix,
+    difficulty: facts.difficulty,
+    natural_language: facts.naturalLanguage,
+    languages: facts.languagesSeen,
+    estimated_input_tokens: facts.inputTokens,
+    max_input_tokens: facts.inputTokensMax,
+    counted_input_tokens: facts.inputTokensCounted,
+    cached_input_tokens: Object.fromEntries(facts.cached.map(({ model, tokens }) => [model, tokens])),
+    images: facts.images,
+    audio_bytes: facts.audioBytes,
+    unbounded_media: facts.unboundedMedia,
+    estimated_output_tokens: facts.outputTokens,
+    asked_output_tokens: facts.outputTokensAsked,
+    max_tokens: facts.outputTokensMax,
+    n: facts.choices,
+    needs: capabilityNames(facts.needs),
+    required_languages: facts.languages,
+    route_strategy: facts.weights && { cost_weight: facts.weights.cost, quality_weight: facts.weights.quality },
+    max_cost_credits: facts.ceilings.costCredits,
+    max_latency_ms: facts.ceilings.latencyMs,
+    budget_limit: facts.budget === null ? null : toCredits(facts.budget),
+    max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
+    key_models: facts.allowedModels,
+  };
+}
+
+function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): object {
+  const credits = (cost: number | null | undefined) => (cost == null ? null : toCredits(cost));
+  return {
+    status: outcome.status,
+    error: outcome.error,
+    attempts: outcome.attempts.map((attempt) => ({
+      ...platformAttempt(attempt),
+      upstream: attempt.upstream,
+      endpoint: attempt.endpoint,
+      first_part_ms: attempt.firstPartMs,
+    })),
+    usage: outcome.usage && usageBody(outcome.usage, outcome.estimated),
+    estimated: outcome.estimated,
+    credits_consumed: toCredits(outcome.charged),
+    cost_saved_credits: toCredits(outcome.saved),
+    runner_up_cost_credits: credits(hindsight?.runnerUp),
+    baseline_cost_credits: credits(hindsight?.baseline),
+    first_part_ms: outcome.firstPartMs,
+    total_ms: outcome.totalMs,
+  };
+}
+
+/** The caller's `platform` without the names of dropped fields, which are the caller's own words. */
+function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: DecisionOutcome): object {
+  const { attempts } = outcome;
+  const last = attempts.at(-1);
+  const model = last && isAnswer(last, outcome) ? last.model : choice;
+  return {
+    routed_model: model,
+    route_reason: model === choice ? reason : `${reason}:fallback`,
+    credits_consumed: toCredits(outcome.charged),
+    cost_saved_credits: toCredits(outcome.saved),
+    decision_id: idText('dec_', id),
+    policy_revision: revision,
+    estimated: outcome.estimated,
+    attempts: attempts.map(platformAttempt),
+  };
+}
+
+/** Whether the last attempt is the one that the caller saw: it showed content, or was charged. */
+function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome): boolean {
+  if (status === 'abandoned') return failure === null;
+  return status !== 'failed' || usage !== null;
+}
