@@ -17,6 +17,17 @@ export interface MemoryReservation {
   givenBack: number;
 }
 
+/** A grant or a refund (negative) that a command has requested. */
+export interface MemoryRequest {
+  /** Null for a grant. */
+  readonly reservation: number | null;
+  readonly holder: string;
+  readonly amount: number;
+  readonly note: string;
+  readonly time: number;
+  isAdopted: boolean;
+}
+
 export interface MemoryEarmark {
   readonly op: EarmarkOp;
   readonly amount: number;
