@@ -62,3 +62,13 @@ export function check(op: LedgerOp): void {
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
   if ((op.kind === 'deposit' || op.kind === 'waive') && !isWallet(op.wallet)) throw new RangeError('not a wallet');
 }
+
+/** Charges at most `most`. */
+export function capped(
+  { state }: MemoryReservation,
+  most: number,
+  charge: (state: rules.Reservation) => rules.Step,
+): rules.Step {
+  const step = charge({ ...state, amount: Math.min(state.amount, state.charged + most) });
+  return { ...step, next: { ...step.next, amount: state.amount } };
+}

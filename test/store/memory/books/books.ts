@@ -20,6 +20,7 @@ import type {
 } from '../../../../src/store/books.ts';
 import type { Write } from '../../../../src/store/store.ts';
 import {
+  capped,
   check,
   figures,
   granted,
@@ -253,7 +254,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const entry = op.kind === 'settle' ? op.entry : null;
     const step =
       op.kind === 'settle'
-        ? this.#capped(made, op.most, (state) => rules.settle(state, entry?.cost ?? null))
+        ? capped(made, op.most, (state) => rules.settle(state, entry?.cost ?? null))
         : rules.expire(made.state, op.rule);
     this.#book(made, step, entry, op);
     release(made.funds, left - step.charged);
@@ -265,7 +266,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   #post(made: MemoryReservation, op: PostOp): OpResult {
     const { entry, most } = op;
     if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
-    const step = this.#capped(made, most, (state) => rules.post(state, entry.cost));
+    const step = capped(made, most, (state) => rules.post(state, entry.cost));
     this.#book(made, step, entry, op);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
@@ -301,12 +302,6 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
       },
     });
     return granted(by);
-  }
-
-  #capped(made: MemoryReservation, most: number, charge: (state: rules.Reservation) => rules.Step): rules.Step {
-    const { state } = made;
-    const step = charge({ ...state, amount: Math.min(state.amount, state.charged + most) });
-    return { ...step, next: { ...step.next, amount: state.amount } };
   }
 
   #book(made: MemoryReservation, step: rules.Step, entry: EntryLine | null, op: PostOp | SettleOp | ExpireOp): void {
