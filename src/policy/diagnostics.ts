@@ -1,153 +1,109 @@
+import type { SourceSpan } from '../core/source-place.ts';
 import { visibleLines } from '../core/visible.ts';
 import { type FileText, frameOf, sourceLines } from './frame.ts';
 import { type Paint, painter } from './paint.ts';
-import type { SourceSpan } from './source-span.ts';
+
+const ERRORS = {
+  'file-too-large': 'A policy file is larger than 1 MiB.',
+  'unreadable-file': 'A policy file cannot be read.',
+  'not-utf-8': 'A policy file is not UTF-8 text.',
+  'symlink-loop': 'A symbolic link leads back to itself.',
+  'yaml-syntax': 'The text is not YAML.',
+  'yaml-feature': 'Anchors, aliases, merge keys and tags are not part of the language.',
+  'wrong-type': 'A value has another type than its key takes.',
+  'out-of-range': 'A value is too small, too large, too short or too long.',
+  'not-one-of': 'A value is not one of the words that its key takes.',
+  'bad-form': 'A text or number has another form than its key takes, such as a day that does not exist.',
+  'bad-name': 'A name has characters that names may not have.',
+  'missing-key': 'A required key is missing.',
+  'unknown-key': 'The key does not exist here.',
+  'conflicting-keys': 'Two keys exclude each other.',
+  'duplicate-name': 'A name is defined twice, in one file or in two.',
+  'unknown-reference': 'A name that is referred to is not defined.',
+  secret: 'A text looks like a secret.',
+  'price-per-token': 'A price looks like one per token or per 1,000 tokens.',
+  'price-not-exact': 'A price has more digits than can be charged exactly.',
+  'no-version': 'The policy does not state the version of its language.',
+  'no-models': 'The policy declares no model.',
+  'nothing-to-serve': 'No provider can serve a model here.',
+  'bad-environment': 'A variable that the policy names holds an unusable value.',
+  'forbidden-address':
+    'Requests may not go to this address: it is cloud metadata, link-local, unspecified or multicast.',
+  'plugin-not-loaded': 'A plugin cannot be loaded, or does not meet its contract.',
+  'plugin-failed': 'A plugin refused its options.',
+  'cel-syntax': 'An expression is not CEL.',
+  'cel-unknown-name': 'An expression uses an unknown name.',
+  'cel-unknown-field': 'An expression reads a field that does not exist.',
+  'cel-type': 'The types in an expression do not match.',
+  'cel-not-bool': 'A condition is neither true nor false.',
+  'cel-not-text': 'The `each` of a budget or rate limit is not a text.',
+  'cel-wrong-place':
+    'An expression reads what its key cannot see, such as the request in `require` or the model in `when`.',
+  'cel-refused': 'An expression uses `matches`, `has`, `dyn`, or `in` on labels.',
+  'cel-too-large': 'An expression is too long or nests too deeply.',
+  'cel-too-costly': 'An expression, or all together, can take too many steps.',
+  'nothing-to-inherit': 'A selector leaves out options that it inherits from `auto`, and `auto` runs another strategy.',
+  'selector-empty': "No model of the catalog passes a selector's filter.",
+  'refuses-everything': 'No model fulfils a constraint without `when`, so every request would be refused.',
+  'credits-changed': 'The ledger was counted in Credits of another value.',
+  'mainnet-not-allowed': 'A payment network is not a known test network.',
+  'token-differs': 'Name, version or decimals of a known token differ from its contract.',
+  'pays-nobody': "Payments would go to the zero address or to the token's contract, and be lost.",
+  'case-failed': 'A case did not come out as it expects.',
+} as const;
+
+const WARNINGS = {
+  'former-option': 'A selector states an option of an earlier version, and runs as it did then.',
+  'plugin-outside':
+    'A plugin runs code from outside the policy folder, by `../` or a link. Anybody who can write there can run code as Signalbox.',
+  'departs-from-base':
+    '`auto-cheap` or `auto-fast` states an option that it would inherit, and can then be dearer or slower than `auto`.',
+  'selector-idle': "No model that can be served here passes a selector's filter.",
+  'satisfied-by-none': 'No model fulfils a constraint, so requests that it applies to are refused.',
+  'prefers-none': 'A preference prefers no model, or its `worth` is 0.',
+  'rule-never-applies': 'The condition of a rule, budget or rate limit can never be true.',
+  'when-can-fail': 'A condition or an `each` fails for some requests. A failing condition counts as true.',
+  'require-fails': 'An expression fails for a model, which counts as false.',
+  'shared-window': 'Many keys share one window: `each` is constant, or a label that keys may lack.',
+  'nothing-to-spend': 'A budget has a limit of 0.',
+  'budget-renamed': 'A budget is new, and one that the ledger counts is gone. A renamed budget is counted anew.',
+  'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',
+  'learning-idle': '`explore` is set while `mode` is `off`, or `mode` learns from nothing.',
+  'facilitator-without-token': 'A service that settles real money has no `bearer_env`.',
+  'free-model': 'A provider with a key has a price of 0, so its use is not metered.',
+  'passthrough-all': '`*` lets callers send any field to the provider, priced or not.',
+  'unknown-language': 'A programming language of a model is unknown and resembles a known one.',
+  'stale-figure': 'A figure was seen more than 90 days ago.',
+  'unverified-figure': 'A figure lacks its day or its source.',
+} as const;
+
+export type DiagnosticCode = keyof typeof ERRORS | keyof typeof WARNINGS;
 
 /**
- * All problems that loading a policy can report. Codes are never renamed or reused.
+ * The meaning of every problem that loading a policy can report. Codes are never renamed or reused.
  * `docs/policies/diagnostics.md` is made from this table.
  */
-export const DIAGNOSTICS = {
-  'file-too-large': { severity: 'error', means: 'A policy file is larger than 1 MiB.' },
-  'unreadable-file': { severity: 'error', means: 'A policy file cannot be read.' },
-  'not-utf-8': { severity: 'error', means: 'A policy file is not UTF-8 text.' },
-  'symlink-loop': { severity: 'error', means: 'A symbolic link leads back to itself.' },
-  'yaml-syntax': { severity: 'error', means: 'The text is not YAML.' },
-  'yaml-feature': { severity: 'error', means: 'Anchors, aliases, merge keys and tags are not part of the language.' },
-  'wrong-type': { severity: 'error', means: 'A value has another type than its key takes.' },
-  'out-of-range': { severity: 'error', means: 'A value is too small, too large, too short or too long.' },
-  'not-one-of': { severity: 'error', means: 'A value is not one of the words that its key takes.' },
-  'bad-form': {
-    severity: 'error',
-    means: 'A text or number has another form than its key takes, such as a day that does not exist.',
-  },
-  'bad-name': { severity: 'error', means: 'A name has characters that names may not have.' },
-  'missing-key': { severity: 'error', means: 'A required key is missing.' },
-  'unknown-key': { severity: 'error', means: 'The key does not exist here.' },
-  'conflicting-keys': { severity: 'error', means: 'Two keys exclude each other.' },
-  'duplicate-name': { severity: 'error', means: 'A name is defined twice, in one file or in two.' },
-  'unknown-reference': { severity: 'error', means: 'A name that is referred to is not defined.' },
-  secret: { severity: 'error', means: 'A text looks like a secret.' },
-  'price-per-token': { severity: 'error', means: 'A price looks like one per token or per 1,000 tokens.' },
-  'price-not-exact': { severity: 'error', means: 'A price has more digits than can be charged exactly.' },
-  'no-version': { severity: 'error', means: 'The policy does not state the version of its language.' },
-  'no-models': { severity: 'error', means: 'The policy declares no model.' },
-  'nothing-to-serve': { severity: 'error', means: 'No provider can serve a model here.' },
-  'bad-environment': { severity: 'error', means: 'A variable that the policy names holds an unusable value.' },
-  'forbidden-address': {
-    severity: 'error',
-    means: 'Requests may not go to this address: it is cloud metadata, link-local, unspecified or multicast.',
-  },
-  'plugin-not-loaded': { severity: 'error', means: 'A plugin cannot be loaded, or does not meet its contract.' },
-  'plugin-failed': { severity: 'error', means: 'A plugin refused its options.' },
-  'cel-syntax': { severity: 'error', means: 'An expression is not CEL.' },
-  'cel-unknown-name': { severity: 'error', means: 'An expression uses an unknown name.' },
-  'cel-unknown-field': { severity: 'error', means: 'An expression reads a field that does not exist.' },
-  'cel-type': { severity: 'error', means: 'The types in an expression do not match.' },
-  'cel-not-bool': { severity: 'error', means: 'A condition is neither true nor false.' },
-  'cel-not-text': { severity: 'error', means: 'The `each` of a budget or rate limit is not a text.' },
-  'cel-wrong-place': {
-    severity: 'error',
-    means: 'An expression reads what its key cannot see, such as the request in `require` or the model in `when`.',
-  },
-  'cel-refused': { severity: 'error', means: 'An expression uses `matches`, `has`, `dyn`, or `in` on labels.' },
-  'cel-too-large': { severity: 'error', means: 'An expression is too long or nests too deeply.' },
-  'cel-too-costly': { severity: 'error', means: 'An expression, or all together, can take too many steps.' },
-  'nothing-to-inherit': {
-    severity: 'error',
-    means: 'A selector leaves out options that it inherits from `auto`, and `auto` runs another strategy.',
-  },
-  'selector-empty': { severity: 'error', means: "No model of the catalog passes a selector's filter." },
-  'refuses-everything': {
-    severity: 'error',
-    means: 'No model fulfils a constraint without `when`, so every request would be refused.',
-  },
-  'credits-changed': { severity: 'error', means: 'The ledger was counted in Credits of another value.' },
-  'mainnet-not-allowed': { severity: 'error', means: 'A payment network is not a known test network.' },
-  'token-differs': { severity: 'error', means: 'Name, version or decimals of a known token differ from its contract.' },
-  'pays-nobody': {
-    severity: 'error',
-    means: "Payments would go to the zero address or to the token's contract, and be lost.",
-  },
-  'case-failed': { severity: 'error', means: 'A case did not come out as it expects.' },
-  'former-option': {
-    severity: 'warning',
-    means: 'A selector states an option of an earlier version, and runs as it did then.',
-  },
-  'plugin-outside': {
-    severity: 'warning',
-    means:
-      'A plugin runs code from outside the policy folder, by `../` or a link. Anybody who can write there can run code as Signalbox.',
-  },
-  'departs-from-base': {
-    severity: 'warning',
-    means:
-      '`auto-cheap` or `auto-fast` states an option that it would inherit, and can then be dearer or slower than `auto`.',
-  },
-  'selector-idle': { severity: 'warning', means: "No model that can be served here passes a selector's filter." },
-  'satisfied-by-none': {
-    severity: 'warning',
-    means: 'No model fulfils a constraint, so requests that it applies to are refused.',
-  },
-  'prefers-none': { severity: 'warning', means: 'A preference prefers no model, or its `worth` is 0.' },
-  'rule-never-applies': {
-    severity: 'warning',
-    means: 'The condition of a rule, budget or rate limit can never be true.',
-  },
-  'when-can-fail': {
-    severity: 'warning',
-    means: 'A condition or an `each` fails for some requests. A failing condition counts as true.',
-  },
-  'require-fails': { severity: 'warning', means: 'An expression fails for a model, which counts as false.' },
-  'shared-window': {
-    severity: 'warning',
-    means: 'Many keys share one window: `each` is constant, or a label that keys may lack.',
-  },
-  'nothing-to-spend': { severity: 'warning', means: 'A budget has a limit of 0.' },
-  'budget-renamed': {
-    severity: 'warning',
-    means: 'A budget is new, and one that the ledger counts is gone. A renamed budget is counted anew.',
-  },
-  'trusts-everybody': {
-    severity: 'warning',
-    means: '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',
-  },
-  'learning-idle': {
-    severity: 'warning',
-    means: '`explore` is set while `mode` is `off`, or `mode` learns from nothing.',
-  },
-  'facilitator-without-token': { severity: 'warning', means: 'A service that settles real money has no `bearer_env`.' },
-  'free-model': { severity: 'warning', means: 'A provider with a key has a price of 0, so its use is not metered.' },
-  'passthrough-all': { severity: 'warning', means: '`*` lets callers send any field to the provider, priced or not.' },
-  'unknown-language': {
-    severity: 'warning',
-    means: 'A programming language of a model is unknown and resembles a known one.',
-  },
-  'stale-figure': { severity: 'warning', means: 'A figure was seen more than 90 days ago.' },
-  'unverified-figure': { severity: 'warning', means: 'A figure lacks its day or its source.' },
-} as const satisfies Record<string, { severity: 'error' | 'warning'; means: string }>;
+export const DIAGNOSTICS: Readonly<Record<DiagnosticCode, string>> = { ...ERRORS, ...WARNINGS };
 
-export type DiagnosticCode = keyof typeof DIAGNOSTICS;
+export const severityOf = (code: DiagnosticCode): Diagnostic['severity'] =>
+  Object.hasOwn(ERRORS, code) ? 'error' : 'warning';
 
-export type { SourceSpan } from './source-span.ts';
+export type { SourceSpan } from '../core/source-place.ts';
 
 /** One problem of a policy, with its place. Never holds a secret. */
-export interface Diagnostic extends SourceSpan {
+export interface Diagnostic extends SourceSpan, DiagnosticDetails {
   readonly severity: 'error' | 'warning';
   readonly code: DiagnosticCode;
   readonly message: string;
+}
+
+export interface DiagnosticDetails {
   /** The correct form. */
   readonly expected?: string;
   /** The probable intention, or a remedy. */
   readonly hint?: string;
   /** A related place, such as the first definition of a name. */
   readonly related?: { readonly place: SourceSpan; readonly message: string };
-}
-
-export interface DiagnosticDetails {
-  expected?: string;
-  hint?: string;
-  related?: { readonly place: SourceSpan; readonly message: string };
 }
 
 export interface FormatOptions {

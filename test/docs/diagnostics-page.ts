@@ -1,4 +1,4 @@
-import { DIAGNOSTICS, type DiagnosticCode } from '../../src/policy/diagnostics.ts';
+import { DIAGNOSTICS, type DiagnosticCode, severityOf } from '../../src/policy/diagnostics.ts';
 import { EXAMPLES, type Example } from './diagnostics-examples.ts';
 
 /** Every example with its code, in the page's order. */
@@ -42,7 +42,6 @@ ${groups.join('\n\n')}
 }
 
 function row([code, { mend }]: readonly [DiagnosticCode, Example]): string {
-  const { severity, means } = DIAGNOSTICS[code];
-  const mark = severity === 'warning' ? ' (warning)' : '';
-  return `| \`${code}\`${mark} | ${`${means} ${mend}`.replaceAll('|', '\\|')} |`;
+  const mark = severityOf(code) === 'warning' ? ' (warning)' : '';
+  return `| \`${code}\`${mark} | ${`${DIAGNOSTICS[code]} ${mend}`.replaceAll('|', '\\|')} |`;
 }
