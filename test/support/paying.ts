@@ -157,7 +157,16 @@ ${x402}`;
 
 /** Starts a chain, a provider, and a server that takes payments on that chain. */
 export async function startPaid(options: PaidOptions = {}): Promise<Paid> {
-  const { policy: more = '', models = MODELS, takesPayments = true, env, blockTimeMs, data, args = [], isProcess = false } = options;
+  const {
+    policy: more = '',
+    models = MODELS,
+    takesPayments = true,
+    env,
+    blockTimeMs,
+    data,
+    args = [],
+    isProcess = false,
+  } = options;
   const chain = options.chain ?? (await startChain(blockTimeMs === undefined ? {} : { blockTimeMs }));
   const upstream = options.upstream ?? startFakeUpstream({ key: UPSTREAM_KEY });
   const gateway = /^gateway:/m.test(more) ? '' : GATEWAY;

@@ -189,11 +189,7 @@ function callerOf(
 }
 
 /** Starts the program with just these arguments and this environment, and waits until it listens. */
-export async function launch(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  cwd?: string,
-) {
+export async function launch(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
   const child = Bun.spawn([MAIN, ...args], {
     env: cleanEnvironment(env),
     cwd,
