@@ -86,7 +86,7 @@ export const overview = [
   }),
   figure({
     title: 'Alarms',
-    description: 'Alarms of deploy/alerts.yaml that are firing; docs/operations.md tells what to do.',
+    description: 'Alarms of deploy/alerts.yaml that are firing; docs/operate/incidents.md tells what to do.',
     unit: 'short',
     width: 2,
     steps: [

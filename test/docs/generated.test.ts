@@ -16,8 +16,8 @@ import { selectorsPicture } from './selectors-picture.ts';
 const PAGES = {
   'docs/operate/errors.md': errorsPage,
   'docs/diagnostics.md': diagnosticsPage,
-  'docs/failure-modes.md': failureModesPage,
-  'docs/metrics.md': metricsPage,
+  'docs/operate/incidents.md': failureModesPage,
+  'docs/operate/metrics.md': metricsPage,
   'docs/pictures/decision.svg': decisionPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policy-reference.md': policyReferencePage,
