@@ -134,14 +134,7 @@ async function judgeFor(data: string) {
 }
 
 async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
-  const [{ runPolicy }, { compileCheck }, { readRoute }, { certificateBody }, { decisionBody, factsBody }] =
-    await Promise.all([
-      import('./cli/policy/policy.ts'),
-      import('./core/validation.ts'),
-      import('./http/read-body.ts'),
-      import('./http/certificate.ts'),
-      import('./http/decision-body.ts'),
-    ]);
+  const { runPolicy } = await import('./cli/policy/policy.ts');
   mindPlugins();
   const result = await runPolicy(args, {
     judge: await judgeFor(data),
@@ -152,7 +145,6 @@ async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
     input: () => Bun.stdin.text(),
     write,
     ended,
-    http: { compileCheck, readRoute, factsBody, certificateBody, decisionBody },
   });
   await report(result);
 }

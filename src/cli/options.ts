@@ -44,8 +44,8 @@ type DefaultPolicies = (data: string) => string;
 
 /** Reads the command line; flags win over the environment. Throws UsageError. */
 export function parseCommand(argv: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
-  // Flags alone are those of `serve`.
-  const [name = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
+  // Flags alone are those of `serve`; no argument at all asks for help, so that no server starts by surprise.
+  const [name = 'help', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
   const flags = ['--help', '-h'];
   if (name === 'help' || flags.some((flag) => argv.includes(flag))) {
     return { name: 'help', text: helpOf(argv.filter((word) => word !== 'help' && !word.startsWith('-'))) };

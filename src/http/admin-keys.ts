@@ -11,7 +11,7 @@ import { type GrantStore, grantToKey, servedKeyFunds } from '../operate/keys.ts'
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
-import * as operations from './docs/key-operations.ts';
+import * as docs from './docs/key-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { actorOf, inTerms, limitOf } from './terms.ts';
@@ -44,9 +44,9 @@ const readingRoutes = ({ gateway, keys }: Omit<KeyContext, 'store'>) =>
         const now = gateway.now();
         return { object: 'list', data: all.map((info) => keyBody(info, now)) };
       },
-      operations.LIST,
+      docs.LIST,
     )
-    .get('/admin/keys/:id', async ({ params: { id } }) => statusBody(gateway, await found(keys, id)), operations.SHOW)
+    .get('/admin/keys/:id', async ({ params: { id } }) => statusBody(gateway, await found(keys, id)), docs.SHOW)
     .get(
       '/admin/trail',
       async ({ query: { key, limit } }) => {
@@ -55,7 +55,7 @@ const readingRoutes = ({ gateway, keys }: Omit<KeyContext, 'store'>) =>
         const entries = await keys.trail({ keyId, limit: limitOf(textOf(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX) });
         return { object: 'list', data: entries.map(trailBody) };
       },
-      { query: TRAIL_QUERY, ...operations.TRAIL },
+      { query: TRAIL_QUERY, ...docs.TRAIL },
     );
 
 /** The ID of a key as it is, or the address of a wallet in lower case. */
@@ -95,7 +95,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
         Object.assign(set.headers, SECRET_HEADERS);
         return made(await changed(() => keys.create(grantOf(body, gateway.now()), by)));
       },
-      { transform: ({ body }) => checkKey(body), body: KeyRequest, ...operations.CREATE },
+      { transform: ({ body }) => checkKey(body), body: KeyRequest, ...docs.CREATE },
     )
     .post(
       '/admin/keys/:id/rotate',
@@ -107,7 +107,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
         Object.assign(set.headers, SECRET_HEADERS);
         return made(rotated);
       },
-      { transform: ({ body }) => checkRotate(body), body: RotateRequest, ...operations.ROTATE },
+      { transform: ({ body }) => checkRotate(body), body: RotateRequest, ...docs.ROTATE },
     )
     .post(
       '/admin/keys/:id/revoke',
@@ -117,7 +117,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
         await changed(() => keys.revoke(id, by));
         return keyBody(await found(keys, id), gateway.now());
       },
-      operations.REVOKE,
+      docs.REVOKE,
     )
     .post(
       '/admin/keys/:id/grant',
@@ -131,7 +131,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
         await gateway.ledger.refresh(true).catch(() => {});
         return statusBody(gateway, await found(keys, id));
       },
-      { transform: ({ body }) => checkGrant(body), body: GrantRequest, ...operations.GRANT },
+      { transform: ({ body }) => checkGrant(body), body: GrantRequest, ...docs.GRANT },
     );
 };
 

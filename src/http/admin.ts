@@ -3,8 +3,7 @@ import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type PolicyStatus, type ReloadAttempt, StaleRevision } from '../runtime/status.ts';
-import { POLICY_ANSWER, RELOAD_ANSWER } from './docs/examples-admin.ts';
-import { operation } from './docs/operation.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import * as schemas from './schemas/policy.ts';
 
 /** The policy in force, as the edge sees it. */
@@ -79,20 +78,20 @@ function statusBody(
   };
 }
 
-const STATUS = operation({
+const STATUS = routeDocs({
   access: 'admin',
   summary: 'Policy in force',
   description:
     'The revision in force, and how the last look at the policy’s files ended: with all diagnostics if it was refused. The header `etag` has the revision.',
-  answer: { schema: schemas.PolicyStatus, description: 'The policy in force.', example: POLICY_ANSWER },
+  answer: { schema: schemas.PolicyStatus, description: 'The policy in force.' },
 });
 
-const RELOAD = operation({
+const RELOAD = routeDocs({
   access: 'admin',
   body: 'none',
   summary: 'Reload the policy',
   description:
     'Looks at the policy’s files now. The folder is watched, so this is for those who want to know the result. With `If-Match: <revision>` it is done only while that revision is in force.',
-  answer: { schema: schemas.PolicyReload, description: 'Applied, or unchanged.', example: RELOAD_ANSWER },
+  answer: { schema: schemas.PolicyReload, description: 'Applied, or unchanged.' },
   errors: ['precondition_failed', 'policy_invalid'],
 });

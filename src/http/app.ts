@@ -14,11 +14,9 @@ import type { StoreActivity } from '../store/activity.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
-import { decisionListRoutes } from './admin-decisions.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readJson } from './body.ts';
-import { contentRoutes } from './contents.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
@@ -96,13 +94,11 @@ const routesOf = (context: RouteServices, { gateway, policy, keys, store, metric
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
     .use(statusRoutes(status))
-    .use(decisionListRoutes(context))
     .use(keyRoutes({ ...context, keys, store }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(feedbackRoutes(context))
     .use(usageRoutes(context))
-    .use(contentRoutes(context))
     .use(x402Routes({ ...context, gateway, store }))
     .use(recommendRoutes(context))
     .use(surfaces.map((surface) => surfaceRoutes(context, surface)));

@@ -1,23 +1,113 @@
-import { Elysia } from 'elysia';
+import { Elysia, type Static, t } from 'elysia';
+import { iso } from '../core/clock.ts';
+import { RECORD_STATUSES } from '../core/decision-record.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { idText, parseId } from '../core/id.ts';
+import { OPERATION_NAMES } from '../core/operation.ts';
 import { explain } from '../gateway/explain.ts';
-import { decisionBody } from './decision-body.ts';
-import { DECISION_ANSWER } from './docs/examples.ts';
-import { operation } from './docs/operation.ts';
+import { decisionBody } from '../operate/decision-body.ts';
+import {
+  DecisionFilterError,
+  decisionPageBody,
+  decisionQuery,
+  listDecisions,
+  PAGE_LIMIT,
+  PAGE_LIMIT_MAX,
+} from '../operate/decisions.ts';
+import type { RecordQuery } from '../store/records.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
+import { KeptContent } from './schemas/content.ts';
 import { Decision } from './schemas/decision.ts';
+import { DecisionList } from './schemas/decisions.ts';
 
-/** `GET /v1/decisions/{id}`: the reasons for a choice, and its outcome. */
-export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
-  new Elysia({ name: 'decisions' }).get(
-    '/v1/decisions/:id',
-    async ({ params: { id }, request }) => decisionBody(await explain(gateway, id, callerOf(request))),
-    operation({
-      access: 'key',
-      summary: 'Explain a decision',
-      description:
-        'The facts (never text), every model with its estimates and why it stands where it does, the choice, and what came of it. It is decided again for this answer, from what was recorded, so that the reasons are the real ones; `replay` says whether it came to the same. For the key that asked, or an admin’s.',
-      tag: 'decisions',
-      answer: { schema: Decision, description: 'The record of the decision.', example: DECISION_ANSWER },
-      errors: ['not_found'],
+const text = (description: string) => t.Optional(t.String({ description }));
+
+const QUERY = t.Object({
+  from: text('The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.'),
+  to: text('The moment after the last one.'),
+  key: text('The ID of the key, or the address of the wallet, that asked.'),
+  model: text('The model that was tried last, or chosen where none was tried.'),
+  task: text('The task type of the request.'),
+  status: text(`One of ${RECORD_STATUSES.join(', ')}.`),
+  operation: text(`One of ${OPERATION_NAMES.join(', ')}.`),
+  label: t.Optional(
+    t.Union([t.String(), t.Array(t.String())], {
+      description: 'A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.',
     }),
-  );
+  ),
+  after: text('The ID of the last decision of the page before.'),
+  limit: text(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
+});
+
+/** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */
+export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
+  new Elysia({ name: 'decisions' })
+    .get(
+      '/v1/decisions/:id',
+      async ({ params: { id }, request }) => decisionBody(await explain(gateway, id, callerOf(request))),
+      routeDocs({
+        access: 'key',
+        summary: 'Explain a decision',
+        description:
+          'The facts (never text), every model with its estimates and why it stands where it does, the choice, and what came of it. It is decided again for this answer, from what was recorded, so that the reasons are the real ones; `replay` says whether it came to the same. For the key that asked, or an admin’s.',
+        tag: 'decisions',
+        answer: { schema: Decision, description: 'The record of the decision.' },
+        errors: ['not_found'],
+      }),
+    )
+    .get(
+      '/admin/decisions',
+      async ({ query, request }) =>
+        decisionPageBody(await listDecisions(gateway.records, recordQuery(query, request.url))),
+      {
+        query: QUERY,
+        ...routeDocs({
+          access: 'admin',
+          summary: 'List decisions',
+          description:
+            'The records of decisions that match all filters, the newest first. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
+          answer: { schema: DecisionList, description: 'The page.' },
+          errorField: 'status',
+          errors: ['invalid_value'],
+        }),
+      },
+    )
+    .get(
+      '/admin/decisions/:id/content',
+      async ({ params: { id }, request }) => {
+        const number = parseId('dec_', id);
+        const found = number === null ? null : await gateway.records.findContent(number);
+        if (number === null || !found) {
+          throw new SignalboxError('not_found', 'Nothing is kept of the words of this decision.');
+        }
+        // Reading others' texts leaves a trace.
+        gateway.log.info('content was read', { decision: idText('dec_', number), key: callerOf(request).keyId });
+        return {
+          decision_id: idText('dec_', number),
+          object: 'content',
+          prompt: found.prompt,
+          answer: found.answer,
+          is_cut: found.isCut,
+          kept_until: iso(found.until),
+        };
+      },
+      routeDocs({
+        access: 'admin',
+        summary: 'Words of a request and its answer',
+        description:
+          'Only where `records.content` of the policy had them kept, which it does for nobody unless it says so. Each read is a line in the log.',
+        answer: { schema: KeptContent, description: 'What was kept.' },
+        errors: ['not_found'],
+      }),
+    );
+
+function recordQuery({ label: _, ...filters }: Static<typeof QUERY>, url: string): RecordQuery {
+  try {
+    // The router would split a label at its commas.
+    return decisionQuery({ ...filters, label: new URL(url).searchParams.getAll('label') });
+  } catch (cause) {
+    if (!(cause instanceof DecisionFilterError)) throw cause;
+    throw new SignalboxError('invalid_value', `\`${cause.filter}\` ${cause.message}.`, { param: cause.filter, cause });
+  }
+}

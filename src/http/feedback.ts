@@ -2,8 +2,8 @@ import { Elysia } from 'elysia';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { compileCheck } from '../core/validation.ts';
 import { type FeedbackGateway, giveFeedback } from '../gateway/feedback.ts';
-import { FEEDBACK_ANSWER, FEEDBACK_REQUESTS } from './docs/examples-feedback.ts';
-import { BODY_ERRORS, operation } from './docs/operation.ts';
+import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
+import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { Feedback } from './schemas/feedback.ts';
 
@@ -28,14 +28,14 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackContext) =>
     {
       transform: ({ body }) => check(body),
       body: FeedbackRequest,
-      ...operation({
+      ...routeDocs({
         access: 'key',
         counts: true,
         summary: 'Score an answer',
         description:
           'How good the answer of a decision was, or the model that was recommended. Later requests of its kind are routed by it, where the policy learns. For the key that made the decision, once, within `learning.feedback_window_days`; the same score again changes nothing.',
         tag: 'decisions',
-        answer: { schema: Feedback, description: 'What became of the score.', example: FEEDBACK_ANSWER },
+        answer: { schema: Feedback, description: 'What became of the score.' },
         requests: FEEDBACK_REQUESTS,
         errorField: 'score',
         errors: [

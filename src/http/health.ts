@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { PolicyAdmin } from './admin.ts';
-import { operation } from './docs/operation.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import { Health, Readiness } from './schemas/health.ts';
 
 /** The health of a store. */
@@ -16,12 +16,12 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
     .get(
       '/healthz',
       () => ({ status: 'ok' }),
-      operation({
+      routeDocs({
         summary: 'Liveness',
         description: 'The process answers.',
         tag: 'health',
         access: 'open',
-        answer: { schema: Health, description: 'Alive.', example: { status: 'ok' } },
+        answer: { schema: Health, description: 'Alive.' },
       }),
     )
     .get(
@@ -37,22 +37,13 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
           policy: policyDetail(policy),
         };
       },
-      operation({
+      routeDocs({
         summary: 'Readiness',
         description:
           'Whether requests are taken. `unwritable`, with 503, while the database refuses what is written: every request that costs is refused then. Once the process drains no connection is taken; one that was just asking gets 503 with the same body. A policy edit that was refused does not count: the one before serves on.',
         tag: 'health',
         access: 'open',
-        answer: {
-          schema: Readiness,
-          description: 'Ready.',
-          example: {
-            status: 'ready',
-            policy_revision: '95f1a7d5f908027b',
-            models: 4,
-            policy: { state: 'in_force', message: 'The files say what is in force.' },
-          },
-        },
+        answer: { schema: Readiness, description: 'Ready.' },
       }),
     );
 

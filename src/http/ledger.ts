@@ -3,8 +3,7 @@ import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
 import type { FundStanding } from '../ledger/rules/fund.ts';
-import { LEDGER_ANSWER } from './docs/examples-admin.ts';
-import { operation } from './docs/operation.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 
@@ -17,12 +16,12 @@ export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
     async ({ query: { name } }) => statusBody(await gateway.ledger.status(), name),
     {
       query: t.Object({ name: t.Optional(t.String({ description: 'Only funds of this name.' })) }),
-      ...operation({
+      ...routeDocs({
         access: 'admin',
         summary: 'Money as it stands',
         description:
           'What callers paid, what running requests hold, and every window and balance that was drawn on, with what is left and when it renews.',
-        answer: { schema: schemas.LedgerStatus, description: 'The status.', example: LEDGER_ANSWER },
+        answer: { schema: schemas.LedgerStatus, description: 'The status.' },
         errorField: 'name',
         errors: ['invalid_value'],
       }),

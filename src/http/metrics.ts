@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import { operation } from './docs/operation.ts';
+import { routeDocs } from './docs/route-docs.ts';
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -16,7 +16,7 @@ export const metricsRoutes = (page: (() => Promise<string>) | null) =>
     METRICS,
   );
 
-const METRICS = operation({
+const METRICS = routeDocs({
   summary: 'Metrics',
   description:
     'Counters, gauges and histograms in the text format of Prometheus. 404 when the server was started with `--metrics off`.',

@@ -2,8 +2,7 @@ import { Elysia } from 'elysia';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { MODEL_ANSWER, MODELS_ANSWER } from './docs/examples.ts';
-import { operation } from './docs/operation.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
 import { Model, ModelList } from './schemas/model.ts';
@@ -59,19 +58,19 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
   );
 }
 
-const LIST = operation({
+const LIST = routeDocs({
   access: 'key',
   summary: 'List models',
   description: 'Selectors first, then the models that the key may pin, in OpenAI’s shape.',
   tag: 'models',
-  answer: { schema: ModelList, description: 'All of them; there are no pages.', example: MODELS_ANSWER },
+  answer: { schema: ModelList, description: 'All of them; there are no pages.' },
 });
 
-const GET = operation({
+const GET = routeDocs({
   access: 'key',
   summary: 'Get a model',
   description: 'One model or selector by its ID, which may hold slashes.',
   tag: 'models',
-  answer: { schema: Model, description: 'The model.', example: MODEL_ANSWER },
+  answer: { schema: Model, description: 'The model.' },
   errors: ['model_not_found'],
 });

@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
 import { recommend } from '../gateway/route.ts';
+import { readRoute } from '../surface/openai-chat/read-body.ts';
 import { readRouteRequest } from '../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../surface/openai-chat/route-query.ts';
-import { ROUTE_ANSWER, ROUTE_REQUESTS } from './docs/examples.ts';
-import { BODY_ERRORS, operation } from './docs/operation.ts';
-import { readRoute } from './read-body.ts';
+import { ROUTE_REQUESTS } from './docs/request-examples.ts';
+import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
 
@@ -32,13 +32,13 @@ export const recommendRoutes = ({ gateway, contextOf }: RouteServices) =>
         context.body = readRoute(context.body);
       },
       body: RouteRequest,
-      ...operation({
+      ...routeDocs({
         access: 'route',
         counts: true,
         summary: 'Recommend a model',
         description: DESCRIPTION,
         tag: 'route',
-        answer: { schema: RouteAdvice, description: 'The recommendation.', example: ROUTE_ANSWER },
+        answer: { schema: RouteAdvice, description: 'The recommendation.' },
         requests: ROUTE_REQUESTS,
         errorField: 'constraints.max_cost_credits',
         errors: [

@@ -8,10 +8,10 @@ import { type ChatCall, type ChatEdge, type NamedRun, type RepeatedAnswer, serve
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
-import { BODY_ERRORS, operation } from './docs/operation.ts';
+import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf } from './replay.ts';
 import type { RouteServices } from './route-services.ts';
-import { FUNDING_ERRORS } from './x402/operations.ts';
+import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
 /** The errors of every surface. */
 const SURFACE_ERRORS: readonly ErrorCode[] = [
@@ -53,7 +53,7 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
         new SurfaceEdge(services, surface, { context, body, request, headers: set.headers }),
       );
     },
-    surfaceOperation(surface),
+    surfaceDocs(surface),
   );
 
 /** An HTTP request on the route of a surface, with the headers of its response. */
@@ -122,11 +122,11 @@ class SurfaceEdge implements ChatEdge<Response | string> {
   }
 }
 
-function surfaceOperation({ docs, pays, keyHeader, operation: asked, errorBody }: Surface) {
+function surfaceDocs({ docs, pays, keyHeader, operation: asked, errorBody }: Surface) {
   const { request, error, ...spec } = docs;
   const access = { access: asked, operation: asked, counts: true, pays, keyHeader };
   const form = { schema: error, body: errorBody };
-  const { detail } = operation({ ...spec, ...access, tag: 'chat', errors: SURFACE_ERRORS, errorForm: form });
+  const { detail } = routeDocs({ ...spec, ...access, tag: 'chat', errors: SURFACE_ERRORS, errorForm: form });
   // The surface checks the body: a schema here would have the router check it again.
   return { detail: { ...detail, requestBody: { content: { 'application/json': { schema: request } } } } };
 }

@@ -13,9 +13,7 @@ import {
   usagePeriod,
 } from '../operate/usage.ts';
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
-import { USAGE_ANSWER } from './docs/examples.ts';
-import { ADMIN_USAGE_ANSWER } from './docs/examples-admin.ts';
-import { operation } from './docs/operation.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import { fundBody } from './ledger.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/usage.ts';
@@ -38,13 +36,13 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
   new Elysia({ name: 'usage' })
     .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
       query: t.Object(PERIOD_QUERY),
-      ...operation({
+      ...routeDocs({
         access: 'key',
         summary: 'Your own usage',
         description:
           'What this key was charged, by day and model, and every budget and balance that its requests draw on, with what is left and when it renews. A request counts on the day on which it began. The figures are those of `signalbox ledger export --key … --by day,model`.',
         tag: 'usage',
-        answer: { schema: schemas.UsageReport, description: 'The report.', example: USAGE_ANSWER },
+        answer: { schema: schemas.UsageReport, description: 'The report.' },
         errorField: 'from',
         errors: ['invalid_value', 'out_of_range'],
       }),
@@ -65,12 +63,12 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
           }),
         ),
       }),
-      ...operation({
+      ...routeDocs({
         access: 'admin',
         summary: 'Usage by groups',
         description:
           'What all keys were charged in a period, summed up by any of the dimensions that the books keep. A request counts on the day on which it began. The figures are those of `signalbox ledger usage`.',
-        answer: { schema: schemas.AdminUsage, description: 'The report.', example: ADMIN_USAGE_ANSWER },
+        answer: { schema: schemas.AdminUsage, description: 'The report.' },
         errorField: 'by',
         errors: ['invalid_value', 'out_of_range'],
       }),

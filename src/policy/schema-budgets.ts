@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { WINDOWS } from '../core/budget.ts';
-import { closed, expression, itemName, oneOf } from './schema-parts.ts';
+import { closed, expression, integer, itemName, number, oneOf, string } from './schema-parts.ts';
 
 export const BudgetText = closed(
   {
@@ -19,12 +19,10 @@ export const BudgetText = closed(
         'request.model == "auto"',
       ),
     ),
-    limit_credits: Type.Number({
-      minimum: 0,
-      maximum: 1_000_000_000,
-      examples: [50_000],
-      description: 'Credits that may be spent in each window. Read exactly, with at most 6 decimals.',
-    }),
+    limit_credits: number(
+      { minimum: 0, maximum: 1_000_000_000, example: 50_000 },
+      'Credits that may be spent in each window. Read exactly, with at most 6 decimals.',
+    ),
     window: oneOf(WINDOWS, {
       examples: ['month'],
       means: {
@@ -36,12 +34,10 @@ export const BudgetText = closed(
       description: 'How long a window runs, by the calendar of `time_zone`: weeks begin on Monday, `total` never ends.',
     }),
     time_zone: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        examples: ['Europe/Berlin'],
-        description: 'IANA name of the zone in which its windows begin. Without it, `gateway.time_zone`.',
-      }),
+      string(
+        { minLength: 1, maxLength: 64, example: 'Europe/Berlin' },
+        'IANA name of the zone in which its windows begin. Without it, `gateway.time_zone`.',
+      ),
     ),
     on_exhausted: oneOf(['reject', 'downgrade'], {
       default: 'reject',
@@ -52,19 +48,12 @@ export const BudgetText = closed(
       },
       description: '`downgrade`: only models whose worst case still fits are chosen from.',
     }),
-    alert_at: Type.Array(
-      Type.Number({
-        exclusiveMinimum: 0,
-        maximum: 1,
-        description: 'Share of the limit: 0.8 is 80 %.',
-      }),
-      {
-        maxItems: 16,
-        default: [],
-        examples: [[0.5, 0.8, 1]],
-        description: 'Shares of the limit, above 0 and up to 1, that the operator is told of once they are spent.',
-      },
-    ),
+    alert_at: Type.Array(number({ exclusiveMinimum: 0, maximum: 1 }, 'Share of the limit: 0.8 is 80 %.'), {
+      maxItems: 16,
+      default: [],
+      examples: [[0.5, 0.8, 1]],
+      description: 'Shares of the limit, above 0 and up to 1, that the operator is told of once they are spent.',
+    }),
   },
   { description: 'A limit on what may be spent in a window of time.' },
 );
@@ -72,13 +61,10 @@ export type BudgetText = Static<typeof BudgetText>;
 
 export const LedgerText = closed(
   {
-    contention_wait_ms: Type.Integer({
-      minimum: 0,
-      maximum: 60_000,
-      default: 2000,
-      examples: [2000],
-      description: 'Milliseconds that a request waits for money of a budget that open reservations hold.',
-    }),
+    contention_wait_ms: integer(
+      { minimum: 0, maximum: 60_000, default: 2000 },
+      'Milliseconds that a request waits for money of a budget that open reservations hold.',
+    ),
     on_crash: oneOf(['charge', 'release'], {
       default: 'charge',
       examples: ['release'],

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { withoutNull } from '../core/nullable.ts';
 import { RouteChat } from '../surface/openai-chat/route-query.ts';
-import { closed } from './schema-parts.ts';
+import { closed, number, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;
 const stated = (schema: TSchema, example: unknown) => Type.Optional({ ...withoutNull(schema), examples: [example] });
@@ -17,19 +17,12 @@ const ROUTE_QUERY = {
 };
 const labels = (description: string, example: Record<string, string>) =>
   Type.Record(Type.String(), Type.String(), { default: {}, examples: [example], description });
-const name = (description: string, example: string) =>
-  Type.String({ minLength: 1, maxLength: 256, examples: [example], description });
+const name = (description: string, example: string) => string({ minLength: 1, maxLength: 256, example }, description);
 const optional = (description: string, example: string) => Type.Optional(name(description, example));
 
 const CaseKeyText = closed(
   {
-    id: Type.String({
-      minLength: 1,
-      maxLength: 64,
-      default: 'case',
-      examples: ['case'],
-      description: 'ID of the key.',
-    }),
+    id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the key.'),
     labels: labels('Labels of the key.', { department: 'legal' }),
     models: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
@@ -44,24 +37,20 @@ const CaseKeyText = closed(
 
 export const GivenText = closed(
   {
-    model: Type.String({
-      minLength: 1,
-      maxLength: 256,
-      default: 'auto',
-      examples: ['auto'],
-      description: 'A selector or the ID of a model.',
-    }),
+    model: string({ minLength: 1, maxLength: 256, default: 'auto' }, 'A selector or the ID of a model.'),
     ...ROUTE_QUERY,
     metadata: labels('What the caller says for rules.', { interactive: 'true' }),
     key: CaseKeyText,
     time: Type.Optional(
-      Type.String({
-        pattern:
-          '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
-        expected: 'a moment with its offset, such as 2026-10-07T02:30:00Z',
-        examples: ['2026-10-07T02:30:00Z'],
-        description: 'When it is asked. Default: a fixed Wednesday at noon.',
-      }),
+      string(
+        {
+          pattern:
+            '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
+          expected: 'a moment with its offset, such as 2026-10-07T02:30:00Z',
+          example: '2026-10-07T02:30:00Z',
+        },
+        'When it is asked. Default: a fixed Wednesday at noon.',
+      ),
     ),
   },
   { default: {}, description: 'A request as for `/v1/route`, with the key, the metadata and the time of it.' },
@@ -85,18 +74,13 @@ export const ExpectText = closed(
       description: 'Model → the constraint, or the kind of reason, that rejects it.',
     }),
     cost_below_credits: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, examples: [1], description: 'The expected cost is below this, in Credits.' }),
+      number({ exclusiveMinimum: 0, example: 1 }, 'The expected cost is below this, in Credits.'),
     ),
     latency_below_ms: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, examples: [5000], description: 'The expected latency is below this, in ms.' }),
+      number({ exclusiveMinimum: 0, example: 5000 }, 'The expected latency is below this, in ms.'),
     ),
     quality_above: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        exclusiveMaximum: 1,
-        examples: [0.7],
-        description: 'The expected quality is above this, 0 to 1.',
-      }),
+      number({ minimum: 0, exclusiveMaximum: 1, example: 0.7 }, 'The expected quality is above this, 0 to 1.'),
     ),
     refused: optional('The error code, where no model may be left.', 'no_eligible_model'),
   },
@@ -107,12 +91,7 @@ export type ExpectText = Static<typeof ExpectText>;
 
 export const CaseText = closed(
   {
-    name: Type.String({
-      minLength: 1,
-      maxLength: 200,
-      examples: ['legal work never leaves the EU'],
-      description: 'What it proves.',
-    }),
+    name: string({ minLength: 1, maxLength: 200, example: 'legal work never leaves the EU' }, 'What it proves.'),
     given: GivenText,
     expect: ExpectText,
   },

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { LEARNING_MODES } from '../core/learning-policy.ts';
-import { closed, oneOf } from './schema-parts.ts';
+import { closed, integer, number, oneOf, string } from './schema-parts.ts';
 
 const share = (fallback: number, description: string) =>
-  Type.Number({ minimum: 0, maximum: 1, default: fallback, examples: [fallback], description });
+  number({ minimum: 0, maximum: 1, default: fallback }, description);
 
 const signal = (fallback: number, answer: string) =>
   share(fallback, `How many bad outcomes ${answer} counts as, 0 to 1; 0 or \`off\`: it is not looked for.`);
@@ -27,14 +27,10 @@ const SignalsText = closed(
 const ExploreText = closed(
   {
     share: share(0.08, 'Share of requests whose model is drawn alike among all that take part.'),
-    temperature: Type.Number({
-      minimum: 0.001,
-      maximum: 10,
-      default: 0.05,
-      examples: [0.05],
-      description:
-        'Of the other requests: how much less utility makes a model e (2.7) times less likely. The smaller, the more often the best is taken.',
-    }),
+    temperature: number(
+      { minimum: 0.001, maximum: 10, default: 0.05 },
+      'Of the other requests: how much less utility makes a model e (2.7) times less likely. The smaller, the more often the best is taken.',
+    ),
     quality_margin: share(0.2, 'How far below the best quality, 0 to 1, a model may be and take part.'),
   },
   {
@@ -57,25 +53,16 @@ export const LearningText = closed(
       description:
         '`off`: quality is as declared, moved by the length of the question. `shadow`: what outcomes teach is computed and shown, and decides nothing. `on`: it decides. `learning: shadow` is short for this key alone.',
     }),
-    estimator: Type.String({
-      minLength: 1,
-      default: 'learned',
-      examples: ['learned'],
-      description: 'The estimator plugin that learns.',
-    }),
+    estimator: string({ minLength: 1, default: 'learned' }, 'The estimator plugin that learns.'),
     options: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
       examples: [{}],
       description: "The estimator's options, checked by its schema.",
     }),
-    feedback_window_days: Type.Integer({
-      minimum: 1,
-      maximum: 365,
-      default: 7,
-      examples: [7],
-      description:
-        'Days after a decision in which its answer can be scored; what that needs is kept as long. Not above `records.retention_days`, and left out no longer than that.',
-    }),
+    feedback_window_days: integer(
+      { minimum: 1, maximum: 365, default: 7 },
+      'Days after a decision in which its answer can be scored; what that needs is kept as long. Not above `records.retention_days`, and left out no longer than that.',
+    ),
     feedback_weight: share(1, "How many outcomes a caller's score counts as, 0 to 1; 0: none is learnt from."),
     signals: SignalsText,
     influence_max: share(

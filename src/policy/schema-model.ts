@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
-import { closed, day, oneOf } from './schema-parts.ts';
+import { boolean, closed, day, integer, number, oneOf, string } from './schema-parts.ts';
 
 /** Languages that editors offer. The loader knows more, and takes any name. */
 export const LANGUAGES = [
@@ -49,8 +49,7 @@ const MEANS_OF_FIGURE = {
 };
 
 /** The schema checks numbers. `readPrice` reads exact decimals from the text. */
-const usd = (description: string, example: number) =>
-  Type.Number({ minimum: 0, maximum: 100_000, examples: [example], description });
+const usd = (description: string, example: number) => number({ minimum: 0, maximum: 100_000, example }, description);
 
 const LINE = {
   input: usd('USD per 1M input tokens.', 0.25),
@@ -61,12 +60,10 @@ const LINE = {
 
 const TierText = closed(
   {
-    over_input_tokens: Type.Integer({
-      minimum: 1,
-      maximum: 100_000_000,
-      examples: [200_000],
-      description: 'The tier bills requests with more input tokens than this, whole.',
-    }),
+    over_input_tokens: integer(
+      { minimum: 1, maximum: 100_000_000, example: 200_000 },
+      'The tier bills requests with more input tokens than this, whole.',
+    ),
     ...LINE,
   },
   { description: 'A price that depends on the length of the input.' },
@@ -75,9 +72,7 @@ const TierText = closed(
 export const PriceText = closed(
   {
     ...LINE,
-    per_request: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 1000, examples: [0.005], description: 'USD for each request.' }),
-    ),
+    per_request: Type.Optional(number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD for each request.')),
     tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Dearer lines for long inputs, ascending.' }),
     as_of: Type.Optional(day('The day on which the price was seen.')),
     basis: oneOf(BASIS_OF_PRICE, {
@@ -92,10 +87,8 @@ export const PriceText = closed(
 export type PriceText = Static<typeof PriceText>;
 
 const ENDPOINT = {
-  provider: Type.String({ minLength: 1, examples: ['openai'], description: 'Name of a provider.' }),
-  upstream: Type.Optional(
-    Type.String({ minLength: 1, examples: ['gpt-5-mini'], description: "The provider's own name; default: the ID." }),
-  ),
+  provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
+  upstream: Type.Optional(string({ minLength: 1, example: 'gpt-5-mini' }, "The provider's own name; default: the ID.")),
   regions: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     examples: [['eu']],
@@ -111,29 +104,22 @@ export const EndpointText = closed(
 const LatencyText = closed(
   {
     ttft_ms: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        maximum: 3_600_000,
-        examples: [600],
-        description:
-          'Median ms to the first content part, at the effort we send, of a request that takes the usual `reasoning_tokens`. Default: by `unstated_latency`, 1,000 and the time that these take, or a median.',
-      }),
+      number(
+        { minimum: 0, maximum: 3_600_000, example: 600 },
+        'Median ms to the first content part, at the effort we send, of a request that takes the usual `reasoning_tokens`. Default: by `unstated_latency`, 1,000 and the time that these take, or a median.',
+      ),
     ),
     cached_ttft_ms: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        maximum: 3_600_000,
-        examples: [350],
-        description: 'The same where most of the input is in the provider’s cache. Default: `ttft_ms`.',
-      }),
+      number(
+        { minimum: 0, maximum: 3_600_000, example: 350 },
+        'The same where most of the input is in the provider’s cache. Default: `ttft_ms`.',
+      ),
     ),
     output_tokens_per_second: Type.Optional(
-      Type.Number({
-        exclusiveMinimum: 0,
-        maximum: 100_000,
-        examples: [110],
-        description: 'Median rate of visible output. Default: by `unstated_latency`, 50 or a median.',
-      }),
+      number(
+        { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
+        'Median rate of visible output. Default: by `unstated_latency`, 50 or a median.',
+      ),
     ),
     basis: oneOf(BASIS_OF_FIGURE, {
       default: 'unknown',
@@ -146,7 +132,7 @@ const LatencyText = closed(
   { description: 'How fast the model is, before anything was measured here.' },
 );
 
-const share = (description: string) => Type.Number({ minimum: 0, maximum: 1, examples: [0.78], description });
+const share = (description: string) => number({ minimum: 0, maximum: 1, example: 0.78 }, description);
 
 const QualityText = Type.Object(
   {
@@ -166,7 +152,7 @@ const QualityText = Type.Object(
 );
 
 const REASONING = 'Hidden reasoning tokens expected at the effort we send';
-const tokens = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000, examples: [600], description });
+const tokens = (description: string) => integer({ minimum: 0, maximum: 1_000_000, example: 600 }, description);
 
 const ReasoningText = Type.Object(
   { default: tokens(`${REASONING}, for tasks without a figure of their own.`) },
@@ -174,7 +160,7 @@ const ReasoningText = Type.Object(
 );
 
 const deadline = (description: string, example: number) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000, examples: [example], description }));
+  Type.Optional(integer({ minimum: 1, maximum: 86_400_000, example }, description));
 
 const DeadlinesText = closed(
   {
@@ -190,7 +176,7 @@ const DeadlinesText = closed(
 );
 
 const count = (description: string, example: number) =>
-  Type.Integer({ minimum: 1, maximum: 100_000_000, examples: [example], description });
+  integer({ minimum: 1, maximum: 100_000_000, example }, description);
 
 export const ModelText = closed(
   {
@@ -245,13 +231,10 @@ export const ModelText = closed(
       description: "The operator's own marks.",
     }),
     family: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        examples: ['claude'],
-        description:
-          'Models of one family take each other’s signed or opaque reasoning; it is kept from all others. Default: a family of its own.',
-      }),
+      string(
+        { minLength: 1, maxLength: 64, example: 'claude' },
+        'Models of one family take each other’s signed or opaque reasoning; it is kept from all others. Default: a family of its own.',
+      ),
     ),
     tokenizer: Type.Optional(
       oneOf(TOKENIZERS, {
@@ -260,11 +243,10 @@ export const ModelText = closed(
           'Counts its input exactly where an estimate or a bound would refuse a request. Name it only where the vendor does.',
       }),
     ),
-    temperature: Type.Boolean({
-      default: true,
-      examples: [false],
-      description: '`false`: the model refuses a temperature, and it is dropped.',
-    }),
+    temperature: boolean(
+      { default: true, example: false },
+      '`false`: the model refuses a temperature, and it is dropped.',
+    ),
     reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
       default: 0,
       examples: [600, { default: 400, chat: 60, math: 1800 }],

@@ -1,4 +1,13 @@
-import { type ObjectOptions, type SchemaOptions, type TProperties, type TUnsafe, Type } from '@sinclair/typebox';
+import {
+  type IntegerOptions,
+  type NumberOptions,
+  type ObjectOptions,
+  type SchemaOptions,
+  type StringOptions,
+  type TProperties,
+  type TUnsafe,
+  Type,
+} from '@sinclair/typebox';
 
 interface ClosedOptions extends ObjectOptions {
   readonly description: string;
@@ -8,6 +17,23 @@ interface ClosedOptions extends ObjectOptions {
 export function closed<Properties extends TProperties>(properties: Properties, options: ClosedOptions) {
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
+
+/** Options of a schema. With a default and no example, the default is the example. */
+type ValueOptions<Options> = Omit<Options, 'description' | 'examples'> & { readonly example?: unknown };
+
+function described<Options extends SchemaOptions>({ example, ...options }: ValueOptions<Options>, description: string) {
+  const shown = example ?? options.default;
+  return { ...options, ...(shown !== undefined && { examples: [shown] }), description };
+}
+
+export const integer = (options: ValueOptions<IntegerOptions>, description: string) =>
+  Type.Integer(described(options, description));
+export const number = (options: ValueOptions<NumberOptions>, description: string) =>
+  Type.Number(described(options, description));
+export const string = (options: ValueOptions<StringOptions>, description: string) =>
+  Type.String(described(options, description));
+export const boolean = (options: ValueOptions<SchemaOptions>, description: string) =>
+  Type.Boolean(described(options, description));
 
 interface WordOptions<Word extends string> extends SchemaOptions {
   readonly description: string;

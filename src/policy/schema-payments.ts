@@ -1,50 +1,33 @@
 import { type NumberOptions, type Static, Type } from '@sinclair/typebox';
-import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
+import { boolean, closed, integer, number, oneOf, string, VARIABLE_NAME } from './schema-parts.ts';
 
 const variable = (description: string, example: string) =>
-  Type.Optional(Type.String({ ...VARIABLE_NAME, examples: [example], description }));
+  Type.Optional(string({ ...VARIABLE_NAME, example }, description));
 
 /** The form of an address. `payment-networks.ts` checks its checksum. */
 export const ADDRESS_PATTERN = '^0x[0-9A-Fa-f]{40}$';
 
 const address = (description: string, example: string) =>
-  Type.String({
-    pattern: ADDRESS_PATTERN,
-    expected: '`0x` and 40 hexadecimal digits',
-    examples: [example],
-    description,
-  });
+  string({ pattern: ADDRESS_PATTERN, expected: '`0x` and 40 hexadecimal digits', example }, description);
 
 const usd = (fallback: number, bounds: NumberOptions, description: string) =>
-  Type.Number({ ...bounds, default: fallback, examples: [fallback], description });
+  number({ ...bounds, default: fallback }, description);
 
 const milliseconds = (fallback: number, maximum: number, description: string) =>
-  Type.Integer({ minimum: 1000, maximum, default: fallback, examples: [fallback], description });
+  integer({ minimum: 1000, maximum, default: fallback }, description);
 
 export const AssetText = closed(
   {
     address: address('Address of its contract.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e'),
-    name: Type.String({
-      minLength: 1,
-      maxLength: 64,
-      examples: ['USDC'],
-      description:
-        'Name in the EIP-712 domain of its contract: payers sign it, so that with another one no payment is valid.',
-    }),
-    version: Type.String({
-      minLength: 1,
-      maxLength: 16,
-      default: '2',
-      examples: ['2'],
-      description: 'Version in that domain.',
-    }),
-    decimals: Type.Integer({
-      minimum: 0,
-      maximum: 18,
-      default: 6,
-      examples: [6],
-      description: 'How many decimals it has. One whole unit of it counts as 1 USD.',
-    }),
+    name: string(
+      { minLength: 1, maxLength: 64, example: 'USDC' },
+      'Name in the EIP-712 domain of its contract: payers sign it, so that with another one no payment is valid.',
+    ),
+    version: string({ minLength: 1, maxLength: 16, default: '2' }, 'Version in that domain.'),
+    decimals: integer(
+      { minimum: 0, maximum: 18, default: 6 },
+      'How many decimals it has. One whole unit of it counts as 1 USD.',
+    ),
   },
   { description: 'The stablecoin that is taken. It must know `transferWithAuthorization` (EIP-3009), as USDC does.' },
 );
@@ -74,19 +57,15 @@ export const FacilitatorText = closed(
       300_000,
       'Only with `local`: milliseconds that a transaction is waited for.',
     ),
-    gas_alarm_eth: Type.Number({
-      minimum: 0,
-      maximum: 1_000_000,
-      default: 0.005,
-      examples: [0.005],
-      description:
-        'Only with `local`: how much of the coin that gas is paid in the key must have; below it, the operator is told. Read exactly.',
-    }),
+    gas_alarm_eth: number(
+      { minimum: 0, maximum: 1_000_000, default: 0.005 },
+      'Only with `local`: how much of the coin that gas is paid in the key must have; below it, the operator is told. Read exactly.',
+    ),
     url: Type.Optional(
-      Type.String({
-        examples: ['https://facilitator.example.com'],
-        description: 'Only with `http`, and needed there: address of the service.',
-      }),
+      string(
+        { example: 'https://facilitator.example.com' },
+        'Only with `http`, and needed there: address of the service.',
+      ),
     ),
     timeout_ms: milliseconds(15_000, 120_000, 'Only with `http`: milliseconds that an answer is waited for.'),
     bearer_env: variable(
@@ -99,12 +78,14 @@ export const FacilitatorText = closed(
 
 export const NetworkText = closed(
   {
-    id: Type.String({
-      pattern: '^eip155:[1-9]\\d{0,14}$',
-      expected: '`eip155:` and the number of the chain, such as eip155:84532',
-      examples: ['eip155:84532'],
-      description: 'Name of the chain by CAIP-2.',
-    }),
+    id: string(
+      {
+        pattern: '^eip155:[1-9]\\d{0,14}$',
+        expected: '`eip155:` and the number of the chain, such as eip155:84532',
+        example: 'eip155:84532',
+      },
+      'Name of the chain by CAIP-2.',
+    ),
     asset: AssetText,
     pay_to: address(
       'Your address, where payments go. Its key has no business on this machine.',
@@ -127,13 +108,7 @@ export type NetworkText = Static<typeof NetworkText>;
 
 export const QuoteText = closed(
   {
-    ttl_seconds: Type.Integer({
-      minimum: 10,
-      maximum: 3600,
-      default: 120,
-      examples: [120],
-      description: 'How many seconds a quote can be paid.',
-    }),
+    ttl_seconds: integer({ minimum: 10, maximum: 3600, default: 120 }, 'How many seconds a quote can be paid.'),
     max_usd: usd(
       1,
       { exclusiveMinimum: 0, maximum: 10_000 },
@@ -149,12 +124,10 @@ export const QuoteText = closed(
       { minimum: 0, maximum: 10_000 },
       'USD that a settlement for a request adds to its price. Read exactly.',
     ),
-    apply_balance: Type.Boolean({
-      default: true,
-      examples: [false],
-      description:
-        'Lets the balance of the wallet that `agent_wallet` names lower its quote. Whoever knows the address can then learn of the balance.',
-    }),
+    apply_balance: boolean(
+      { default: true, example: false },
+      'Lets the balance of the wallet that `agent_wallet` names lower its quote. Whoever knows the address can then learn of the balance.',
+    ),
   },
   { default: {}, description: 'What a payment is asked for.' },
 );
@@ -163,7 +136,7 @@ const TOP_UP = { exclusiveMinimum: 0, maximum: 1_000_000 };
 
 export const PrepaidText = closed(
   {
-    enabled: Type.Boolean({ default: true, examples: [false], description: 'Whether wallets can be topped up.' }),
+    enabled: boolean({ default: true, example: false }, 'Whether wallets can be topped up.'),
     min_usd: usd(1, TOP_UP, 'USD of the smallest top-up. Read exactly.'),
     max_usd: usd(100, TOP_UP, 'USD of the largest top-up. Read exactly.'),
   },
@@ -172,25 +145,24 @@ export const PrepaidText = closed(
 
 export const X402Text = closed(
   {
-    enabled: Type.Boolean({
-      default: false,
-      examples: [true],
-      description: 'Whether agents can pay. What stands beside it is checked anyway.',
-    }),
-    allow_mainnet: Type.Boolean({
-      default: false,
-      examples: [true],
-      description: 'Admits networks other than the known test networks: what is paid there is real money.',
-    }),
+    enabled: boolean(
+      { default: false, example: true },
+      'Whether agents can pay. What stands beside it is checked anyway.',
+    ),
+    allow_mainnet: boolean(
+      { default: false, example: true },
+      'Admits networks other than the known test networks: what is paid there is real money.',
+    ),
     public_url: Type.Optional(
-      Type.String({
-        pattern: '^https?://[^\\s/?#@]+$',
-        expected: 'http:// or https:// and a host, without a path, such as https://llm.example.com',
-        maxLength: 256,
-        examples: ['https://llm.example.com'],
-        description:
-          'Where agents reach this gateway, without a path: what quotes name as paid for. Without it, the address that a request was sent to.',
-      }),
+      string(
+        {
+          pattern: '^https?://[^\\s/?#@]+$',
+          expected: 'http:// or https:// and a host, without a path, such as https://llm.example.com',
+          maxLength: 256,
+          example: 'https://llm.example.com',
+        },
+        'Where agents reach this gateway, without a path: what quotes name as paid for. Without it, the address that a request was sent to.',
+      ),
     ),
     networks: Type.Array(NetworkText, {
       maxItems: 16,
@@ -198,31 +170,24 @@ export const X402Text = closed(
       description: 'Where payments are taken, in the order in which they are offered.',
     }),
     quote: QuoteText,
-    settle_margin_seconds: Type.Integer({
-      minimum: 6,
-      maximum: 600,
-      default: 60,
-      examples: [60],
-      description: 'How many seconds a payment must still be valid when it is to be settled.',
-    }),
+    settle_margin_seconds: integer(
+      { minimum: 6, maximum: 600, default: 60 },
+      'How many seconds a payment must still be valid when it is to be settled.',
+    ),
     agent_wallet: closed(
       {
-        required: Type.Boolean({
-          default: false,
-          examples: [true],
-          description: 'Whether a request without a key must name its `agent_wallet`; without one it then gets 401.',
-        }),
+        required: boolean(
+          { default: false, example: true },
+          'Whether a request without a key must name its `agent_wallet`; without one it then gets 401.',
+        ),
       },
       { default: {}, description: 'The field by which a request names its wallet.' },
     ),
     prepaid: PrepaidText,
-    body_bytes_max: Type.Integer({
-      minimum: 1024,
-      maximum: 1_073_741_824,
-      default: 262_144,
-      examples: [262_144],
-      description: 'Bytes of the largest body of a request without a key; `gateway.body_bytes_max` holds as well.',
-    }),
+    body_bytes_max: integer(
+      { minimum: 1024, maximum: 1_073_741_824, default: 262_144 },
+      'Bytes of the largest body of a request without a key; `gateway.body_bytes_max` holds as well.',
+    ),
   },
   { description: 'Payments by the protocol x402, in stablecoins.' },
 );

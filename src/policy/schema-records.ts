@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { REDACTIONS } from '../core/content.ts';
-import { closed, expression, oneOf } from './schema-parts.ts';
+import { closed, expression, integer, oneOf, string } from './schema-parts.ts';
 
 const REDACTED = {
   email: 'Addresses of e-mail.',
@@ -38,27 +38,15 @@ const ContentText = closed(
       examples: [['email', 'secret']],
       description: 'What is taken out before anything is written. All kinds, unless fewer are named.',
     }),
-    retention_days: Type.Integer({
-      minimum: 1,
-      maximum: 365,
-      default: 7,
-      examples: [7],
-      description: 'Days that they are kept.',
-    }),
+    retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),
   },
   { description: 'Keeps the words of prompts and answers. Without it they are stored nowhere.' },
 );
 
 export const RecordsText = closed(
   {
-    retention_days: Type.Integer({
-      minimum: 1,
-      maximum: 3650,
-      default: 30,
-      examples: [30],
-      description: 'Days that decision records are kept.',
-    }),
-    metadata: Type.Array(Type.String({ minLength: 1, maxLength: 64, description: 'A key of `metadata`.' }), {
+    retention_days: integer({ minimum: 1, maximum: 3650, default: 30 }, 'Days that decision records are kept.'),
+    metadata: Type.Array(string({ minLength: 1, maxLength: 64 }, 'A key of `metadata`.'), {
       uniqueItems: true,
       maxItems: 64,
       default: [],

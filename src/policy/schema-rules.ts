@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { closed, expression, itemName } from './schema-parts.ts';
+import { closed, expression, itemName, number } from './schema-parts.ts';
 
 const RULE_NAME = 'Its name, in decisions and messages.';
 
@@ -25,20 +25,16 @@ export const ConstraintText = closed(
       ),
     ),
     max_latency_ms: Type.Optional(
-      Type.Number({
-        exclusiveMinimum: 0,
-        maximum: 86_400_000,
-        examples: [5000],
-        description: 'Ceiling of the expected latency to the end of the answer, in ms.',
-      }),
+      number(
+        { exclusiveMinimum: 0, maximum: 86_400_000, example: 5000 },
+        'Ceiling of the expected latency to the end of the answer, in ms.',
+      ),
     ),
     max_cost_credits: Type.Optional(
-      Type.Number({
-        exclusiveMinimum: 0,
-        maximum: 1_000_000_000,
-        examples: [2.5],
-        description: 'Ceiling of the expected cost, in Credits.',
-      }),
+      number(
+        { exclusiveMinimum: 0, maximum: 1_000_000_000, example: 2.5 },
+        'Ceiling of the expected cost, in Credits.',
+      ),
     ),
   },
   { description: 'A hard rule. At least one of `require`, `max_latency_ms` and `max_cost_credits`.' },
@@ -54,12 +50,10 @@ export const PreferenceText = closed(
       '"local" in model.tags',
       'model.provider == "ollama"',
     ),
-    worth: Type.Number({
-      minimum: -1,
-      maximum: 1,
-      examples: [0.05],
-      description: 'What is added to their quality: 0.05 is as if 5 more answers of 100 were good.',
-    }),
+    worth: number(
+      { minimum: -1, maximum: 1, example: 0.05 },
+      'What is added to their quality: 0.05 is as if 5 more answers of 100 were good.',
+    ),
   },
   { description: 'A soft rule.' },
 );

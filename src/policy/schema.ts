@@ -4,7 +4,7 @@ import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { ModelText } from './schema-model.ts';
-import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
+import { boolean, closed, integer, number, oneOf, string, VARIABLE_NAME } from './schema-parts.ts';
 import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
@@ -16,75 +16,42 @@ import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from '
  */
 export const CreditsText = closed(
   {
-    usd_per_credit: Type.Number({
-      exclusiveMinimum: 0,
-      maximum: 1000,
-      default: 0.001,
-      examples: [0.001],
-      description: 'USD that one Credit stands for. Read exactly.',
-    }),
+    usd_per_credit: number(
+      { exclusiveMinimum: 0, maximum: 1000, default: 0.001 },
+      'USD that one Credit stands for. Read exactly.',
+    ),
   },
   { description: 'What a Credit is worth.' },
 );
 
 export const GatewayText = closed(
   {
-    body_bytes_max: Type.Integer({
-      minimum: 1024,
-      maximum: 1_073_741_824,
-      default: 10_485_760,
-      examples: [10_485_760],
-      description: 'Bytes of the largest request body taken.',
-    }),
-    messages_max: Type.Integer({
-      minimum: 1,
-      maximum: 100_000,
-      default: 2048,
-      examples: [2048],
-      description: 'Most messages of one request.',
-    }),
-    tools_max: Type.Integer({
-      minimum: 0,
-      maximum: 10_000,
-      default: 256,
-      examples: [256],
-      description: 'Most tools of one request.',
-    }),
-    commit_after_ms: Type.Integer({
-      minimum: 0,
-      maximum: 600_000,
-      default: 15_000,
-      examples: [15_000],
-      description: 'Milliseconds that a stream waits for its first content before its 200 and heartbeats go out.',
-    }),
-    alternatives: Type.Integer({
-      minimum: 0,
-      maximum: 16,
-      default: 3,
-      examples: [3],
-      description: "How many next best models a decision keeps: a route's alternatives, a chat's fallbacks.",
-    }),
-    retries_max: Type.Integer({
-      minimum: 0,
-      maximum: 10,
-      default: 2,
-      examples: [2],
-      description:
-        'How often a chat may try endpoints again that failed, beside the first attempt at each. Providers’ retry budgets hold as well.',
-    }),
-    time_zone: Type.String({
-      minLength: 1,
-      maxLength: 64,
-      default: 'UTC',
-      examples: ['Europe/Berlin'],
-      description: 'IANA name of the zone that rules read `time` in.',
-    }),
-    allow_private_image_urls: Type.Boolean({
-      default: false,
-      examples: [true],
-      description:
-        'Lets requests name images and files by addresses of private networks, for models that may fetch from them. Signalbox itself fetches none.',
-    }),
+    body_bytes_max: integer(
+      { minimum: 1024, maximum: 1_073_741_824, default: 10_485_760 },
+      'Bytes of the largest request body taken.',
+    ),
+    messages_max: integer({ minimum: 1, maximum: 100_000, default: 2048 }, 'Most messages of one request.'),
+    tools_max: integer({ minimum: 0, maximum: 10_000, default: 256 }, 'Most tools of one request.'),
+    commit_after_ms: integer(
+      { minimum: 0, maximum: 600_000, default: 15_000 },
+      'Milliseconds that a stream waits for its first content before its 200 and heartbeats go out.',
+    ),
+    alternatives: integer(
+      { minimum: 0, maximum: 16, default: 3 },
+      "How many next best models a decision keeps: a route's alternatives, a chat's fallbacks.",
+    ),
+    retries_max: integer(
+      { minimum: 0, maximum: 10, default: 2 },
+      'How often a chat may try endpoints again that failed, beside the first attempt at each. Providers’ retry budgets hold as well.',
+    ),
+    time_zone: string(
+      { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
+      'IANA name of the zone that rules read `time` in.',
+    ),
+    allow_private_image_urls: boolean(
+      { default: false, example: true },
+      'Lets requests name images and files by addresses of private networks, for models that may fetch from them. Signalbox itself fetches none.',
+    ),
     cors: CorsText,
     ...ADMISSION_KEYS,
   },
@@ -95,63 +62,47 @@ export type GatewayText = Static<typeof GatewayText>;
 export const ProviderText = closed(
   {
     adapter: Type.Optional(
-      Type.String({
-        minLength: 1,
-        examples: ['openai-compatible'],
-        description: 'The provider plugin that speaks its dialect; may be left out beside `preset`.',
-      }),
+      string(
+        { minLength: 1, example: 'openai-compatible' },
+        'The provider plugin that speaks its dialect; may be left out beside `preset`.',
+      ),
     ),
     preset: Type.Optional(
-      Type.String({
-        minLength: 1,
-        examples: ['groq'],
-        description:
-          'A service that an adapter knows: its address, the variable of its key and its particulars. Keys beside it win.',
-      }),
+      string(
+        { minLength: 1, example: 'groq' },
+        'A service that an adapter knows: its address, the variable of its key and its particulars. Keys beside it win.',
+      ),
     ),
-    base_url: Type.Optional(
-      Type.String({ examples: ['https://api.openai.com/v1'], description: 'Address that paths are appended to.' }),
-    ),
+    base_url: Type.Optional(string({ example: 'https://api.openai.com/v1' }, 'Address that paths are appended to.')),
     base_url_env: Type.Optional(
-      Type.String({
-        ...VARIABLE_NAME,
-        examples: ['OLLAMA_BASE_URL'],
-        description: 'Variable that holds the address. While it is unset, the provider is left out.',
-      }),
+      string(
+        { ...VARIABLE_NAME, example: 'OLLAMA_BASE_URL' },
+        'Variable that holds the address. While it is unset, the provider is left out.',
+      ),
     ),
     api_key_env: Type.Optional(
-      Type.String({
-        ...VARIABLE_NAME,
-        examples: ['OPENAI_API_KEY'],
-        description:
-          'Name of the variable that holds the key, never the key. While it is unset, the provider is left out.',
-      }),
+      string(
+        { ...VARIABLE_NAME, example: 'OPENAI_API_KEY' },
+        'Name of the variable that holds the key, never the key. While it is unset, the provider is left out.',
+      ),
     ),
-    allow_private_network: Type.Boolean({
-      default: false,
-      examples: [true],
-      description:
-        'Lets the name in the address lead to this machine or into a private network. An address without a name, and `localhost`, may do so anyway; metadata and link-local addresses never.',
-    }),
+    allow_private_network: boolean(
+      { default: false, example: true },
+      'Lets the name in the address lead to this machine or into a private network. An address without a name, and `localhost`, may do so anyway; metadata and link-local addresses never.',
+    ),
     passthrough: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       examples: [['verbosity']],
       description: 'Request fields unknown to the gateway that may be passed on; `"*"` for all.',
     }),
-    cache_ttl_s: Type.Number({
-      minimum: 0,
-      maximum: 86_400,
-      default: 300,
-      examples: [300],
-      description: 'Seconds that it keeps a prompt in its cache after it was read last; 0 for no cache.',
-    }),
-    cache_min_tokens: Type.Integer({
-      minimum: 1,
-      maximum: 10_000_000,
-      default: 1024,
-      examples: [1024],
-      description: 'Tokens of the shortest prompt that it caches.',
-    }),
+    cache_ttl_s: number(
+      { minimum: 0, maximum: 86_400, default: 300 },
+      'Seconds that it keeps a prompt in its cache after it was read last; 0 for no cache.',
+    ),
+    cache_min_tokens: integer(
+      { minimum: 1, maximum: 10_000_000, default: 1024 },
+      'Tokens of the shortest prompt that it caches.',
+    ),
     serve: oneOf(['always', 'when_alone'], {
       default: 'always',
       examples: ['when_alone'],
@@ -169,26 +120,23 @@ export const ProviderText = closed(
 export type ProviderText = Static<typeof ProviderText>;
 
 const tokens = (description: string, example: number) =>
-  Type.Integer({ minimum: 1, maximum: 10_000_000, examples: [example], description });
+  integer({ minimum: 1, maximum: 10_000_000, example }, description);
 
 export const TaskText = closed(
   {
     expected_output_tokens: tokens('Visible output tokens that an answer takes as a rule.', 400),
     default_input_tokens: tokens('Input tokens assumed when a route query does not say.', 500),
-    min_useful_output: Type.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      default: 64,
-      examples: [64],
-      description: 'Output tokens below which an answer is of no use.',
-    }),
+    min_useful_output: integer(
+      { minimum: 1, maximum: 1_000_000, default: 64 },
+      'Output tokens below which an answer is of no use.',
+    ),
   },
   { description: 'A kind of request, with its usual sizes.' },
 );
 
 export const SelectorText = closed(
   {
-    strategy: Type.String({ minLength: 1, examples: ['auto'], description: 'The strategy plugin that scores.' }),
+    strategy: string({ minLength: 1, example: 'auto' }, 'The strategy plugin that scores.'),
     options: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
       examples: [{ emphasis: 16 }],
@@ -202,39 +150,24 @@ export type SelectorText = Static<typeof SelectorText>;
 
 export const WeightsText = closed(
   {
-    cost: Type.Number({ minimum: 0, default: 0.3, examples: [0.3], description: 'How much cost counts.' }),
-    quality: Type.Number({ minimum: 0, default: 0.7, examples: [0.7], description: 'How much quality counts.' }),
+    cost: number({ minimum: 0, default: 0.3 }, 'How much cost counts.'),
+    quality: number({ minimum: 0, default: 0.7 }, 'How much quality counts.'),
   },
   { description: 'Weights for what `route_strategy` leaves out. Only their ratio counts.' },
 );
 
 export const ReferencePriceText = closed(
   {
-    input: Type.Number({
-      minimum: 0,
-      maximum: 100_000,
-      default: 1,
-      examples: [1],
-      description: 'USD per 1M input tokens.',
-    }),
-    output: Type.Number({
-      exclusiveMinimum: 0,
-      maximum: 100_000,
-      default: 4,
-      examples: [4],
-      description: 'USD per 1M output tokens.',
-    }),
+    input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
+    output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),
   },
   { description: 'What "one reference cost" means in weights.' },
 );
 
-const AnswerWorth = Type.Number({
-  exclusiveMinimum: 0,
-  maximum: 1_000_000,
-  default: 20,
-  examples: [20],
-  description: 'How many reference costs a good answer is worth.',
-});
+const AnswerWorth = number(
+  { exclusiveMinimum: 0, maximum: 1_000_000, default: 20 },
+  'How many reference costs a good answer is worth.',
+);
 
 const UnstatedLatency = oneOf(['neutral', 'median'], {
   default: 'neutral',
@@ -256,14 +189,10 @@ const UnstatedLanguages = oneOf(['exclude', 'admit'], {
   description: 'What `required_languages` does with a programming language that no model declares.',
 });
 
-const LanguageWorth = Type.Number({
-  minimum: 0,
-  maximum: 1,
-  default: 0.04,
-  examples: [0.04],
-  description:
-    'What a programming language that a request is about adds to the quality of a model that declares it; half of it where unknown.',
-});
+const LanguageWorth = number(
+  { minimum: 0, maximum: 1, default: 0.04 },
+  'What a programming language that a request is about adds to the quality of a model that declares it; half of it where unknown.',
+);
 
 /** Every section of the language. */
 export const SECTIONS = {
@@ -297,9 +226,8 @@ export const SECTIONS = {
     description: 'Plugins of your own: a relative path or the name of a package.',
   }),
   cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
-  baseline: Type.String({
-    minLength: 1,
-    examples: ['gpt-6.1-sol'],
-    description: 'Model that savings are measured against; without one, the eligible model of the best quality.',
-  }),
+  baseline: string(
+    { minLength: 1, example: 'gpt-6.1-sol' },
+    'Model that savings are measured against; without one, the eligible model of the best quality.',
+  ),
 } satisfies TProperties;

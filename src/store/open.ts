@@ -1,10 +1,12 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
+import type { LedgerTables, Repositories } from './repositories.ts';
 import { openSqliteBooks } from './sqlite/books/books.ts';
 import { ledgerMigrations } from './sqlite/books/schema.ts';
 import { copyDatabase } from './sqlite/copy.ts';
-import { openSqlite, type SqliteRepositories } from './sqlite/database.ts';
+import { openSqlite } from './sqlite/database.ts';
 import { type FolderLock, lockFolder } from './sqlite/folder-lock.ts';
 import { idempotencyMigrations } from './sqlite/idempotency.ts';
 import { identityMigrations } from './sqlite/identity.ts';
@@ -14,8 +16,9 @@ import { paymentMigrations } from './sqlite/payments.ts';
 import { openReader, type Reader } from './sqlite/reader.ts';
 import { recordsMigrations } from './sqlite/records/schema.ts';
 import { readSpool } from './sqlite/spool.ts';
+import type { Migrations } from './sqlite/statement.ts';
 import { type SpoolReport, settlementsIn, takeInSpool } from './sqlite/take-in-spool.ts';
-import { type Migrations, StoreError } from './store.ts';
+import { type Store, StoreError } from './store.ts';
 
 export { readSpool, type SpoolReport, settlementsIn };
 
@@ -39,7 +42,10 @@ export const ALL_TABLES: readonly Migrations[] = Object.values(TABLES);
 const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.map((room) => TABLES[room]);
 
 /** A store with its repositories. */
-export interface OpenStore extends SqliteRepositories {
+export interface OpenStore extends Store, Repositories, LedgerTables {
+  readonly activity: StoreActivity;
+  /** Appends that should outlive the process, and that neither the store nor its spool has. */
+  readonly unkept: number;
   /**
    * Opens the books for this one process.
    * @param now ms since 1970
@@ -48,7 +54,7 @@ export interface OpenStore extends SqliteRepositories {
   openBooks(now: () => number): Promise<LedgerBooks>;
 }
 /** A store at one moment. Its repositories read alone. */
-export type StoreReader = Reader;
+export type StoreReader = Omit<Reader, 'query'>;
 export type StoreLock = FolderLock;
 
 export interface OpenOptions {
@@ -83,8 +89,7 @@ export async function openStore(url: string, options: OpenOptions): Promise<Open
   const makeRoom = (reservations: number) => db.makeRoom(reservations);
   const store = Object.assign(db, { openBooks: (now: () => number) => openSqliteBooks({ store: db, now, makeRoom }) });
   if (spool === undefined) return store;
-  const report = await takeInSpool(spool, store);
-  onSpool?.(report);
+  onSpool?.(await takeInSpool(spool, db));
   return store;
 }
 

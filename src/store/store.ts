@@ -1,27 +1,8 @@
-/** A value that a database column can hold. */
-export type SqlValue = string | number | bigint | Uint8Array | null;
+declare const brand: unique symbol;
 
-/** A statement of a room. One object per statement: the store prepares each once. */
-export interface Statement {
-  readonly sql: string;
-  /**
-   * The name under which its appended writes go into the spool while the database refuses them; absent: they wait in memory and
-   * are lost with the process. Their values must be numbers, texts or null. Never changed: the next version reads it, too.
-   */
-  readonly spooledAs?: string;
-  /** Whether a run that changes no row fails its commit, with the reason `unmet`: for conditional writes. */
-  readonly mustChange?: boolean;
-}
-
+/** A write that a repository of a store made, for a commit of the same store. Only the store sees what is in it. */
 export interface Write {
-  readonly statement: Statement;
-  readonly params: readonly SqlValue[];
-}
-
-/** The tables of one room, in versions; each runs once, in order. */
-export interface Migrations {
-  readonly room: string;
-  readonly versions: readonly string[];
+  readonly [brand]?: never;
 }
 
 /**
@@ -44,8 +25,6 @@ export interface Store {
    * settlements; false when neither has. Never rejects.
    */
   written(): Promise<boolean>;
-  /** Reads committed rows. Rejects with StoreError. */
-  query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
   /** Changes whenever somebody else has committed: another process, or another handle. Own commits do not change it. Cheap. */
   version(): Promise<number>;
   /** Resolves once everything appended is durable, rejects with StoreError when it could not be made so now. */

@@ -4,7 +4,8 @@ import { KeyTermsError } from '../../src/access/terms.ts';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
-import type { Store, Write } from '../../src/store/store.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
+import type { Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { MORNING, open, reasonOf } from './support.ts';
 
@@ -68,7 +69,7 @@ describe('a rotated key', () => {
 });
 
 describe('the last use', () => {
-  const rowOf = async (store: Store) =>
+  const rowOf = async (store: SqlStore) =>
     (await store.query<{ used: number | null }>({ sql: 'SELECT last_used AS used FROM keys' }))[0]?.used;
 
   test('is known at once without a write, and is written at most once a minute and at the end', async () => {

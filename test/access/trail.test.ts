@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { KeyTermsError } from '../../src/access/terms.ts';
-import type { Write } from '../../src/store/store.ts';
+import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import type { Actor } from '../../src/store/trail.ts';
 import { tempFolder } from '../store/support.ts';
 import { runCommand } from '../support/signalbox.ts';
@@ -10,7 +10,7 @@ import { MORNING, open, reasonOf } from './support.ts';
 const ALL = { keyId: null, limit: 1_000 };
 const ALICE: Actor = { kind: 'cli', name: 'alice' };
 const ADMIN: Actor = { kind: 'key', name: 'adm1n', requestId: 'req_1' };
-const nothing = (): Write => ({ statement: { sql: 'UPDATE keys SET name = name WHERE 0' }, params: [] });
+const nothing = (): SqlWrite => write({ sql: 'UPDATE keys SET name = name WHERE 0' });
 
 test('every change of a key is in the trail, newest first, with its actor; a refused one is not', async () => {
   using folder = tempFolder();
@@ -55,7 +55,7 @@ test('a change and its entry are committed together or not at all', async () => 
   using folder = tempFolder();
   const { keys, close } = await open(folder.file);
   const { key, info } = await keys.create({ name: 'app', scopes: ['chat'] }, ALICE);
-  const bad = (): Write => ({ statement: { sql: 'INSERT INTO keys (id) VALUES (NULL)' }, params: [] });
+  const bad = (): SqlWrite => write({ sql: 'INSERT INTO keys (id) VALUES (NULL)' });
   await expect(keys.grant(info.id, bad, { credits: 1, note: '' }, ALICE)).rejects.toThrow('NOT NULL');
   expect(await keys.trail(ALL)).toHaveLength(1);
   await expect(keys.grant(info.id, nothing, { credits: 1, note: key }, ALICE)).rejects.toThrow(KeyTermsError);

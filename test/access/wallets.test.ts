@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { KeyTermsError } from '../../src/access/terms.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
-import type { Write } from '../../src/store/store.ts';
+import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { tempFolder } from '../store/support.ts';
 import { MORNING, open, reasonOf } from './support.ts';
 
@@ -11,10 +11,7 @@ const WALLET = `0x${'ab'.repeat(20)}`;
 const OTHER = `0x${'12'.repeat(20)}`;
 const callerOf = (opened: Awaited<ReturnType<typeof open>>, key: string) =>
   opened.keys.authenticate(`Bearer ${key}`).caller;
-const noted = (holder: string): Write => ({
-  statement: { sql: 'UPDATE keys SET name = ? WHERE wallet IS NOT NULL' },
-  params: [holder],
-});
+const noted = (holder: string): SqlWrite => write({ sql: 'UPDATE keys SET name = ? WHERE wallet IS NOT NULL' }, holder);
 
 describe('the wallets that a key may name', () => {
   test('are stored in lower case and each once, in memory, after a restart and in the trail', async () => {

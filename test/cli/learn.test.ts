@@ -8,6 +8,7 @@ import { UsageError } from '../../src/core/usage-error.ts';
 import { runtimeOf } from '../../src/operate/policy/tools.ts';
 import { judgeTools } from '../../src/server/policy.ts';
 import { lockFolder } from '../../src/store/sqlite/folder-lock.ts';
+import { write } from '../../src/store/sqlite/statement.ts';
 import { exampleOf, lab, NOON, WEEK } from '../learning/support.ts';
 import { facts } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';
@@ -288,7 +289,7 @@ describe('a command that cannot be is refused in one sentence:', () => {
 
   test('a database that no server of this version was started on', async () => {
     await using one = await place();
-    await one.store.commit([{ statement: { sql: 'DROP TABLE learning_secret' }, params: [] }]);
+    await one.store.commit([write({ sql: 'DROP TABLE learning_secret' })]);
     await expect(one.run('status')).rejects.toThrow(
       /has no memory of outcomes of this version yet; start the server once\.$/,
     );

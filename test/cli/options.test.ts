@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { HELP } from '../../src/cli/help-texts.ts';
 import { parseCommand } from '../../src/cli/options.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
 
@@ -61,4 +62,24 @@ test('help is of the command that is asked about, and of all where there is none
   expect(help('help', 'plugin')?.every((usage) => usage.startsWith('  signalbox plugin'))).toBe(true);
   expect(help('help')?.length).toBeGreaterThan(20);
   expect(help('-h')).toEqual(help('sevre', '--help'));
+  expect(help()).toEqual(help('help'));
+});
+
+test('help is a line for each of all commands, usage for a group, and everything for one', () => {
+  const help = (...argv: string[]) => {
+    const command = parse(['help', ...argv]);
+    return command.name === 'help' ? command.text : '';
+  };
+  expect(
+    help()
+      .split('\n')
+      .filter((line) => /^ {2}signalbox [a-z ]+ {2}\S.*\.$/.test(line)),
+  ).toHaveLength(HELP.length);
+  expect(help('keys')).toContain('[--overlap 24h]');
+  expect(help('keys')).not.toContain('at most 30d');
+  for (const { command, usage, details } of HELP) {
+    const text = help(...command.split(' '));
+    for (const line of [...usage.split('\n'), ...details.split('\n')]) expect(text).toContain(line);
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+  }
 });

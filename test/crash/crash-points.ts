@@ -7,7 +7,7 @@ import { writeSync } from 'node:fs';
 import { ReservationHold } from '../../src/ledger/hold.ts';
 import { StoredLedger } from '../../src/ledger/stored-ledger.ts';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
-import type { Write } from '../../src/store/store.ts';
+import type { SqlWrite } from '../../src/store/sqlite/statement.ts';
 import { ChunkWriter } from '../../src/surface/openai-chat/chunks.ts';
 import { Dial } from '../../src/upstream/connection/dial.ts';
 
@@ -38,7 +38,7 @@ function pass(point: string): void {
   if (isLast(point)) die();
 }
 
-const kindOf = ({ statement, params }: Write): string | null =>
+const kindOf = ({ statement, params }: SqlWrite): string | null =>
   statement.sql.startsWith('INSERT INTO journal') ? String(params[1]) : null;
 
 /** Policies that the ledger was prepared for: the first is the start's. */
@@ -98,7 +98,7 @@ function watchStatements(): void {
 
 function watchLedger(): void {
   const { commit } = GroupCommit.prototype;
-  GroupCommit.prototype.commit = function (writes) {
+  GroupCommit.prototype.commit = function (this: GroupCommit, writes: readonly SqlWrite[]) {
     if (writes.some((write) => kindOf(write) === 'reserve')) {
       loaded = true;
       pass('reserve-asked-for');

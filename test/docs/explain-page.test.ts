@@ -9,8 +9,8 @@ const RULE = `constraints:
   - { name: legal-stays-off-flash, when: key.labels.team == "legal", require: '!("fast" in model.tags)' }
 `;
 
-test('docs/explain.md shows what its command prints', async () => {
-  const page = readFileSync(join(ROOT, 'docs/explain.md'), 'utf8');
+test('docs/route/explain.md shows what its command prints', async () => {
+  const page = readFileSync(join(ROOT, 'docs/route/explain.md'), 'utf8');
   const [, flags = '', shown = ''] =
     /^```text\n\$ signalbox policy explain \.\/policies (.+)\n([\s\S]*?)^```$/m.exec(page) ?? [];
   const folder = writePolicy({ 'policy.yaml': '' });

@@ -5,10 +5,13 @@ import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { explainPicture } from './explain-picture.ts';
 import { failureModesPage } from './failure-modes-page.ts';
+import { housePicture } from './house-picture.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { providersPage } from './providers-page.ts';
+import { requestPicture } from './request-picture.ts';
 import { selectorsPage } from './selectors-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
 
@@ -19,6 +22,9 @@ const PAGES = {
   'docs/operate/incidents.md': failureModesPage,
   'docs/operate/metrics.md': metricsPage,
   'docs/pictures/decision.svg': decisionPicture,
+  'docs/pictures/explain.svg': explainPicture,
+  'docs/pictures/house.svg': housePicture,
+  'docs/pictures/request.svg': requestPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policy-reference.md': policyReferencePage,
   'docs/providers.md': providersPage,

@@ -4,10 +4,6 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import type { PolicyCommand } from '../../src/cli/policy/command.ts';
 import { runPolicy } from '../../src/cli/policy/policy.ts';
-import { compileCheck } from '../../src/core/validation.ts';
-import { certificateBody } from '../../src/http/certificate.ts';
-import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
-import { readRoute } from '../../src/http/read-body.ts';
 import { judgeTools } from '../../src/server/policy.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
@@ -242,6 +238,5 @@ function commandIn(folder: string): PolicyCommand {
     input: refused,
     write: refused,
     ended: refused,
-    http: { compileCheck, readRoute, factsBody, certificateBody, decisionBody },
   };
 }

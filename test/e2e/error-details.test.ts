@@ -26,7 +26,8 @@ import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -264,7 +265,7 @@ describe('when this program itself fails', () => {
       paymentMigrations,
       recordsMigrations,
     ]);
-    const broken: Store = {
+    const broken: SqlStore = {
       commit: (writes) => (isBroken ? Promise.reject(failure) : store.commit(writes)),
       append: (writes) => store.append(writes),
       query: (statement, params) => store.query(statement, params),

@@ -9,6 +9,7 @@ import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
+import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import type { Write } from '../../src/store/store.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model } from '../routing/build.ts';
@@ -33,7 +34,7 @@ const reset: fc.Arbitrary<CrashStep> = fc.record({
 const QUESTIONS = ['Is 7 prime?', 'Prove that the sum of two odd numbers is even, and tell why.', 'Name a colour.'];
 
 /** A faulty store, which the law must detect. */
-type Breakage = (writes: readonly Write[]) => readonly Write[];
+type Breakage = (writes: readonly SqlWrite[]) => readonly SqlWrite[];
 const sound: Breakage = (writes) => writes;
 const without =
   (table: string): Breakage =>
@@ -73,10 +74,11 @@ class Bench implements AsyncDisposable {
 
   async open(): Promise<this> {
     this.#store = await openSqlite(this.#file, [learningMigrations]);
-    await this.#store.commit([{ statement: SAME_SECRET, params: [new Uint8Array(8).fill(7)] }]);
+    await this.#store.commit([write(SAME_SECRET, new Uint8Array(8).fill(7))]);
     const { commit, append } = this.#store;
-    this.#store.commit = (writes) => commit.call(this.#store, this.#breakage(writes));
-    this.#store.append = (writes, droppable) => append.call(this.#store, this.#breakage(writes), droppable);
+    this.#store.commit = (writes: readonly SqlWrite[]) => commit.call(this.#store, this.#breakage(writes));
+    this.#store.append = (writes: readonly SqlWrite[], droppable) =>
+      append.call(this.#store, this.#breakage(writes), droppable);
     this.#learner = await openLearner({ store: this.#store, now: () => this.#time, nextId: () => this.#nextId() });
     return this;
   }

@@ -5,6 +5,7 @@ import { openLearningReader } from '../../src/learning/open.ts';
 import { resetLearning } from '../../src/learning/outcomes.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
+import { write } from '../../src/store/sqlite/statement.ts';
 import { exampleOf, lab, latestOutcomes, NOON, policyOf, WEEK } from './support.ts';
 
 const scored = (decision: number, score: number) => ({ decision, score, label: null });
@@ -32,9 +33,9 @@ describe('stored data', () => {
     await one.learner.score(policy, scored(decision, 0));
     await one.learner.close();
     await one.store.commit([
-      { statement: { sql: "UPDATE learnt SET bytes = x'00'" }, params: [] },
-      { statement: { sql: "INSERT INTO learnt VALUES ('toy', 'stray', x'00')" }, params: [] },
-      { statement: { sql: "UPDATE learning_standing SET body = '{'" }, params: [] },
+      write({ sql: "UPDATE learnt SET bytes = x'00'" }),
+      write({ sql: "INSERT INTO learnt VALUES ('toy', 'stray', x'00')" }),
+      write({ sql: "UPDATE learning_standing SET body = '{'" }),
     ]);
     const { learner, store } = await one.open();
     expect(learner.known(policy)[0]).toMatchObject({ outcomes: 0 });
@@ -57,9 +58,7 @@ describe('stored data', () => {
     await one.learner.close();
     const parts = async () => (await one.store.query<{ part: string }>({ sql: 'SELECT part FROM learnt' })).length;
     const before = await parts();
-    await one.store.commit([
-      { statement: { sql: "UPDATE learnt SET bytes = x'00' WHERE part = 'outcomes:a'" }, params: [] },
-    ]);
+    await one.store.commit([write({ sql: "UPDATE learnt SET bytes = x'00' WHERE part = 'outcomes:a'" })]);
     const { learner, store } = await one.open();
     const outcomes = learner
       .known(policy)
@@ -104,9 +103,9 @@ describe('stored data', () => {
     const [first] = await one.store.query<{ secret: Uint8Array }>({ sql: 'SELECT secret FROM learning_secret' });
     const [second] = await other.store.query<{ secret: Uint8Array }>({ sql: 'SELECT secret FROM learning_secret' });
     expect(first!.secret).not.toEqual(second!.secret);
-    await one.store.commit([{ statement: { sql: 'DELETE FROM learning_secret' }, params: [] }]);
+    await one.store.commit([write({ sql: 'DELETE FROM learning_secret' })]);
     expect(await openLearningReader(one.store)).toBeNull();
-    await one.store.commit([{ statement: { sql: 'DROP TABLE learning_secret' }, params: [] }]);
+    await one.store.commit([write({ sql: 'DROP TABLE learning_secret' })]);
     expect(await openLearningReader(one.store)).toBeNull();
   });
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { idAt } from '../../src/core/id.ts';
 import { isShortage } from '../../src/ledger/standing.ts';
-import { tempFolder } from '../store/support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { ALICE, BOB, EACH_KEY, EVERYONE, findingsOf, terms } from './audit-support.ts';
-import { budget, flaky, held, journal, line, open, order } from './support.ts';
+import { budget, held, journal, line, open, order } from './support.ts';
 
 test('a raise after a limit was raised is within the limit that the journal names', async () => {
   using folder = tempFolder();

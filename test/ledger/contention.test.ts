@@ -6,10 +6,11 @@ import type { Ledger, LedgerTerms } from '../../src/ledger/ledger.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
-import { budget, caller, flaky, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
 
 /** Longer than any test takes, ms. */
 const LONG = 20_000;
@@ -280,7 +281,7 @@ describe('those who wait are woken', () => {
   test('by a reservation that could not be written', async () => {
     using folder = tempFolder();
     let broken = false;
-    const wrap = (store: Store): Store => ({
+    const wrap = (store: SqlStore): SqlStore => ({
       ...flaky(store, () => false),
       commit: async (writes) => {
         const fails = broken;

@@ -4,12 +4,13 @@ import { grantedTo, grantWrite } from '../../src/store/sqlite/books/adjust.ts';
 import { keyBalance } from '../../src/store/sqlite/books/figures.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
-import { type Store, StoreError, type Write } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
+import type { SqlStore, SqlWrite } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import { readCsv } from './csv-support.ts';
 import { GatedStore } from './model/gate.ts';
-import { flaky, held, line, NOON, type Opened, open, order, refused } from './support.ts';
+import { held, line, NOON, type Opened, open, order, refused } from './support.ts';
 import {
   AGENT,
   balance,
@@ -29,7 +30,7 @@ const agent = { caller: AGENT } as const;
 async function gated(file: string): Promise<Opened & { gate: GatedStore }> {
   let gate: GatedStore | null = null;
   const opened = await open(file, {
-    wrap: (store: Store) => {
+    wrap: (store: SqlStore) => {
       gate = new GatedStore(store);
       return gate;
     },
@@ -151,7 +152,7 @@ describe('a checkpoint that is written while a deposit is', () => {
           await ledger.deposit(WALLET, deposit(70, 10, 'pay_00000000002'), [payment(2, 'settled', 70, 10)]);
           await ledger.close();
         }
-        const also: Write[] = [payment(arrives ? 3 : 1, 'settled', 500, 20)];
+        const also: SqlWrite[] = [payment(arrives ? 3 : 1, 'settled', 500, 20)];
         const coming = ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000003'), also);
         const other = ledger.deposit(OTHER, deposit(5, 0, 'pay_00000000004'), [payment(4, 'settled', 5, 0, OTHER)]);
         // Two of one wallet at once.
@@ -195,7 +196,7 @@ test('what came, and what was refused, is not asked about by later checkpoints',
   const { ledger, store } = await open(folder.file, {
     wrap: (inner) => ({
       ...flaky(inner, () => breaks),
-      commit: (writes) => {
+      commit: (writes: readonly SqlWrite[]) => {
         asked.push(writes.filter(({ statement }) => statement.sql.includes('json_each')).length);
         return breaks ? Promise.reject(new StoreError('disk full')) : inner.commit(writes);
       },

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
-import { tempFolder } from '../store/support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { adjust, fundsOf, reload, spent, terms } from './model/spending.ts';
-import { budget, caller, flaky, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
 
 const MIDNIGHT = Date.UTC(2026, 10, 21);
 const SECOND = 1_000;

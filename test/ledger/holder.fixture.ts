@@ -1,11 +1,15 @@
 /** A server that dies: holds 20 reservations of 100, has posted 30 to one and settled another, and waits for the end. */
-import { held, line, open, order } from './support.ts';
+import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { extendOf, holdOf, NOON, nextId, postOf, settleOf } from '../store/suites/books.ts';
 
-const { ledger, store } = await open(process.argv[2]!);
-const holds = await Promise.all(Array.from({ length: 20 }, () => held(ledger, order(100))));
-await holds[2]!.raise(50);
-holds[0]!.post(line(30));
-holds[1]!.settle(line(70), () => []);
+const store = await openSqlite(process.argv[2]!, [ledgerMigrations]);
+const books = await openSqliteBooks({ store, now: () => NOON });
+const ids = Array.from({ length: 20 }, nextId);
+await books.apply(ids.map((id) => holdOf(id, [], 100)));
+await books.apply([extendOf(ids[2]!, 1, 50)]);
+await books.apply([postOf(ids[0]!, 1, 30), settleOf(ids[1]!, 70)]);
 await store.flush();
 console.log('ready');
 setInterval(() => {}, 1_000_000);

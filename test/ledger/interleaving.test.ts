@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Hold } from '../../src/ledger/hold.ts';
-import { tempFolder } from '../store/support.ts';
-import { flaky, held, journal, line, open, order } from './support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
+import { held, journal, line, open, order } from './support.ts';
 
 const LIMIT = 300;
 

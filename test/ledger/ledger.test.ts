@@ -1,9 +1,10 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { write } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
-import { caller, flaky, held, journal, line, NOON, open, order } from './support.ts';
+import { flaky, tempFolder } from '../store/support.ts';
+import { caller, held, journal, line, NOON, open, order } from './support.ts';
 
 describe('reserve', () => {
   test('is on the disk, for any other reader, before it resolves', async () => {
@@ -50,9 +51,9 @@ describe('settle', () => {
   test('posts what was used, releases the rest, and writes what rides along with it', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    await store.commit([{ statement: { sql: 'CREATE TABLE side (x INTEGER)' }, params: [] }]);
+    await store.commit([write({ sql: 'CREATE TABLE side (x INTEGER)' })]);
     const hold = await held(ledger, order(500));
-    const also = [{ statement: { sql: 'INSERT INTO side VALUES (?)' }, params: [7] }];
+    const also = [write({ sql: 'INSERT INTO side VALUES (?)' }, 7)];
     expect(hold.settle(line(120), () => also)).toEqual({ charged: 120, overrun: 0 });
     expect(hold.left).toBe(0);
     await store.flush();

@@ -1,14 +1,15 @@
 import { expect, test } from 'bun:test';
 import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { flaky, tempFolder } from '../store/support.ts';
 import { fundsOf } from './model/spending.ts';
-import { flaky, NOON, open } from './support.ts';
+import { NOON, open } from './support.ts';
 
 test('what this very server has granted is there at the next look, where its own look failed', async () => {
   using folder = tempFolder();
   let isBusy = false;
-  const busy = (store: Store): Store => ({
+  const busy = (store: SqlStore): SqlStore => ({
     ...flaky(store, () => false),
     query: (statement, params) =>
       isBusy ? Promise.reject(new StoreError('the database is busy')) : store.query(statement, params),

@@ -11,7 +11,7 @@ import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { closedBy, unbooked } from '../../src/store/sqlite/books/spooled.ts';
 import { openSqlite, type WatchedStore } from '../../src/store/sqlite/database.ts';
 import { readSpool, Spool, type SpooledUnit } from '../../src/store/sqlite/spool.ts';
-import type { Write } from '../../src/store/store.ts';
+import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';
 import { held, line, NO_TERMS, NOON, order, type StoredEntry } from './support.ts';
@@ -20,7 +20,7 @@ const spoolOf = (folder: string): string => join(folder, 'settlements.spool');
 const databaseOf = (folder: string): string => join(folder, 'signalbox.db');
 
 /** What a start books of the spool that it finds. */
-type TakeIn = (store: WatchedStore, units: readonly SpooledUnit[]) => Promise<readonly Write[]>;
+type TakeIn = (store: WatchedStore, units: readonly SpooledUnit[]) => Promise<readonly SqlWrite[]>;
 
 const comparing: TakeIn = async (store, units) => (await unbooked(store, 'the spool', units, [])).writes;
 
@@ -157,7 +157,7 @@ describe('settlements in a spool', () => {
     const journal = units.flat().filter(({ name }) => name === 'charge');
     const { writes } = await unbooked(store, 'the spool', units, []).catch(() => ({ writes: [] }));
     const statement = writes.find(({ params }) => params.length === 13)?.statement ?? INSERT;
-    return journal.map(({ params }, at) => ({ statement, params: [last!.seq + 1 + at, ...params.slice(1)] }));
+    return journal.map(({ params }, at) => write(statement, last!.seq + 1 + at, ...params.slice(1)));
   };
   const INSERT = {
     sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
@@ -199,12 +199,12 @@ describe('settlements in a spool', () => {
     const hold = await held(ledger, order(1_000));
     const blocker = new Database(folder.file, { readwrite: true });
     blocker.run('BEGIN IMMEDIATE');
-    hold.settle(line(300), () => [{ statement, params: [300, 9] }]);
+    hold.settle(line(300), () => [write(statement, 300, 9)]);
     expect(await ledger.written()).toBe(true);
     const { units } = readSpool(spoolOf(folder.path));
     const { writes, closed, charged } = await unbooked(store, 'the spool', units, [statement]);
     expect({ closed, charged }).toEqual({ closed: [hold.id], charged: 300 });
-    expect(writes.at(-1)).toEqual({ statement, params: [300, 9] });
+    expect(writes.at(-1)).toEqual(write(statement, 300, 9));
     blocker.run('ROLLBACK');
     blocker.close();
     await store.flush();

@@ -9,10 +9,10 @@ import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 
 export interface Opened {
-  readonly store: Store;
+  readonly store: SqlStore;
   readonly ledger: Ledger;
   readonly alarms: { readonly message: string; readonly details: Readonly<Record<string, unknown>> }[];
   readonly alerts: { readonly name: string; readonly subject: string; readonly fraction: number }[];
@@ -23,7 +23,7 @@ export const NOON = Date.UTC(2026, 10, 20, 12);
 
 export interface OpenOptions {
   /** May put something between the ledger and the store. */
-  readonly wrap?: (store: Store) => Store;
+  readonly wrap?: (store: SqlStore) => SqlStore;
   readonly now?: () => number;
   readonly terms?: LedgerTerms;
 }
@@ -37,7 +37,7 @@ export const NO_TERMS: LedgerTerms = {
 
 /** A ledger on the database at `file`. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
-  const { wrap = (store: Store) => store, now = () => NOON, terms = NO_TERMS } = options;
+  const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS } = options;
   const store = await openSqlite(file, [ledgerMigrations]);
   const alarms: Opened['alarms'] = [];
   const alerts: Opened['alerts'] = [];
@@ -112,19 +112,6 @@ export function line(cost: number, over: Partial<EntryLine> = {}): EntryLine {
   return { tariff: TARIFF, usage, estimated: false, cost, ...over };
 }
 
-/** A store whose commits fail while `fails` says so. */
-export function flaky(store: Store, fails: () => boolean): Store {
-  return {
-    commit: (writes) => (fails() ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
-    append: (writes) => store.append(writes),
-    query: (statement, params) => store.query(statement, params),
-    version: () => store.version(),
-    written: () => store.written(),
-    flush: () => store.flush(),
-    close: () => store.close(),
-  };
-}
-
 export interface StoredEntry {
   readonly kind: string;
   readonly reservation: number | null;
@@ -132,7 +119,7 @@ export interface StoredEntry {
 }
 
 /** The journal, in its order. */
-export async function journal(store: Store): Promise<StoredEntry[]> {
+export async function journal(store: SqlStore): Promise<StoredEntry[]> {
   await store.flush();
   return store.query({ sql: 'SELECT kind, reservation, amount FROM journal ORDER BY seq' });
 }

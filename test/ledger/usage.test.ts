@@ -8,7 +8,7 @@ import { moneyEntries } from '../../src/ledger/export/export.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { QUARTER_MS } from '../../src/ledger/rules/quarter.ts';
 import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
-import type { Statement, Store } from '../../src/store/store.ts';
+import type { SqlStore, Statement } from '../../src/store/sqlite/statement.ts';
 import { caller, held, line, NO_TERMS, NOON, type Opened, open, order } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-usage-'));
@@ -41,7 +41,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** By quarter and model: what the journal says, which no sum was taken from. */
-async function booked(store: Store, keyId: string): Promise<Map<string, number>> {
+async function booked(store: SqlStore, keyId: string): Promise<Map<string, number>> {
   await store.flush();
   const sums = new Map<string, number>();
   for await (const page of moneyEntries(sqliteJournal(store), { ...ALL, keyId })) {
@@ -98,9 +98,9 @@ describe('what a key was charged', () => {
     // Every read waits for a while, and meanwhile a checkpoint is written.
     let reads = 0;
     let during = async () => {};
-    const slow = (store: Store): Store => ({
+    const slow = (store: SqlStore): SqlStore => ({
       ...whole(store),
-      async query<Row>(statement: Statement, params?: Parameters<Store['query']>[1]) {
+      async query<Row>(statement: Statement, params?: Parameters<SqlStore['query']>[1]) {
         const isUsage = statement.sql.includes('FROM accounts AS a CROSS JOIN spend');
         if (isUsage && ++reads === 1) await during();
         const rows = await store.query<Row>(statement, params);
@@ -126,7 +126,7 @@ describe('what a key was charged', () => {
   });
 });
 
-const whole = (store: Store): Store => ({
+const whole = (store: SqlStore): SqlStore => ({
   commit: (writes) => store.commit(writes),
   append: (writes) => store.append(writes),
   query: (statement, params) => store.query(statement, params),

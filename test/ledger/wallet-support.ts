@@ -7,7 +7,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
 import type { Deposit } from '../../src/ledger/rules/entry.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
-import type { Store, Write } from '../../src/store/store.ts';
+import { type SqlStore, type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import { GatedStore } from './model/gate.ts';
 import { terms } from './model/spending.ts';
@@ -44,7 +44,7 @@ export function balance(ledger: Ledger, wallet = WALLET): [limit: number, spent:
 }
 
 /** Kind, amount and note of each row. */
-export async function rows(store: Store): Promise<[string, number, string | null][]> {
+export async function rows(store: SqlStore): Promise<[string, number, string | null][]> {
   await store.flush();
   const found = await store.query<{ kind: string; amount: number; note: string | null }>({
     sql: 'SELECT kind, amount, note FROM journal ORDER BY seq',
@@ -60,8 +60,8 @@ export const PAYMENTS = `CREATE TABLE payments (id INTEGER PRIMARY KEY, state TE
 
 const INSERT = { sql: 'INSERT INTO payments (id, state, payer, paid, fee) VALUES (?, ?, ?, ?, ?)' };
 /** The row of a payment, with which a deposit is booked. */
-export function payment(id: number, state: string, paid: number, fee: number, payer = WALLET): Write {
-  return { statement: INSERT, params: [id, state, payer, paid, fee] };
+export function payment(id: number, state: string, paid: number, fee: number, payer = WALLET): SqlWrite {
+  return write(INSERT, id, state, payer, paid, fee);
 }
 
 /** A ledger beside payments, whose disk is in the test's hands; its agent has paid `paid` so far. */
@@ -80,12 +80,12 @@ export async function beside(file: string, paid = 0, ...budgets: Budget[]) {
 }
 
 /** A deposit, and the row of its payment. */
-export function paying(id: number, paid: number, fee = 0): [ReturnType<typeof deposit>, Write[]] {
+export function paying(id: number, paid: number, fee = 0): [ReturnType<typeof deposit>, SqlWrite[]] {
   return [deposit(paid, fee, `pay_0000000000${id}`), [payment(id, 'captured', paid, fee)]];
 }
 
 /** What a settlement does that gives a fee back. */
-export const waiving = (ledger: Ledger, wallet: string, fee: number, note: string) => (): Write[] => {
+export const waiving = (ledger: Ledger, wallet: string, fee: number, note: string) => (): SqlWrite[] => {
   ledger.waiveFee(wallet, fee, note);
   return [];
 };

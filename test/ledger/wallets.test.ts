@@ -11,6 +11,7 @@ import { keyBalance } from '../../src/store/sqlite/books/figures.ts';
 import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { write } from '../../src/store/sqlite/statement.ts';
 import { tempFolder } from '../store/support.ts';
 import { audit, findingsOf, tamper } from './audit-support.ts';
 import { adjust, fundsOf, terms } from './model/spending.ts';
@@ -142,7 +143,7 @@ test('a database of the version before opens, and its entries keep the wallets t
     `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old')`,
     `INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (1, 'reserve', ${id}, 1, 70, ${NOON})`,
   ])
-    await before.commit([{ statement: { sql }, params: [] }]);
+    await before.commit([write({ sql })]);
   await before.close();
   const spool = join(folder.path, 'settlements.spool');
   const command = { file: folder.file, spool, now: () => NOON, write: async () => {}, warn };

@@ -5,7 +5,7 @@ import { openLedger } from '../../src/ledger/open.ts';
 import type { Book } from '../../src/payments/payments.ts';
 import type { Payment } from '../../src/store/payments.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { findingsOf } from '../ledger/audit-support.ts';
 import { NO_TERMS } from '../ledger/support.ts';
 import { type BenchOptions, CONTEXT, failure, never, newAccount, only, workshop } from './support.ts';
@@ -15,7 +15,7 @@ function withLedger() {
   const ledgers: Ledger[] = [];
   const ledger = () => ledgers.at(-1)!;
   const options: BenchOptions = {
-    ledger: async (store: Store) => {
+    ledger: async (store: SqlStore) => {
       const opened = await openLedger({
         books: await openSqliteBooks({ store, now: Date.now }),
         terms: NO_TERMS,

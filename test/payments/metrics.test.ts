@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { startChain } from '../support/chain/chain.ts';
 import { meansOf, networkOn } from '../support/chain/networks.ts';
@@ -89,8 +90,8 @@ describe('The metrics of payments', () => {
   test('count a payment whose commit succeeded without confirmation once it is found', async () => {
     await using shop = workshop();
     let isLost = false;
-    const deaf = (store: Store): Store => {
-      const commit: Store['commit'] = async (writes) => {
+    const deaf = (store: SqlStore): SqlStore => {
+      const commit: SqlStore['commit'] = async (writes) => {
         await store.commit(writes);
         if (isLost) throw new StoreError('the answer was lost');
       };
@@ -119,7 +120,7 @@ describe('The metrics of payments', () => {
   test('count a failure once, even if the disk refused it and the chain is asked again', async () => {
     await using shop = workshop();
     let isRefusing = false;
-    const refusing = (store: Store): Store =>
+    const refusing = (store: SqlStore): SqlStore =>
       new Proxy(store, {
         get: (target, name) => {
           if (name === 'append' && isRefusing) return () => {};

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
 import type { SignedPayment } from '../../src/payments/payment.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
+import { type SqlStore, write } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {
@@ -114,7 +115,7 @@ describe('In the background', () => {
   test('a payment that cannot be booked, or that the chain does not answer for, is tried again', async () => {
     await using shop = workshop();
     let isBroken = false;
-    const breakable = (store: Store): Store => ({
+    const breakable = (store: SqlStore): SqlStore => ({
       commit: (writes) => (isBroken ? Promise.reject(new StoreError('the disk is full')) : store.commit(writes)),
       append: (writes) => store.append(writes),
       written: () => store.written(),
@@ -228,7 +229,7 @@ describe('After a restart', () => {
     const first = await shop.open();
     const sent = await leave(first, 'lost');
     // Cut in the middle of the settlement: the outcome was not stored.
-    await first.store.commit([{ statement: { sql: "UPDATE payments SET state = 'settling', tx = NULL" }, params: [] }]);
+    await first.store.commit([write({ sql: "UPDATE payments SET state = 'settling', tx = NULL" })]);
     await first.close();
     const second = await shop.open({ ...QUICK, chain: first.chain, policy: null });
     const { requestHash } = sent.signed.terms;
@@ -245,7 +246,7 @@ describe('After a restart', () => {
     await using shop = workshop();
     const first = await shop.open();
     const { signed, id } = await leave(first);
-    await first.store.commit([{ statement: { sql: "UPDATE payments SET state = 'settling'" }, params: [] }]);
+    await first.store.commit([write({ sql: "UPDATE payments SET state = 'settling'" })]);
     await first.close();
     const second = await shop.open({ clock: first.clock });
     expect((await second.payments.settle(signed, CONTEXT, second.book)).state).toBe('captured');

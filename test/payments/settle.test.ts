@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import type { Payment } from '../../src/store/payments.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { errorBody } from '../../src/surface/openai-chat/error.ts';
 import {
   all,
@@ -218,7 +219,7 @@ describe('A new payment', () => {
   test('is not sent when it cannot be stored', async () => {
     await using shop = workshop();
     let isBroken = false;
-    const breakable = (store: Store): Store => ({
+    const breakable = (store: SqlStore): SqlStore => ({
       commit: (writes) => (isBroken ? Promise.reject(new StoreError('the disk is full')) : store.commit(writes)),
       append: (writes) => store.append(writes),
       written: () => store.written(),

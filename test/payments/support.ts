@@ -18,7 +18,13 @@ import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { sqliteRepositories } from '../../src/store/sqlite/repositories.ts';
-import type { Migrations, Statement, Store, Write } from '../../src/store/store.ts';
+import {
+  type Migrations,
+  type SqlStore,
+  type SqlWrite,
+  type Statement,
+  write,
+} from '../../src/store/sqlite/statement.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
@@ -93,10 +99,7 @@ const books: Migrations = {
 };
 const BOOK: Statement = { sql: 'INSERT INTO books (wallet, paid, fee, note) VALUES (?, ?, ?, ?)' };
 const BOOKED: Statement = { sql: 'SELECT wallet, paid, fee, note FROM books ORDER BY id' };
-const bookWrite = (wallet: string, { paid, fee, note }: Deposit): Write => ({
-  statement: BOOK,
-  params: [wallet, paid, fee, note],
-});
+const bookWrite = (wallet: string, { paid, fee, note }: Deposit): SqlWrite => write(BOOK, wallet, paid, fee, note);
 
 export interface Logged {
   readonly level: 'info' | 'warn' | 'error';
@@ -107,7 +110,7 @@ export interface Logged {
 /** Payments over a real store, with a fake chain and a fake ledger that writes in the same commits. */
 export interface Bench {
   readonly payments: Payments;
-  readonly store: Store;
+  readonly store: SqlStore;
   readonly chain: FakeNetwork;
   readonly log: readonly Logged[];
   /** Milliseconds since 1970; tests may move it. */
@@ -129,9 +132,9 @@ export interface BenchOptions {
   readonly clock?: { now: number };
   readonly policy?: PaymentPolicy | null;
   readonly reconcileEveryMs?: number;
-  readonly wrap?: (store: Store) => Store;
+  readonly wrap?: (store: SqlStore) => SqlStore;
   /** Replaces the fake ledger. */
-  readonly ledger?: (store: Store) => Promise<Pick<Ledger, 'deposit'>>;
+  readonly ledger?: (store: SqlStore) => Promise<Pick<Ledger, 'deposit'>>;
   readonly open?: (policy: PaymentNetwork, chain: FakeNetwork) => FakeNetwork;
 }
 
@@ -156,12 +159,12 @@ export function workshop(): { open(options?: BenchOptions): Promise<Bench>; read
 }
 
 async function openBench(file: string, options: BenchOptions = {}): Promise<Bench> {
-  const { clock = { now: Date.now() }, wrap = (store: Store) => store, reconcileEveryMs = 3_600_000 } = options;
+  const { clock = { now: Date.now() }, wrap = (store: SqlStore) => store, reconcileEveryMs = 3_600_000 } = options;
   const chain = options.chain ?? new FakeNetwork(clock);
   const handle = wrap(await openSqlite(file, [paymentMigrations, ledgerMigrations, books]));
   const store = Object.assign(handle, sqliteRepositories(handle));
   const ledger = (await options.ledger?.(store)) ?? {
-    deposit: (wallet: string, deposit: Deposit, also: readonly Write[]) =>
+    deposit: (wallet: string, deposit: Deposit, also: readonly SqlWrite[]) =>
       store.commit([bookWrite(wallet, deposit), ...also]),
   };
   const log: Logged[] = [];

@@ -7,7 +7,7 @@ import { openRecords } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { encodeEstimate } from '../../src/store/sqlite/records/estimate.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
-import type { SqlValue } from '../../src/store/store.ts';
+import { type SqlValue, write } from '../../src/store/sqlite/statement.ts';
 import { tempFolder } from '../store/support.ts';
 
 const DAY = 86_400_000;
@@ -241,7 +241,7 @@ test('records and revisions of earlier versions can be read, with defaults for a
   const facts = ['auto', false, 'general', 12, 40, 0, 0, null, null, 1, 0, [], null, {}, null, null];
   const outcome = ['completed', null, [['m', 'p', 'u', 1, 1, null]], [1, 0, 0, 2, 0], false, 12, -3, 4, 14];
   const body = JSON.stringify(['00', facts, 'auto:balanced', 'm', [], outcome]);
-  const insert = (sql: string, params: SqlValue[]) => before.commit([{ statement: { sql }, params }]);
+  const insert = (sql: string, params: SqlValue[]) => before.commit([write({ sql }, ...params)]);
   await insert('INSERT INTO decisions VALUES (1, 5, ?, ?, ?, ?, ?)', ['key', 'chat', 'r1', new Uint8Array(8), body]);
   await insert('INSERT INTO revisions VALUES (?, ?, ?, ?)', ['r1', '[]', '["m"]', 5]);
   await before.close();

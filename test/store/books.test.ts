@@ -1,66 +1,19 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { timeOfId } from '../../src/core/id.ts';
 import type { FundRef } from '../../src/ledger/rules/fund.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../src/store/books.ts';
-import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
-import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
-import { MemoryBooks } from './memory/books/books.ts';
 import {
   BOOKS_CASES,
   type BooksUnderTest,
   extendOf,
   fundOf,
   holdOf,
-  NOON,
   nextId,
   postOf,
   settleOf,
 } from './suites/books.ts';
-import { tempFolder } from './support.ts';
-
-async function inSqlite(): Promise<BooksUnderTest> {
-  const folder = tempFolder();
-  const store = await openSqlite(folder.file, [ledgerMigrations]);
-  let isBroken = false;
-  const broken: Store = {
-    commit: (writes) => (isBroken ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
-    append: (writes) => store.append(writes),
-    query: (statement, params) => store.query(statement, params),
-    version: () => store.version(),
-    written: () => store.written(),
-    flush: () => store.flush(),
-    close: () => store.close(),
-  };
-  return {
-    books: await openSqliteBooks({ store: broken, now: () => NOON }),
-    fails: (fails) => {
-      isBroken = fails;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await store.close();
-      folder[Symbol.dispose]();
-    },
-  };
-}
-
-async function inMemory(): Promise<BooksUnderTest> {
-  let isBroken = false;
-  const commit = async () => {
-    if (isBroken) throw new StoreError('disk full');
-  };
-  return {
-    books: new MemoryBooks({ commit, append: () => {}, written: async () => true }),
-    fails: (fails) => {
-      isBroken = fails;
-    },
-    [Symbol.asyncDispose]: async () => {},
-  };
-}
-
-const IMPLEMENTATIONS = { 'books in SQLite': inSqlite, 'books in memory': inMemory };
+import { booksInMemory, overBooks } from './tested-books.ts';
 
 type Wrap = (books: LedgerBooks) => LedgerBooks;
 const untouched: Wrap = (books) => books;
@@ -233,22 +186,14 @@ const LAWS: Readonly<Record<string, { law: (open: Open, wrap: Wrap) => fc.IAsync
   },
 };
 
-for (const [name, open] of Object.entries(IMPLEMENTATIONS)) {
-  describe(name, () => {
-    for (const [guarantee, run] of Object.entries(BOOKS_CASES)) {
-      test(guarantee, async () => {
-        await using box = await open();
-        await run(box);
-      });
-    }
-    for (const [guarantee, { law }] of Object.entries(LAWS)) {
-      test(guarantee, () => fc.assert(law(open, untouched), { numRuns: 40 }), 60_000);
-    }
-  });
-}
+overBooks(BOOKS_CASES, (open) => {
+  for (const [guarantee, { law }] of Object.entries(LAWS)) {
+    test(guarantee, () => fc.assert(law(open, untouched), { numRuns: 40 }), 60_000);
+  }
+});
 
 for (const [guarantee, { law, fault }] of Object.entries(LAWS)) {
   test(`a fault is found by the law: ${guarantee}`, async () => {
-    expect((await fc.check(law(inMemory, fault), { numRuns: 200 })).failed).toBe(true);
+    expect((await fc.check(law(booksInMemory, fault), { numRuns: 200 })).failed).toBe(true);
   });
 }

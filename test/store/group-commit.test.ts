@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
-import { StoreError, type Write } from '../../src/store/store.ts';
+import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { note } from './support.ts';
 
 class DiskError extends Error {}
@@ -18,7 +19,7 @@ function harness() {
     },
   };
   const group = new GroupCommit({
-    transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean) {
+    transact(units: readonly { readonly writes: readonly SqlWrite[] }[], synced: boolean) {
       if (state.fail) throw new DiskError('disk full');
       const writes = units.flatMap((unit) => unit.writes);
       if (writes.some((write) => write.params[1] === 'bad')) throw new Error('constraint failed');
@@ -100,7 +101,7 @@ test('a waiter for appends learns, too, that the disk refused them; they are wri
 });
 
 /** A row that must outlive the process, and one that need not. */
-const lasting = (id: number): Write => ({ statement: { sql: '', spooledAs: 'lasting' }, params: [id] });
+const lasting = (id: number): SqlWrite => write({ sql: '', spooledAs: 'lasting' }, id);
 
 /** A spool that only remembers; `fail` stands for a disk that refuses it, too. */
 function withSpool() {

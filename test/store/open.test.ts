@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { copyStore, lockStore, openStore, readStore } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { write } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { badNote, note, notes, tempFolder } from './support.ts';
 
@@ -73,7 +74,7 @@ test('a write that breaks a rule and one with an unmet condition give different 
   using folder = tempFolder();
   const store = await openSqlite(folder.file, [notes]);
   const CONDITIONAL = { sql: 'INSERT INTO notes (id, text) SELECT ?, ? WHERE ? > 0', mustChange: true };
-  const conditional = (id: number, condition: number) => ({ statement: CONDITIONAL, params: [id, 'x', condition] });
+  const conditional = (id: number, condition: number) => write(CONDITIONAL, id, 'x', condition);
   expect(await refusalOf(() => store.commit([note(1), badNote(2)]))).toBe('refused');
   expect(await refusalOf(() => store.commit([note(1), conditional(2, 0), note(3)]))).toBe('unmet');
   await store.commit([note(1), conditional(2, 1), note(3)]);

@@ -1,7 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Migrations, Statement, Write } from '../../src/store/store.ts';
+import {
+  type Migrations,
+  type SqlStore,
+  type SqlWrite,
+  type Statement,
+  write,
+} from '../../src/store/sqlite/statement.ts';
+import { StoreError } from '../../src/store/store.ts';
 
 /** A folder that goes away with the test: `using folder = tempFolder()`. */
 export function tempFolder(): { path: string; file: string } & Disposable {
@@ -21,11 +28,24 @@ export const notes: Migrations = {
 const INSERT: Statement = { sql: 'INSERT INTO notes (id, text) VALUES (?, ?)' };
 export const SELECT: Statement = { sql: 'SELECT id, text FROM notes ORDER BY id' };
 
-export function note(id: number, text = 'a note'): Write {
-  return { statement: INSERT, params: [id, text] };
+export function note(id: number, text = 'a note'): SqlWrite {
+  return write(INSERT, id, text);
 }
 
 /** Breaks a constraint wherever it is written. */
-export function badNote(id: number): Write {
-  return { statement: INSERT, params: [id, null] };
+export function badNote(id: number): SqlWrite {
+  return write(INSERT, id, null);
+}
+
+/** A store whose commits fail while `fails` says so. */
+export function flaky(store: SqlStore, fails: () => boolean): SqlStore {
+  return {
+    commit: (writes) => (fails() ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
+    append: (writes) => store.append(writes),
+    query: (statement, params) => store.query(statement, params),
+    version: () => store.version(),
+    written: () => store.written(),
+    flush: () => store.flush(),
+    close: () => store.close(),
+  };
 }

@@ -2,10 +2,6 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import type { PolicyCommand } from '../../src/cli/policy/command.ts';
 import { runPolicy } from '../../src/cli/policy/policy.ts';
-import { compileCheck } from '../../src/core/validation.ts';
-import { certificateBody } from '../../src/http/certificate.ts';
-import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
-import { readRoute } from '../../src/http/read-body.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createPluginLoader } from '../../src/plugin-host/load.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
@@ -38,7 +34,6 @@ export async function policyHere(args: readonly string[], { folder, data, env, i
     input: async () => input,
     write: async (text) => void told.push(text),
     ended: () => ({ signal: new AbortController().signal, forget() {} }),
-    http: { compileCheck, readRoute, factsBody, certificateBody, decisionBody },
   };
   try {
     const { text, code } = await runPolicy(args, command);

@@ -84,7 +84,7 @@ function briefs({ brier: { declared, estimated } }: LearningStatus): string[] {
 
 const OFF = 'Set `learning: { mode: shadow }` in the policy: outcomes are learnt then, and decide nothing yet.';
 const SCORE =
-  'Score answers by POST /v1/feedback with their decision_id, and let requests come: answers are looked at as well. docs/feedback.md tells how.';
+  'Score answers by POST /v1/feedback with their decision_id, and let requests come: answers are looked at as well. docs/route/learning.md tells how.';
 
 /** The operator's next step; null for none. */
 function nextStep({ learning: { mode }, sources, brier }: LearningStatus): string | null {

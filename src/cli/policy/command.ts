@@ -1,7 +1,4 @@
-import type { Facts } from '../../core/facts.ts';
-import type { Explanation } from '../../gateway/explain.ts';
-import type { PolicyWorkspace, RequestForms } from '../../operate/policy/tools.ts';
-import type { Certificate } from '../../routing/certificate.ts';
+import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
 
 /** The operator's wish that a command end. */
 interface Ending {
@@ -23,13 +20,4 @@ export interface PolicyCommand extends PolicyWorkspace {
   readonly write: (text: string) => Promise<void>;
   /** For a command that goes on. */
   readonly ended: () => Ending;
-  readonly http: HttpForms;
-}
-
-/** The API's own checks and bodies, so that the command line takes and prints the same. */
-export interface HttpForms extends RequestForms {
-  factsBody(facts: Facts): object;
-  certificateBody(certificate: Certificate, facts: Facts): object;
-  /** Returns the body of `GET /v1/decisions/{id}`. */
-  decisionBody(explanation: Explanation): object;
 }

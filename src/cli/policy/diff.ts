@@ -19,7 +19,7 @@ export async function runDiff(args: readonly string[], command: PolicyCommand): 
     );
   }
   const workspace = { ...command, folder: folderMeant(positionals, command) };
-  const difference = await diffPolicy({ a, b, requests: values.requests }, workspace, command.http);
+  const difference = await diffPolicy({ a, b, requests: values.requests }, workspace);
   const text = values.json ? differenceJson(difference) : differenceText(difference, command.terminal);
   if (difference.a.side === null) {
     await command.write(text);

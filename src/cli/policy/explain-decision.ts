@@ -3,6 +3,7 @@ import { idText } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Explanation } from '../../gateway/explain.ts';
+import { decisionBody } from '../../operate/decision-body.ts';
 import { explainStoredDecision } from '../../operate/stored-decision.ts';
 import { story } from '../../routing/story.ts';
 import { parseArguments } from '../options.ts';
@@ -19,8 +20,8 @@ export async function runExplainDecision(args: readonly string[], command: Polic
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
   const folder = positionals[0] ?? command.folder;
   const explanation = await explainStoredDecision(values.decision ?? '', { ...command, folder });
-  const { terminal, http } = command;
-  const text = values.json ? jsonText(http.decisionBody(explanation)) : decisionText(explanation, terminal);
+  const { terminal } = command;
+  const text = values.json ? jsonText(decisionBody(explanation)) : decisionText(explanation, terminal);
   return { text, code: explanation.matches ? 0 : 2 };
 }
 

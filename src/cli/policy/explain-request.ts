@@ -56,7 +56,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
   };
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
-  const explanation = await explainRequest({ body, key, timeMs }, runtime, command.database, command.http);
+  const explanation = await explainRequest({ body, key, timeMs }, runtime, command.database);
   const { taskNote, taskReasons: reasons, failedRules } = explanation;
   const form = {
     json: flags.json ?? false,

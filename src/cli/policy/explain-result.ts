@@ -1,3 +1,5 @@
+import { certificateBody } from '../../operate/certificate-body.ts';
+import { factsBody } from '../../operate/decision-body.ts';
 import type { HypotheticalExplanation } from '../../operate/policy/explain.ts';
 import { story } from '../../routing/story.ts';
 import type { CommandResult } from '../result.ts';
@@ -25,13 +27,13 @@ export interface ExplainForm {
 export function explanationResult(
   { facts, certificate, words, runtime: { snapshot } }: HypotheticalExplanation,
   { json, before, after, note, missing, head }: ExplainForm,
-  { terminal, http }: PolicyCommand,
+  { terminal }: PolicyCommand,
 ): CommandResult {
   const { choice, reason, refusal, candidates } = certificate;
   const code = choice === null ? 2 : 0;
   if (json) {
     const decision = { policy_revision: snapshot.revision, route_reason: reason, choice, refusal };
-    const reasons = { facts: http.factsBody(facts), ...http.certificateBody(certificate, facts) };
+    const reasons = { facts: factsBody(facts), ...certificateBody(certificate, facts) };
     return { text: jsonText({ ...head, ...decision, ...reasons, left_out_here: missing }), code };
   }
   const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];

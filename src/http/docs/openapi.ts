@@ -3,8 +3,8 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
 import type { KeyHeader, Surface } from '../../surface/surface.ts';
 import { ACCESS_DETAIL, AUTHORIZATION } from '../routes.ts';
-import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/operations.ts';
-import { keySchemeOf } from './operation.ts';
+import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
+import { keySchemeOf } from './route-docs.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };

@@ -15,13 +15,16 @@ const latency = milliseconds('Expected time to the end of the answer, as a media
 
 export const RouteAdvice = named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
   recommended_model: modelId('The recommendation.'),
-  reasoning: Type.String({ description: 'Why, in words and figures.' }),
+  reasoning: Type.String({
+    description: 'Why, in words and figures.',
+    examples: ['For the task coding, gpt-6-luna is the best of 2 eligible models by auto:balanced.'],
+  }),
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,
   max_cost_credits: credits('The worst case: what a request would reserve.', 1.9),
   alternatives: Type.Array(
     Type.Object({
-      model: modelId('The other candidate.'),
+      model: modelId('The other candidate.', 'mistral-small-4'),
       estimated_cost_credits: cost,
       estimated_latency_ms: latency,
       quality_trade_off: Type.String({

@@ -25,9 +25,12 @@ const Rule = Type.Object({
 
 const Endpoint = Type.Object({
   provider: Type.String({ description: 'The policy’s name of the provider.', examples: ['openai'] }),
-  upstream: Type.String({ description: 'The provider’s own name of the model.' }),
+  upstream: Type.String({ description: 'The provider’s own name of the model.', examples: ['gpt-6-luna'] }),
   health: word(list(HEALTH), 'As the readings had it.'),
-  open: Type.Boolean({ description: 'Whether it might be tried: constraints, funds and health leave it.' }),
+  open: Type.Boolean({
+    description: 'Whether it might be tried: constraints, funds and health leave it.',
+    examples: [true],
+  }),
 });
 
 const Rejection = Type.Object({
@@ -61,8 +64,14 @@ const Learning = Type.Object({
   mode: word(
     LEARNING_MODES,
     '`off`: only the length of the question moves what is declared. `shadow`: what was learnt is shown, not used.',
+    'on',
   ),
-  trust: Type.Number({ minimum: 0, maximum: 1, description: 'How far the words of the question are trusted.' }),
+  trust: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'How far the words of the question are trusted.',
+    examples: [0.4],
+  }),
   choice_by_learnt: orNull(
     Type.String(),
     'In `shadow`, the choice if what was learnt were used; null where it is used, nothing was learnt, or the request named a model.',
@@ -83,7 +92,7 @@ const Language = Type.Object({
 
 const Candidate = Type.Object({
   model: modelId('The model.'),
-  rank: orNull(Type.Integer(), '1 is the choice; null for a model that was left out.'),
+  rank: orNull(Type.Integer(), '1 is the choice; null for a model that was left out.', 1),
   quality,
   estimate: orNull(
     Estimate,
@@ -91,6 +100,7 @@ const Candidate = Type.Object({
   ),
   languages: Type.Array(Language, {
     description: 'What the languages that the question is about add to Q; empty where none matters to its task.',
+    examples: [[]],
   }),
   cost_credits: cost,
   latency_ms: latency,
@@ -103,38 +113,48 @@ const Candidate = Type.Object({
   ),
   reasoning_tokens: Type.Number({
     description: 'Expected hidden reasoning of one choice, tokens; part of cost and latency.',
+    examples: [600],
   }),
-  utility: orNull(Type.Number(), 'What the strategy made of these; null for a model that was left out.'),
+  utility: orNull(Type.Number(), 'What the strategy made of these; null for a model that was left out.', 0.4),
   parts: Type.Record(Type.String(), Type.Number(), {
     description: 'What the utility is the sum of, by name; empty where the strategy does not tell.',
     examples: [{ quality: 0.43, cost: -0.01, latency: -0.02 }],
   }),
-  input_tokens: Type.Number({ description: 'Expected input tokens on this model.' }),
+  input_tokens: Type.Number({ description: 'Expected input tokens on this model.', examples: [120] }),
   cached_input_tokens: Type.Number({ description: 'How many of them its provider is likely to have in its cache.' }),
-  max_output_tokens: Type.Number({ description: 'Output tokens of one choice at most.' }),
+  max_output_tokens: Type.Number({ description: 'Output tokens of one choice at most.', examples: [4_096] }),
   worst_case_credits: credits('The most that it could cost: what is reserved for it.', 1.9),
   endpoints: Type.Array(Endpoint, { description: 'In the order in which they are tried.' }),
-  rejections: Type.Array(Rejection, { description: 'Why it was left out; empty for a model that was not.' }),
+  rejections: Type.Array(Rejection, {
+    description: 'Why it was left out; empty for a model that was not.',
+    examples: [[]],
+  }),
 });
 
 const Preference = Type.Object({
   ...Rule.properties,
-  worth: Type.Number({ minimum: -1, maximum: 1, description: 'What it adds to the quality of the models it prefers.' }),
-  models: Type.Array(Type.String(), { description: 'IDs of these models.' }),
+  worth: Type.Number({
+    minimum: -1,
+    maximum: 1,
+    description: 'What it adds to the quality of the models it prefers.',
+    examples: [0.05],
+  }),
+  models: Type.Array(Type.String(), { description: 'IDs of these models.', examples: [['gpt-6-luna']] }),
 });
 
-const Other = Type.Object({ model: modelId('The model.'), quality, cost_credits: cost, latency_ms: latency });
+const other = (example: string) =>
+  Type.Object({ model: modelId('The model.', example), quality, cost_credits: cost, latency_ms: latency });
 
 /** The result of deciding again; every field is null where that was not possible. */
 export const CERTIFICATE = {
   explanation: orNull(
     Type.Array(Type.String(), {
-      examples: [['gpt-6-luna was asked for by name: expected quality 71 %, 0.2015 Credits, 2,480 ms.']],
+      examples: [['gpt-6-luna is the best of 2 by auto:balanced: expected quality 71 %, 0.46 Credits, 2,300 ms.']],
     }),
     'The decision in plain sentences.',
   ),
-  expected_output_tokens: orNull(Type.Number(), 'Expected visible output tokens of one choice.'),
-  answer_worth_credits: orNull(Type.Number(), 'What a good answer to the request is worth: v·C_ref. In Credits.'),
+  expected_output_tokens: orNull(Type.Number(), 'Expected visible output tokens of one choice.', 400),
+  answer_worth_credits: orNull(Type.Number(), 'What a good answer to the request is worth: v·C_ref. In Credits.', 32.3),
   candidates: orNull(
     Type.Array(Candidate),
     'Every model that was looked at: the eligible ones best first, then the others by ID.',
@@ -148,11 +168,12 @@ export const CERTIFICATE = {
   strategy_failed: orNull(
     Type.Boolean(),
     'True when the strategy gave no usable scores, so that Q, C, L and ID decided.',
+    false,
   ),
   learning: orNull(Learning, 'How the qualities were estimated; null where they are the declared ones.'),
-  draw: orNull(Draw, 'The draw that tries other models than the best, to learn; null where there was none.'),
-  runner_up: orNull(Other, 'The next best candidate; null without one.'),
-  baseline: orNull(Other, 'The model that savings are measured against; null for a pinned model.'),
+  draw: orNull(Draw, 'The draw that tries other models than the best, to learn; null where there was none.', null),
+  runner_up: orNull(other('mistral-small-4'), 'The next best candidate; null without one.'),
+  baseline: orNull(other('gpt-6-astra'), 'The model that savings are measured against; null for a pinned model.'),
 };
 
 export const Replay = Type.Object(
@@ -160,6 +181,7 @@ export const Replay = Type.Object(
     matches: orNull(
       Type.Boolean(),
       'Whether it came to the same choice, draw, fallbacks and qualities, bit for bit; null where it could not be made again.',
+      true,
     ),
     reason: orNull(Type.String(), 'Why it could not be made again; null where it was.'),
   },
@@ -167,7 +189,13 @@ export const Replay = Type.Object(
 );
 
 export const Readings = Type.Object(
-  { frame: orNull(Type.Integer(), 'Its number; 0 where nothing had been seen, null where none was kept.') },
+  {
+    frame: orNull(
+      Type.Integer(),
+      'Its number; 0 where nothing had been seen, null where none was kept.',
+      228_803_158_016_001,
+    ),
+  },
   { description: 'What had been measured of the upstreams: an immutable frame.' },
 );
 

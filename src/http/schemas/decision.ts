@@ -34,11 +34,12 @@ const Facts = Type.Object(
         task: Type.String({ description: 'A task type.', examples: ['coding'] }),
         share: Type.Number({ minimum: 0, maximum: 1, description: 'How likely it is.' }),
       }),
-      { description: 'The tasks that it may be, the likeliest first; empty where `task` is certain.' },
+      { description: 'The tasks that it may be, the likeliest first; empty where `task` is certain.', examples: [[]] },
     ),
     difficulty: word(
       DIFFICULTIES,
       '`easy` where it is plainly so, as a greeting or a small sum is; `hard` where it takes an expert, as a proof does; else `usual`.',
+      'usual',
     ),
     natural_language: Type.String({
       description: 'Of the question, ISO 639-1; `und` where it cannot be told.',
@@ -82,6 +83,7 @@ const Facts = Type.Object(
         quality_weight: Type.Number({ description: 'How much quality counts.' }),
       }),
       'The caller’s weights, completed by the policy’s; null when none were sent.',
+      null,
     ),
     max_cost_credits: orNull(Type.Number(), 'The caller’s ceiling of the expected cost. In Credits.'),
     max_latency_ms: orNull(Type.Number(), 'The caller’s ceiling of the expected latency. In ms.'),
@@ -96,13 +98,13 @@ const Facts = Type.Object(
 );
 
 const firstPart = (from: string) =>
-  orNull(Type.Integer(), `From ${from} to the first content, in ms; null when none came.`);
+  orNull(Type.Integer(), `From ${from} to the first content, in ms; null when none came.`, 430);
 
 const Attempt = Type.Object({
   model: modelId('The model asked.'),
   provider: Type.String({ description: 'The provider asked.', examples: ['openai'] }),
-  upstream: Type.String({ description: 'The provider’s own name of the model.' }),
-  endpoint: orNull(Type.Integer(), 'Which of the model’s endpoints it was, from 0; null in old records.'),
+  upstream: Type.String({ description: 'The provider’s own name of the model.', examples: ['gpt-6-luna'] }),
+  endpoint: orNull(Type.Integer(), 'Which of the model’s endpoints it was, from 0; null in old records.', 0),
   ms: milliseconds('From sending to the end.', 1_840),
   first_part_ms: firstPart('sending'),
   failure: orNull(failureKind, 'Null for a success.'),
@@ -124,10 +126,12 @@ const Outcome = Type.Object({
   runner_up_cost_credits: orNull(
     Type.Number(),
     'What the same tokens would have cost on the runner-up; null without one. In Credits.',
+    0.028,
   ),
   baseline_cost_credits: orNull(
     Type.Number(),
     'What the same tokens would have cost on the baseline model; null for a pinned model. In Credits.',
+    0.171,
   ),
   first_part_ms: firstPart('admission'),
   total_ms: milliseconds('From admission to the end.', 1_850),
@@ -142,18 +146,25 @@ export const Decision = named('Decision', 'Why a model was chosen, and what came
   created: unixTime('When it was written.'),
   kind: word(['chat', 'route'], 'Whether a completion or a recommendation was asked for.'),
   policy_revision: policyRevision,
-  seed: Type.String({ description: 'Replays whatever chance there was. 64 bits, hexadecimal.' }),
+  seed: Type.String({
+    description: 'Replays whatever chance there was. 64 bits, hexadecimal.',
+    examples: ['9f2c51d07be83a64'],
+  }),
   route_reason: routeReason,
   choice: modelId('The model chosen.'),
-  fallbacks: Type.Array(Type.String(), { description: 'Models to try next, best first.' }),
+  fallbacks: Type.Array(Type.String(), {
+    description: 'Models to try next, best first.',
+    examples: [['mistral-small-4']],
+  }),
   last_resorts: Type.Array(Type.String(), {
     description: 'Models with endpoints that a breaker has ejected, best first: tried when all others have failed.',
+    examples: [[]],
   }),
   facts: Facts,
   readings: Readings,
   quality: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 }), {
     description: 'Expected quality of every model for this request, by ID, from 0 to 1.',
-    examples: [{ 'gpt-6-astra': 0.93 }],
+    examples: [{ 'gpt-6-luna': 0.71, 'gpt-6-astra': 0.93 }],
   }),
   left_out: orNull(
     Type.Array(Type.String(), { examples: [['openai (OPENAI_API_KEY is not set)']] }),

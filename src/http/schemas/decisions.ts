@@ -4,7 +4,8 @@ import { OPERATION_NAMES } from '../../core/operation.ts';
 import { ERROR_CODES } from '../../surface/openai-chat/error-schema.ts';
 import { decisionId, listOf, modelId, named, orNull, word } from '../../surface/schemas/parts.ts';
 
-const texts = (description: string) => orNull(Type.Record(Type.String(), Type.String()), description);
+const texts = (description: string, example: Readonly<Record<string, string>>) =>
+  orNull(Type.Record(Type.String(), Type.String()), description, example);
 const ofOutcome = 'Null for a recommendation.';
 
 const DecisionSummary = named(
@@ -20,20 +21,21 @@ const DecisionSummary = named(
     model: modelId('The model that was tried last, or the choice where none was tried.'),
     task: Type.String({ description: 'The task type of the request.', examples: ['coding'] }),
     selector: orNull(Type.String({ examples: ['auto'] }), '`model` of the request; `pinned` where it named one model.'),
-    stream: orNull(Type.Boolean(), 'Whether a stream was asked for; null in records of version 0.1.'),
-    labels: texts('The labels of the key at the time; null in records of version 0.1.'),
-    metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.'),
+    stream: orNull(Type.Boolean(), 'Whether a stream was asked for; null in records of version 0.1.', true),
+    labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
+    metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
     route_reason: orNull(Type.String({ examples: ['auto:balanced'] }), 'Why this model was chosen.'),
-    policy_revision: orNull(Type.String(), 'The policy in force when the decision was made.'),
+    policy_revision: orNull(Type.String(), 'The policy in force when the decision was made.', '95f1a7d5f908027b'),
     error: orNull(word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),
-    attempts: orNull(Type.Integer(), `Attempts at endpoints. ${ofOutcome}`),
-    credits_consumed: orNull(Type.Number(), `Charged for the request. In Credits. ${ofOutcome}`),
+    attempts: orNull(Type.Integer(), `Attempts at endpoints. ${ofOutcome}`, 1),
+    credits_consumed: orNull(Type.Number(), `Charged for the request. In Credits. ${ofOutcome}`, 0.0123),
     cost_saved_credits: orNull(
       Type.Number(),
       `Against the baseline model; negative if the choice cost more. In Credits. ${ofOutcome}`,
+      0.0456,
     ),
-    first_part_ms: orNull(Type.Integer(), 'From admission to the first content, in ms; null if none came.'),
-    total_ms: orNull(Type.Integer(), `From admission to the end, in ms. ${ofOutcome}`),
+    first_part_ms: orNull(Type.Integer(), 'From admission to the first content, in ms; null if none came.', 312),
+    total_ms: orNull(Type.Integer(), `From admission to the end, in ms. ${ofOutcome}`, 2_149),
   },
 );
 

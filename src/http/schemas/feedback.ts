@@ -6,7 +6,7 @@ export const Feedback = named('Feedback', 'What became of a score.', {
   decision_id: decisionId,
   model: modelId('The model that is scored: the one that answered, or was recommended.'),
   task: Type.String({ description: 'The task type that the request was taken for.', examples: ['coding'] }),
-  score: Type.Number({ minimum: 0, maximum: 1, description: 'As it was sent.' }),
+  score: Type.Number({ minimum: 0, maximum: 1, description: 'As it was sent.', examples: [0.5] }),
   label: orNull(
     Type.String({ examples: ['unit-tests'] }),
     'As it is kept: of a score that is repeated, the first; null for none.',

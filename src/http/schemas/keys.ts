@@ -110,17 +110,20 @@ const figure = (description: string) => orNull(Type.Integer(), `${description} N
 
 const budget = {
   limit_credits: credits('The limit of each window.', 500),
-  window: word(WINDOWS, 'How long a window runs.'),
+  window: word(WINDOWS, 'How long a window runs.', 'month'),
   time_zone: Type.String({ description: 'The zone in which windows begin.', examples: ['Europe/Berlin'] }),
   on_exhausted: word(BUDGET_ACTIONS, 'What becomes of a request that does not fit.'),
 };
 
 const key = {
   id: Type.String({ description: 'Names the key; no secret.', examples: ['k7mw2pq9x4ta'] }),
-  name: Type.String({ description: 'For people.' }),
+  name: Type.String({ description: 'For people.', examples: ['billing-app'] }),
   state: word(['valid', 'expired', 'revoked'], 'Whether it works.'),
-  scopes: Type.Array(word(SCOPES, 'A scope.'), { description: 'What it may do.' }),
-  labels: Type.Record(Type.String(), Type.String(), { description: 'For rules and budgets.' }),
+  scopes: Type.Array(word(SCOPES, 'A scope.'), { description: 'What it may do.', examples: [['chat', 'route']] }),
+  labels: Type.Record(Type.String(), Type.String(), {
+    description: 'For rules and budgets.',
+    examples: [{ team: 'billing' }],
+  }),
   models: orNull(Type.Array(Type.String()), 'IDs of the models that it may use; null for all.'),
   limits: Type.Object(
     {
@@ -136,13 +139,13 @@ const key = {
     'Addresses that requests with it may name as `agent_wallet`, in lower case; null for all.',
   ),
   wallet: orNull(
-    Type.String({ examples: [WALLET] }),
+    Type.String(),
     'Address of the wallet that it shows: it spends that one’s balance, and may name no other as `agent_wallet`. Null for a key that was made here.',
   ),
   created_at: moment('When it was made.'),
-  expires_at: momentOrNull('Until when it works; null for ever.'),
+  expires_at: momentOrNull('Until when it works; null for ever.', '2027-02-18T09:30:00.000Z'),
   revoked_at: momentOrNull('When it was revoked; null if it was not.'),
-  last_used_at: momentOrNull('When it was last let in; null for never.'),
+  last_used_at: momentOrNull('When it was last let in; null for never.', '2026-11-20T12:01:07.000Z'),
   rotated_at: momentOrNull('When it got its secret, if not when it was made; null for then.'),
   overlap_ends_at: momentOrNull('Until when the secret before still works; null if it does not.'),
 };
@@ -170,7 +173,7 @@ export const ApiKeyStatus = named('ApiKeyStatus', 'A key with its money.', {
       ...budget,
       spent_credits: credits('Charged in the window of this moment.', 120.5),
       left_credits: credits('What is left of it; running requests may hold some.', 379.5),
-      renews_at: momentOrNull('When the next window begins; null for never.'),
+      renews_at: momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
     }),
     { description: 'Its own budgets, as they stand.' },
   ),
@@ -195,18 +198,21 @@ export const KeyTrail = named('KeyTrail', 'What was done to keys.', {
             'A command, a request with an admin key, a wallet that has proved itself, or the server.',
           ),
           name: orNull(
-            Type.String(),
+            Type.String({ examples: ['alice'] }),
             'The user of the operating system, the ID of the admin key, or the wallet’s address.',
           ),
         },
         { description: 'Who did it.' },
       ),
-      action: word(TRAIL_ACTIONS, 'What was done.'),
+      action: word(TRAIL_ACTIONS, 'What was done.', 'grant'),
       key_id: Type.String({
         description: 'To which key; a wallet’s address where it was done to that.',
         examples: ['k7mw2pq9x4ta'],
       }),
-      details: Type.Record(Type.String(), Type.Unknown(), { description: 'What was asked for; never a secret.' }),
+      details: Type.Record(Type.String(), Type.Unknown(), {
+        description: 'What was asked for; never a secret.',
+        examples: [{ credits: 25, note: 'invoice 1042' }],
+      }),
       request_id: orNull(Type.String(), '`x-request-id` of an admin key’s request; else null.'),
     }),
     'Newest first.',

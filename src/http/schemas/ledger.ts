@@ -15,7 +15,7 @@ export const FundStatus = named('FundStatus', 'A window of a budget, or the bala
   held_credits: credits('Held by requests that are running.', 12.4),
   left_credits: credits('Free now; negative after the limit was lowered.', 18_783.1),
   starts: orNull(moment('When the window began.', MONTH), 'Null for what always counts.'),
-  renews_at: orNull(moment('When the next window begins.', MONTH), 'Null for never.'),
+  renews_at: orNull(moment('When the next window begins.', '2026-12-01T00:00:00.000Z'), 'Null for never.'),
 });
 
 export const LedgerStatus = named('LedgerStatus', 'Money as it stands.', {

@@ -1,16 +1,17 @@
 import { Type } from '@sinclair/typebox';
 import { HEALTH } from '../../core/readings.ts';
-import { listOf, named, orNull, word } from '../../surface/schemas/parts.ts';
+import { listOf, modelId, moment, named, orNull, word } from '../../surface/schemas/parts.ts';
 
-const count = (description: string) => Type.Integer({ minimum: 0, description });
+const count = (description: string, example: number) => Type.Integer({ minimum: 0, description, examples: [example] });
 
-const share = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });
+const share = (description: string, example: number) =>
+  Type.Number({ minimum: 0, maximum: 1, description, examples: [example] });
 
-const quantiles = (description: string) =>
+const quantiles = (description: string, p50: number, p90: number) =>
   orNull(
     Type.Object({
-      p50: Type.Number({ description: 'The median.' }),
-      p90: Type.Number({ description: 'The 90th percentile.' }),
+      p50: Type.Number({ description: 'The median.', examples: [p50] }),
+      p90: Type.Number({ description: 'The 90th percentile.', examples: [p90] }),
     }),
     `${description} Null without measurements.`,
   );
@@ -22,21 +23,26 @@ const EndpointStatus = named('EndpointStatus', 'The health and speed of one upst
   state: word(
     Object.keys(HEALTH),
     '`ejected`: the circuit breaker is open; `cooling`: after a 429; `misconfigured`: the provider refuses the key.',
+    'ejected',
   ),
   retry_at: orNull(
     Type.String({ examples: ['2026-11-20T09:30:12.000Z'] }),
     'The time from which it is tried again, ISO 8601, UTC. Null where it may be tried now.',
   ),
-  ttft_ms: quantiles('Time to the first token, ms.'),
-  warm_ttft_ms: quantiles('Time to the first token where most of the prompt was in the provider’s cache, ms.'),
-  tokens_per_second: quantiles('Rate of output.'),
+  ttft_ms: quantiles('Time to the first token, ms.', 412.5, 901),
+  warm_ttft_ms: quantiles(
+    'Time to the first token where most of the prompt was in the provider’s cache, ms.',
+    180.2,
+    333,
+  ),
+  tokens_per_second: quantiles('Rate of output.', 88.1, 120.4),
   attempts: Type.Record(Type.String(), Type.Integer(), {
     description: 'Attempts by outcome: `ok`, `dropped`, or the kind of failure.',
     examples: [{ ok: 1_204, timeout: 7 }],
   }),
-  retries: count('Attempts of requests that had tried this provider before.'),
-  retries_denied: count('Retries that the provider’s retry budget denied.'),
-  ejections: count('How often the circuit breaker opened.'),
+  retries: count('Attempts of requests that had tried this provider before.', 5),
+  retries_denied: count('Retries that the provider’s retry budget denied.', 0),
+  ejections: count('How often the circuit breaker opened.', 1),
 });
 
 export const EndpointList = named(
@@ -45,53 +51,56 @@ export const EndpointList = named(
   listOf(EndpointStatus, 'By provider, model and upstream model.'),
 );
 
-const quality = (description: string) => orNull(Type.Number(), description);
+const quality = (description: string, example: number) => orNull(Type.Number(), description, example);
 
 export const LearningStatus = named('LearningStatus', 'What outcomes have taught.', {
-  mode: word(['off', 'shadow', 'on'], '`shadow` learns, and decides nothing.'),
+  mode: word(['off', 'shadow', 'on'], '`shadow` learns, and decides nothing.', 'on'),
   estimator: Type.String({ description: 'The plugin that learns.', examples: ['learned'] }),
   outcomes: Type.Array(
     Type.Object({
       source: word(['caller', 'checks', 'retry'], 'Who judged the answer.'),
-      outcomes: count('How many are stored.'),
-      learnt: Type.Number({ description: 'The weight that they count with.' }),
-      withheld: count('Scores that did not count, because the key had its share.'),
+      outcomes: count('How many are stored.', 214),
+      learnt: Type.Number({ description: 'The weight that they count with.', examples: [180.5] }),
+      withheld: count('Scores that did not count, because the key had its share.', 3),
     }),
     { description: 'By source.' },
   ),
-  examples: count('Answers that can still be scored.'),
+  examples: count('Answers that can still be scored.', 51),
   checkpoint: orNull(
     Type.Object({
-      through: Type.String({ description: 'The time of its last outcome, ISO 8601, UTC.' }),
-      behind: count('Later outcomes.'),
+      through: moment('The time of its last outcome.'),
+      behind: count('Later outcomes.', 2),
     }),
     'The last stored memory; null before the first.',
   ),
   brier: Type.Object(
-    { declared: quality('Of the declared qualities.'), estimated: quality('Of the estimated qualities.') },
+    {
+      declared: quality('Of the declared qualities.', 0.2104),
+      estimated: quality('Of the estimated qualities.', 0.1733),
+    },
     { description: 'Mean squared errors against the latest scores of callers; null before any.' },
   ),
   models: Type.Array(
     Type.Object({
-      model: Type.String({ description: 'ID of the model.' }),
+      model: modelId('ID of the model.'),
       task: orNull(Type.String(), 'Null for all tasks together.'),
-      outcomes: Type.Number({ description: 'The weight of its outcomes.' }),
-      declared: share('The quality that the policy declares.'),
-      learnt: share('The quality with the outcomes.'),
-      difference_points: Type.Number({ description: 'The difference, in hundredths.' }),
+      outcomes: Type.Number({ description: 'The weight of its outcomes.', examples: [96.5] }),
+      declared: share('The quality that the policy declares.', 0.8),
+      learnt: share('The quality with the outcomes.', 0.84),
+      difference_points: Type.Number({ description: 'The difference, in hundredths.', examples: [4] }),
     }),
     { description: 'Models with outcomes.' },
   ),
   keys: Type.Array(
     Type.Object({
-      key_id: orNull(Type.String(), 'Null for all keys that are not counted one by one.'),
-      learnt: Type.Number({ description: 'The weight of its outcomes, halved each week.' }),
-      share: share('Its share of all weight.'),
-      share_of_chats: share('Its share of all chats.'),
+      key_id: orNull(Type.String(), 'Null for all keys that are not counted one by one.', 'k7mw2pq9x4ta'),
+      learnt: Type.Number({ description: 'The weight of its outcomes, halved each week.', examples: [180.5] }),
+      share: share('Its share of all weight.', 1),
+      share_of_chats: share('Its share of all chats.', 1),
       bound: orNull(Type.Number(), 'The greatest weight that it may have; null for no bound.'),
       is_at_bound: Type.Boolean({ description: 'Whether further outcomes of it do not count.' }),
     }),
     { description: 'Who taught most, first.' },
   ),
-  faults: Type.Array(Type.String(), { description: 'Failures of the estimator, as sentences.' }),
+  faults: Type.Array(Type.String(), { description: 'Failures of the estimator, as sentences.', examples: [[]] }),
 });

@@ -11,8 +11,8 @@ import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../stor
 import type { KeyEvent, TrailAction } from '../../store/trail.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import { actorOf, inTerms, limitOf } from '../terms.ts';
-import * as operations from './operations.ts';
 import { noPayment, paymentBody } from './payments.ts';
+import * as docs from './route-docs.ts';
 import { BlockRequest, CreditRequest } from './schemas.ts';
 import type { X402Services } from './services.ts';
 import { walletBody } from './wallet-body.ts';
@@ -35,7 +35,7 @@ const paymentsAdmin = ({ gateway, callerOf }: X402Services) =>
         const found = await gateway.payments.list(queryOf(query));
         return { object: 'list', data: found.map(paymentBody) };
       },
-      { query: QUERY, ...operations.PAYMENTS },
+      { query: QUERY, ...docs.PAYMENTS },
     )
     .post(
       '/admin/payments/:id/reconcile',
@@ -52,7 +52,7 @@ const paymentsAdmin = ({ gateway, callerOf }: X402Services) =>
         });
         return paymentBody(payment);
       },
-      operations.RECONCILE,
+      docs.RECONCILE,
     );
 
 const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
@@ -66,7 +66,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
     return { line, tell };
   };
   return new Elysia({ name: 'payments-admin-wallets' })
-    .get('/admin/wallets/:id', ({ params: { id } }) => status(gateway, addressOf(id)), operations.WALLET_STATUS)
+    .get('/admin/wallets/:id', ({ params: { id } }) => status(gateway, addressOf(id)), docs.WALLET_STATUS)
     .post(
       '/admin/wallets/:id/block',
       async ({ params: { id }, body: { note = '' }, request, set }) => {
@@ -77,7 +77,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
         tell('a wallet was blocked');
         return status(gateway, wallet);
       },
-      { transform: ({ body }) => checkBlock(body), body: BlockRequest, ...operations.BLOCK },
+      { transform: ({ body }) => checkBlock(body), body: BlockRequest, ...docs.BLOCK },
     )
     .post(
       '/admin/wallets/:id/unblock',
@@ -88,7 +88,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
         tell('a wallet was let in again');
         return status(gateway, wallet, true);
       },
-      operations.UNBLOCK,
+      docs.UNBLOCK,
     )
     .post(
       '/admin/wallets/:id/credit',
@@ -104,7 +104,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
         await ledger.refresh(true).catch(() => {});
         return status(gateway, wallet);
       },
-      { transform: ({ body }) => checkCredit(body), body: CreditRequest, ...operations.CREDIT },
+      { transform: ({ body }) => checkCredit(body), body: CreditRequest, ...docs.CREDIT },
     );
 };
 

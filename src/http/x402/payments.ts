@@ -5,7 +5,7 @@ import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
 import type { Payment } from '../../store/payments.ts';
-import * as operations from './operations.ts';
+import * as docs from './route-docs.ts';
 import type { X402Services } from './services.ts';
 
 /** `GET /v1/payments/{id}`: the state of a payment. */
@@ -19,7 +19,7 @@ export const paymentRoutes = ({ gateway, callerOf }: X402Services) =>
       if (!payment || !maySee(callerOf(request), payment)) throw noPayment();
       return paymentBody(payment);
     },
-    operations.PAYMENT,
+    docs.PAYMENT,
   );
 
 export const noPayment = () => new SignalboxError('not_found', 'There is no payment with this ID.');

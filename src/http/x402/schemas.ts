@@ -54,8 +54,10 @@ export const CreditRequest = Type.Object(
 );
 export type CreditRequest = Static<typeof CreditRequest>;
 
-const address = (description: string) =>
-  Type.String({ description, examples: ['0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'] });
+const address = (description: string, example = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b') =>
+  Type.String({ description, examples: [example] });
+const token = address('Contract of the token.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e');
+const PAYEE = '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c';
 const wallet = address('Address of the wallet, in lower case.');
 const keySecret = (description: string) => Type.String({ description, examples: ['sb_live_k7mw2pq9x4ta_…'] });
 const keyId = Type.String({ description: 'Names the key; no secret.', examples: ['k7mw2pq9x4ta'] });
@@ -66,12 +68,13 @@ const payment = {
   state: word(
     PAYMENT_STATES,
     '`settling`: it is being settled. `captured`: it has arrived, and its request runs. `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it never will.',
+    'settled',
   ),
   purpose: word(PURPOSES, 'Its purpose: a completion, or a top-up.'),
   network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
-  asset: address('Contract of the token.'),
+  asset: token,
   payer: wallet,
-  pay_to: address('Whom it was paid to.'),
+  pay_to: address('Whom it was paid to.', PAYEE),
   amount_atomic: Type.String({ description: 'The amount paid, in atomic units of the asset.', examples: ['3250'] }),
   paid_credits: credits('The value of that amount.', 3.25),
   fee_credits: credits('The cost of its settlement; 0 once waived, as for a request that was charged nothing.', 1),
@@ -115,7 +118,7 @@ export const Wallet = named('Wallet', 'A wallet with its balance, keys and payme
   keys: Type.Array(
     Type.Object({
       id: keyId,
-      name: Type.String({ description: 'As it was asked for.' }),
+      name: Type.String({ description: 'As it was asked for.', examples: ['agent-7'] }),
       created_at: moment('When it was made.'),
       last_used_at: momentOrNull('When it was last let in; null for never.'),
     }),
@@ -148,7 +151,7 @@ export const WalletKey = named('WalletKey', 'A new key of a wallet, shown this o
   object: Type.Literal('wallet.key', { description: 'Always `wallet.key`.' }),
   wallet,
   id: keyId,
-  name: Type.String({ description: 'As it was asked for.' }),
+  name: Type.String({ description: 'As it was asked for.', examples: ['agent-7'] }),
   key: keySecret('To be sent as `Authorization: Bearer …`. Only its hash is kept.'),
   revoked: Type.Integer({ minimum: 0, description: 'How many other keys ended.', examples: [1] }),
 });
@@ -165,15 +168,15 @@ export const PaymentTerms = named('PaymentTerms', 'How this gateway takes paymen
       network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
       asset: Type.Object(
         {
-          address: address('Contract of the token.'),
+          address: token,
           name: Type.String({ description: 'Name of its EIP-712 domain.', examples: ['USDC'] }),
           version: Type.String({ description: 'Version of its EIP-712 domain.', examples: ['2'] }),
           decimals: Type.Integer({ description: 'Decimals of its atomic unit.', examples: [6] }),
         },
         { description: 'The asset of payments.' },
       ),
-      pay_to: address('The payee.'),
-      ready: Type.Boolean({ description: 'Whether it can be paid on now.' }),
+      pay_to: address('The payee.', PAYEE),
+      ready: Type.Boolean({ description: 'Whether it can be paid on now.', examples: [true] }),
     }),
     { description: 'In the order in which they are offered.' },
   ),
@@ -196,9 +199,12 @@ export const PaymentTerms = named('PaymentTerms', 'How this gateway takes paymen
     Type.Object({
       method: Type.String({ description: 'Of HTTP.', examples: ['POST'] }),
       path: Type.String({ description: 'Of the route.', examples: ['/v1/chat/completions'] }),
-      description: Type.String({ description: 'The thing to pay for.' }),
+      description: Type.String({ description: 'The thing to pay for.', examples: ['Chat completions.'] }),
     }),
     { description: 'The resources that need no API key.' },
   ),
-  refunds: Type.String({ description: 'Where money goes that a request does not use.' }),
+  refunds: Type.String({
+    description: 'Where money goes that a request does not use.',
+    examples: ['What is paid and not used stays as balance of the wallet.'],
+  }),
 });

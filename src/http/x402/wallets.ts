@@ -10,7 +10,7 @@ import { topUpAmount } from '../../gateway/x402/top-up-amount.ts';
 import { makeWalletKey, topUp, type WalletRequest } from '../../gateway/x402/wallets.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { inTerms } from '../terms.ts';
-import * as operations from './operations.ts';
+import * as docs from './route-docs.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
 import type { X402Services } from './services.ts';
 import { onceSigned, type WalletCall } from './signed-once.ts';
@@ -30,7 +30,7 @@ export const walletRoutes = (context: X402Services) =>
         const wanted = await topUpRequest(context, body, request.url);
         return settledTopUp(context, { wanted, request, headers: set.headers }, body);
       },
-      { transform: ({ body }) => checkTopUp(body), body: TopUpRequest, ...operations.TOP_UP },
+      { transform: ({ body }) => checkTopUp(body), body: TopUpRequest, ...docs.TOP_UP },
     )
     .post(
       '/v1/wallets/keys',
@@ -44,9 +44,9 @@ export const walletRoutes = (context: X402Services) =>
         await checkName(body.name);
         return newKey(context, { wanted, request, headers: set.headers }, body);
       },
-      { transform: ({ body }) => checkKey(body), body: WalletKeyRequest, ...operations.WALLET_KEY },
+      { transform: ({ body }) => checkKey(body), body: WalletKeyRequest, ...docs.WALLET_KEY },
     )
-    .get('/v1/wallets/me', ({ request }) => ownWallet(context, request), operations.WALLET);
+    .get('/v1/wallets/me', ({ request }) => ownWallet(context, request), docs.WALLET);
 
 async function topUpRequest({ gateway }: X402Services, body: TopUpRequest, url: string): Promise<WalletRequest> {
   const { payments } = gateway.lease().snapshot;

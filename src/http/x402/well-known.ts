@@ -4,7 +4,7 @@ import { parseDecimal, toNumber } from '../../core/decimal.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { PaymentPolicy } from '../../core/payment-policy.ts';
 import type { X402Gateway } from '../../gateway/x402/gateway.ts';
-import * as operations from './operations.ts';
+import * as docs from './route-docs.ts';
 import type { X402Services } from './services.ts';
 
 const REFUNDS =
@@ -23,7 +23,7 @@ export const wellKnownRoutes = ({ gateway }: Pick<X402Services, 'gateway'>) =>
       if (payments) return termsBody(gateway, payments, usdPerCredit);
       throw new SignalboxError('not_found', 'There is nothing at /.well-known/x402: this gateway takes no payments.');
     },
-    operations.WELL_KNOWN,
+    docs.WELL_KNOWN,
   );
 
 function termsBody(gateway: X402Gateway, policy: PaymentPolicy, usdPerCredit: string): object {

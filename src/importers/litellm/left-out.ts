@@ -40,7 +40,7 @@ const REDIS = 'one process counts for all its callers; there is nothing to share
 const CACHE = 'answers are not cached by their text; `Idempotency-Key` repeats an answer, and providers cache prompts';
 const LOGGERS = 'metrics, logs and traces are built in: see metrics.md, logs.md and traces.md';
 const SQLITE = 'keys and the ledger are in one SQLite file, in the folder of `--data`';
-const IDENTITY = 'callers come with keys of Signalbox, and nothing else lets them in: see keys.md';
+const IDENTITY = 'callers come with keys of Signalbox, and nothing else lets them in: see docs/spend/keys.md';
 const BREAKER = 'the circuit breaker is built in and has no settings: see docs/route/failover.md';
 
 /** Keys of `router_settings` without an equivalent. */

@@ -2,7 +2,10 @@ import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { compileCheck } from '../../core/validation.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
+import { readRoute } from '../../surface/openai-chat/read-body.ts';
+import type { RouteRequest } from '../../surface/openai-chat/route-query.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import {
   isRefused,
@@ -19,7 +22,6 @@ import { exactFacts } from './exact-facts.ts';
 import type { HypotheticalRequest } from './hypothetical.ts';
 import { decideFor, USUAL_TIME } from './reasons.ts';
 import { bodyOf, momentOf, readerOf } from './request-reader.ts';
-import type { RequestForms } from './tools.ts';
 
 /** Most bytes of one line. */
 const LINE_BYTES_MAX = 10_000_000;
@@ -47,6 +49,7 @@ const RequestLine = Type.Object(
   { additionalProperties: false },
 );
 type RequestLine = Static<typeof RequestLine>;
+const checkLine = compileCheck(RequestLine);
 
 /** A request that the two policies decide differently. */
 export interface DifferentRequest {
@@ -77,15 +80,15 @@ export interface ComparedRequests {
 }
 
 /** Decides every request of a file, or of the standard input, by both policies. Throws UsageError that names file and line. */
-export async function compareRequests(file: string, a: Side, b: Side, http: RequestForms): Promise<ComparedRequests> {
-  const tools: Tools = { forms: forLines(http), counter: createTokenCounter(() => {}) };
+export async function compareRequests(file: string, a: Side, b: Side): Promise<ComparedRequests> {
+  const counter = createTokenCounter(() => {});
   const different: DifferentRequest[] = [];
   const moves = new Map<string, Move>();
   let leftOut = 0;
   let totals = NO_TOTALS;
   for await (const { text, line } of linesOf(file)) {
     const place = `${shownName(file)}:${line}`;
-    const found = await naming(place, () => decided(text, a, b, tools));
+    const found = await naming(place, () => decided(text, a, b, counter));
     totals = withOutcomes(totals, found.a, found.b, found.count);
     if (isSame(found.a, found.b)) continue;
     if (different.length < KEPT_MAX) different.push({ ...found, name: found.name ?? place, line });
@@ -99,56 +102,35 @@ export async function compareRequests(file: string, a: Side, b: Side, http: Requ
   return { different, leftOut, moves: most, totals };
 }
 
-interface Tools {
-  readonly forms: LineForms;
-  readonly counter: TokenCounter;
-}
-
-async function decided(text: string, a: Side, b: Side, tools: Tools) {
-  const { name, count = 1, ...query } = readLine(text, tools.forms);
-  const [before, after] = settingFor(modelOf(query.body), a, b);
-  return { name, count, a: await answer(query, before, tools), b: await answer(query, after, tools) };
+async function decided(text: string, a: Side, b: Side, counter: TokenCounter) {
+  const { name, count = 1, ...query } = readLine(text);
+  const [before, after] = settingFor(query.body.model ?? 'auto', a, b);
+  return { name, count, a: await answer(query, before, counter), b: await answer(query, after, counter) };
 }
 
 const goalOf = (one: RequestOutcome): string => (isRefused(one) ? one.code : `${one.model} ${one.provider}`);
 
 const shownName = (file: string): string => (file === '-' ? 'the standard input' : file);
 
-/** Compiles a schema once for all lines. A body that breaks it could not be sent under any policy. */
-function forLines({ compileCheck, readRoute, ...http }: RequestForms): LineForms {
-  return { ...http, compileCheck, readRoute: ofLine(readRoute), checkLine: ofLine(compileCheck(RequestLine)) };
-}
-
-interface LineForms extends RequestForms {
-  checkLine(value: unknown): void;
-}
-
-function ofLine<T>(read: (value: unknown) => T): (value: unknown) => T {
-  return (value) => {
-    try {
-      return read(value);
-    } catch (cause) {
-      throw cause instanceof SignalboxError ? new UsageError(cause.message) : cause;
-    }
-  };
-}
-
 async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (cause) {
-    if (cause instanceof UsageError) throw new UsageError(`${place}: ${cause.message}`);
+    // A body that breaks its schema could not be sent under any policy.
+    if (cause instanceof UsageError || cause instanceof SignalboxError) {
+      throw new UsageError(`${place}: ${cause.message}`);
+    }
     throw cause;
   }
 }
 
 interface LineQuery {
-  readonly body: ReturnType<typeof bodyOf>;
+  readonly body: RouteRequest;
   readonly key: HypotheticalRequest['key'];
   readonly timeMs: number;
 }
 
-function readLine(text: string, { checkLine }: LineForms): LineQuery & Pick<RequestLine, 'name' | 'count'> {
+function readLine(text: string): LineQuery & Pick<RequestLine, 'name' | 'count'> {
   const value = parsed(text);
   const isWrapped = typeof value === 'object' && value !== null && 'request' in value;
   if (isWrapped) checkLine(value);
@@ -156,7 +138,7 @@ function readLine(text: string, { checkLine }: LineForms): LineQuery & Pick<Requ
   const { request, key = {}, time, ...more } = isWrapped ? (value as RequestLine) : { request: value };
   const { id = 'request', labels = {}, models = null } = key;
   return {
-    body: bodyOf(request),
+    body: readRoute(bodyOf(request)),
     key: { id, labels, models },
     timeMs: momentOf('`time`', time ?? USUAL_TIME),
     ...more,
@@ -171,17 +153,14 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `bodyOf` sets it; the schema reports a value of another type. */
-const modelOf = ({ model }: LineQuery['body']): string => (typeof model === 'string' ? model : '');
-
 async function answer(
   { body, key, timeMs }: LineQuery,
   runtime: Runtime,
-  { forms, counter }: Tools,
+  counter: TokenCounter,
 ): Promise<RequestOutcome> {
   const { snapshot } = runtime;
   try {
-    const reader = readerOf(body, snapshot, forms);
+    const reader = readerOf(body, snapshot);
     const { user, metadata, stream } = reader;
     const facts = await exactFacts(reader, { key, user, metadata, stream, timeMs }, runtime, () => {}, counter);
     return requestOutcomeOf(decideFor(facts, runtime), snapshot);

@@ -5,7 +5,7 @@ import { type ComparedRequests, compareRequests } from './diff-requests.ts';
 import { type BuiltPolicy, buildSide, changesOf, renamesOf } from './diff-side.ts';
 import { findPlace, folderPlace } from './place.ts';
 import { createScratch, type Scratch } from './scratch.ts';
-import type { PolicyWorkspace, RequestForms } from './tools.ts';
+import type { PolicyWorkspace } from './tools.ts';
 
 /** Two policies, side by side. */
 export interface PolicyDifference {
@@ -39,19 +39,14 @@ export interface DiffQuery {
 }
 
 /** Compares the declarations of two policies, and their decisions where both can be loaded. Throws UsageError. */
-export async function diffPolicy(
-  query: DiffQuery,
-  workspace: PolicyWorkspace,
-  forms: RequestForms,
-): Promise<PolicyDifference> {
+export async function diffPolicy(query: DiffQuery, workspace: PolicyWorkspace): Promise<PolicyDifference> {
   const scratch = createScratch();
-  return scratch.use(compare(query, workspace, forms, scratch));
+  return scratch.use(compare(query, workspace, scratch));
 }
 
 async function compare(
   { a, b, requests }: DiffQuery,
   workspace: PolicyWorkspace,
-  forms: RequestForms,
   scratch: Scratch,
 ): Promise<PolicyDifference> {
   const { folder, judge } = workspace;
@@ -60,16 +55,16 @@ async function compare(
   const later = await buildSide(await place, judge);
   const changes = changesOf(earlier, later);
   const sides = earlier.side && later.side && { a: earlier.side, b: later.side };
-  const decisions = sides && (await decideBoth(sides.a, sides.b, requests, forms));
+  const decisions = sides && (await decideBoth(sides.a, sides.b, requests));
   return { a: earlier, b: later, changes, renamed: renamesOf(earlier, later), decisions };
 }
 
-async function decideBoth(a: Side, b: Side, file: string | undefined, forms: RequestForms): Promise<ComparedDecisions> {
+async function decideBoth(a: Side, b: Side, file: string | undefined): Promise<ComparedDecisions> {
   const cases = await inSlices(compareCases(a, b), () => false);
   return {
     cases,
     caseTotals: cases.reduce((totals, one) => withOutcomes(totals, one.a, one.b), NO_TOTALS),
-    requests: file === undefined ? null : await compareRequests(file, a, b, forms),
+    requests: file === undefined ? null : await compareRequests(file, a, b),
     worth: { a: a.anywhere.snapshot.usdPerCredit, b: b.anywhere.snapshot.usdPerCredit },
   };
 }

@@ -7,6 +7,7 @@ import type { Certificate } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { readRoute } from '../../surface/openai-chat/read-body.ts';
 import { caseNamed } from './case-names.ts';
 import { type CaseRun, runCase, type UnservedPart } from './cases.ts';
 import { exactFacts } from './exact-facts.ts';
@@ -16,7 +17,7 @@ import { factsOf, UNNAMED } from './reasons.ts';
 import { type Body, readerOf } from './request-reader.ts';
 import { type SettingName, settingsOf } from './settings.ts';
 import { type TaskReasons, taskReasons } from './task-reasons.ts';
-import type { JudgeTools, RequestForms } from './tools.ts';
+import type { JudgeTools } from './tools.ts';
 
 /** The decision for a hypothetical request, with its reasons. */
 export interface HypotheticalExplanation {
@@ -51,9 +52,8 @@ export async function explainRequest(
   { body, key, timeMs }: ExplainQuery,
   runtime: Runtime,
   database: string,
-  forms: RequestForms,
 ): Promise<RequestExplanation> {
-  const reader = readerOf(body, runtime.snapshot, forms);
+  const reader = readerOf(readRoute(body), runtime.snapshot);
   const { user, metadata, stream, task } = reader;
   const failedRules = new Map<string, unknown>();
   const request = { key, user, metadata, stream, timeMs };

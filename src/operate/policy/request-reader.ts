@@ -9,7 +9,7 @@ import { routeFacts } from '../../routing/facts.ts';
 import type { ProfileInput } from '../../routing/profile/input.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
-import type { RequestForms } from './tools.ts';
+import type { RouteRequest } from '../../surface/openai-chat/route-query.ts';
 
 /** The body of a request, not checked yet. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -37,13 +37,9 @@ export interface BodyReader {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Checks a body as `POST /v1/route` does: with messages it is a chat request. Throws SignalboxError. */
-export function readerOf(
-  body: Body,
-  snapshot: PolicySnapshot,
-  { readRoute }: Pick<RequestForms, 'readRoute'>,
-): BodyReader {
-  const request = readRouteRequest(readRoute(body));
+/** Checks a body as `POST /v1/route` does, once its form was checked. Throws SignalboxError. */
+export function readerOf(body: RouteRequest, snapshot: PolicySnapshot): BodyReader {
+  const request = readRouteRequest(body);
   screen(request, snapshot.gateway);
   const { routing, settings, stream } = request;
   const { turns } = request.conversation;

@@ -1,11 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
-import type { TSchema } from '@sinclair/typebox';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
-import type { RouteRequest } from '../../surface/openai-chat/route-query.ts';
 
 /** The tools that judge the policy of any folder. `env` is the real environment. */
 export type JudgeTools = Omit<PolicyTools, 'folder'>;
@@ -17,14 +15,6 @@ export interface PolicyWorkspace {
   readonly folder: string;
   /** The database with the stored revisions and outcomes. It need not exist. */
   readonly database: string;
-}
-
-/** The API's own checks of a request, so that the command line accepts the same bodies. */
-export interface RequestForms {
-  /** Compiles a schema to a check that throws SignalboxError for the field at fault. */
-  compileCheck(schema: TSchema): (value: unknown) => void;
-  /** Reads the body of `POST /v1/route`. Throws SignalboxError for the field at fault. */
-  readRoute(body: unknown): RouteRequest;
 }
 
 export const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();

@@ -3,16 +3,17 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from '../activity.ts';
 import type { LedgerTables, Repositories } from '../repositories.ts';
-import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from '../store.ts';
+import { StoreError } from '../store.ts';
 import { Fault, faultOf, unreadable, wordsOf } from './fault.ts';
 import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
+import type { Migrations, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
 
 /** A store that tells how it does. */
-export interface WatchedStore extends Store {
+export interface WatchedStore extends SqlStore {
   readonly activity: StoreActivity;
   /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
   useSpool(spool: Spool): void;
@@ -103,11 +104,11 @@ class SqliteStore implements WatchedStore {
     return this.#group;
   }
 
-  commit(writes: readonly Write[]): Promise<void> {
+  commit(writes: readonly SqlWrite[]): Promise<void> {
     return this.#group.commit(writes);
   }
 
-  append(writes: readonly Write[], droppable = false): void {
+  append(writes: readonly SqlWrite[], droppable = false): void {
     this.#group.append(writes, droppable);
   }
 
@@ -165,7 +166,7 @@ class SqliteStore implements WatchedStore {
     return prepared;
   }
 
-  #transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean): void {
+  #transact(units: readonly { readonly writes: readonly SqlWrite[] }[], synced: boolean): void {
     // A rollback that failed would make every later transaction look like the fault of its writes.
     if (this.#db.inTransaction) this.#db.run('ROLLBACK');
     this.#syncCommits(synced);

@@ -1,32 +1,36 @@
-import type { Statement, Store, Write } from '../store.ts';
+import { type SqlTables, type SqlWrite, type Statement, write } from './statement.ts';
 
+/** A deletion of the rows of a table up to a bound. */
 export interface BatchDeletion {
-  /** Counts rows to delete, as `n`. Parameters: limit, batch. */
-  readonly count: Statement;
-  /** Deletes them, the first first. Parameters: limit, batch. */
-  readonly deletion: Statement;
+  readonly table: string;
+  /** The primary key. */
+  readonly key: string;
+  /** The column that the bound is compared with; the rows with the least values go first. */
+  readonly by: string;
+  readonly comparison: '<' | '<=';
   /** Rows in one transaction at most, so that a long deletion does not delay requests. */
   readonly batch: number;
   /** Writes before and after each deletion, in its transaction. */
-  readonly around?: readonly [before: Write, after: Write];
+  readonly around?: readonly [before: SqlWrite, after: SqlWrite];
 }
 
 /**
- * Deletes rows in transactions of a batch each.
- * @param limit the bound that both statements compare with: an ID or a time.
- * @returns the number of rows deleted.
- * @throws StoreError; whole batches may have been deleted by then.
+ * @returns a function that deletes the rows up to a bound, in transactions of a batch each, and returns their number. It
+ * rejects with StoreError; whole batches may have been deleted by then.
  */
-export async function deleteInBatches(
-  db: Pick<Store, 'query' | 'commit'>,
-  { count, deletion, batch, around }: BatchDeletion,
-  limit: number,
-): Promise<number> {
-  for (let deleted = 0; ; ) {
-    const [found] = await db.query<{ n: number }>(count, [limit, batch]);
-    if (!found?.n) return deleted;
-    const write = { statement: deletion, params: [limit, batch] };
-    await db.commit(around ? [around[0], write, around[1]] : [write]);
-    deleted += found.n;
-  }
+export function batchDeletion({ table, key, by, comparison, batch, around }: BatchDeletion) {
+  const rows = `FROM ${table} WHERE ${by} ${comparison} ?`;
+  const count: Statement = { sql: `SELECT count(*) AS n FROM (SELECT 1 ${rows} LIMIT ?)` };
+  const deletion: Statement = {
+    sql: `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} ${rows} ORDER BY ${by} LIMIT ?)`,
+  };
+  return async (db: SqlTables, bound: number): Promise<number> => {
+    for (let deleted = 0; ; ) {
+      const [found] = await db.query<{ n: number }>(count, [bound, batch]);
+      if (!found?.n) return deleted;
+      const batchWrite = write(deletion, bound, batch);
+      await db.commit(around ? [around[0], batchWrite, around[1]] : [batchWrite]);
+      deleted += found.n;
+    }
+  };
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
-import type { Migrations } from '../store.ts';
 import { Fault } from './fault.ts';
+import type { Migrations } from './statement.ts';
 
 /** A server that lost its lock on the folder (a file that somebody removed) must not write beside the next one. */
 export const FENCE_TABLE: Migrations = {

@@ -1,7 +1,8 @@
 import { Spread } from '../../core/spread.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
-import { SpoolError, StoreError, type StoreErrorReason, type Write } from '../store.ts';
+import { SpoolError, StoreError, type StoreErrorReason } from '../store.ts';
 import { type Spool, spooledRows } from './spool.ts';
+import type { SqlWrite } from './statement.ts';
 
 /** With so many commits asked for within the window, it pays to wait for more of them. */
 const DENSE_COMMITS = 24;
@@ -20,7 +21,7 @@ const OWN_FAULTS: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet']);
 
 /** Writes that are written all or nothing. Without `reject` it is an append. */
 interface Unit {
-  readonly writes: readonly Write[];
+  readonly writes: readonly SqlWrite[];
   readonly resolve: (() => void) | null;
   readonly reject: ((error: StoreError) => void) | null;
   /** The spool has its settlements. */
@@ -33,7 +34,7 @@ export interface Transactions {
    * then, even if there is nothing to write; else it may be in the system's memory alone. One of nothing tries the disk
    * all the same while it fails.
    */
-  transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean): void;
+  transact(units: readonly { readonly writes: readonly SqlWrite[] }[], synced: boolean): void;
   /** Why it threw. `refused` and `unmet` lie in the writes themselves, so that they will never succeed. */
   faultOf(error: unknown): StoreErrorReason;
   /** Called with appends that were lost, and once when a disk starts to fail. */
@@ -82,7 +83,7 @@ export class GroupCommit implements StoreActivity {
     return this.#failing;
   }
 
-  commit(writes: readonly Write[]): Promise<void> {
+  commit(writes: readonly SqlWrite[]): Promise<void> {
     const refusal = this.#refusal();
     if (refusal) return Promise.reject(refusal);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -95,7 +96,7 @@ export class GroupCommit implements StoreActivity {
     return promise;
   }
 
-  append(writes: readonly Write[], droppable: boolean): void {
+  append(writes: readonly SqlWrite[], droppable: boolean): void {
     const refusal = droppable || this.#closed ? this.#refusal() : null;
     if (refusal) {
       this.#db.onError(refusal);

@@ -1,6 +1,6 @@
 import type { AnswerRow, IdempotencyTable } from '../idempotency.ts';
-import type { Migrations, Statement, Store } from '../store.ts';
-import { deleteInBatches } from './delete-batches.ts';
+import { batchDeletion } from './delete-batches.ts';
+import { type Migrations, type SqlTables, type Statement, write } from './statement.ts';
 
 /**
  * One row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key.
@@ -39,15 +39,9 @@ const PUT: Statement = {
 };
 const DELETE: Statement = { sql: 'DELETE FROM idempotency WHERE name = ?' };
 /** Each row may have a mebibyte. */
-const OLD = {
-  count: { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM idempotency WHERE time <= ? LIMIT ?)' },
-  deletion: {
-    sql: 'DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE time <= ? ORDER BY time LIMIT ?)',
-  },
-  batch: 100,
-};
+const deleteOld = batchDeletion({ table: 'idempotency', key: 'id', by: 'time', comparison: '<=', batch: 100 });
 
-export function sqliteIdempotency(db: Pick<Store, 'query' | 'commit'>): IdempotencyTable {
+export function sqliteIdempotency(db: SqlTables): IdempotencyTable {
   return {
     async find(name) {
       const [row] = await db.query<AnswerRow>(SELECT_ROW, [name]);
@@ -55,9 +49,9 @@ export function sqliteIdempotency(db: Pick<Store, 'query' | 'commit'>): Idempote
     },
     put({ name, state, decision, earlier, losses, time, salt, verifier, body, answer }) {
       const params = [name, state, decision, earlier, losses, time, salt, verifier, body, answer];
-      return { statement: PUT, params };
+      return write(PUT, ...params);
     },
-    delete: (name) => ({ statement: DELETE, params: [name] }),
-    prune: (until) => deleteInBatches(db, OLD, until),
+    delete: (name) => write(DELETE, name),
+    prune: (until) => deleteOld(db, until),
   };
 }

@@ -1,6 +1,6 @@
 import { type KeyBudget, type KeyLimits, SCOPES } from '../../core/caller.ts';
 import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
-import type { Migrations, SqlValue, Statement, Store, Write } from '../store.ts';
+import { type Migrations, type SqlReader, type SqlValue, type SqlWrite, type Statement, write } from './statement.ts';
 import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
 
 /**
@@ -79,7 +79,7 @@ interface SqlKeyRow {
   readonly overlapEndsAt: number | null;
 }
 
-export function sqliteKeys(db: Pick<Store, 'query'>): KeyTable {
+export function sqliteKeys(db: SqlReader): KeyTable {
   /** Keys of the last reading, so that only those that have changed are parsed. */
   let parsed = new Map<string, { readonly row: SqlKeyRow; readonly key: StoredKey }>();
   return {
@@ -95,20 +95,20 @@ export function sqliteKeys(db: Pick<Store, 'query'>): KeyTable {
       });
     },
     insert: insertKey,
-    rotate: (id, hash, time, overlapEndsAt) => ({ statement: ROTATE, params: [overlapEndsAt, hash, time, id] }),
-    revoke: (id, time) => ({ statement: REVOKE, params: [time, id] }),
-    revokeOfWallet: (wallet, exceptId, time) => ({ statement: REVOKE_OF_WALLET, params: [time, wallet, exceptId] }),
-    putUses: (uses) => ({ statement: PUT_USES, params: [JSON.stringify(uses)] }),
+    rotate: (id, hash, time, overlapEndsAt) => write(ROTATE, overlapEndsAt, hash, time, id),
+    revoke: (id, time) => write(REVOKE, time, id),
+    revokeOfWallet: (wallet, exceptId, time) => write(REVOKE_OF_WALLET, time, wallet, exceptId),
+    putUses: (uses) => write(PUT_USES, JSON.stringify(uses)),
   };
 }
 
-function insertKey(key: KeyInfo, hash: Uint8Array): Write {
+function insertKey(key: KeyInfo, hash: Uint8Array): SqlWrite {
   const models: SqlValue = key.models && JSON.stringify(key.models);
   const limits: SqlValue = key.limits && JSON.stringify(limitsRow(key.limits));
   const lists = [JSON.stringify(key.scopes), JSON.stringify(key.labels), models, limits, budgetsText(key.budgets)];
   const wallets: SqlValue = key.wallets && JSON.stringify(key.wallets);
   const rest: SqlValue[] = [wallets, key.wallet, key.createdAt, key.expiresAt];
-  return { statement: INSERT, params: [key.id, key.name, hash, ...lists, ...rest] };
+  return write(INSERT, key.id, key.name, hash, ...lists, ...rest);
 }
 
 const TEXTS = ['name', 'scopes', 'labels', 'models', 'limits', 'budgets', 'wallets', 'wallet'] as const;

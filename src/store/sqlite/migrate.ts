@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
-import type { Migrations } from '../store.ts';
 import { Fault } from './fault.ts';
+import type { Migrations } from './statement.ts';
 
 const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
   room TEXT NOT NULL,

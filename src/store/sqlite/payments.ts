@@ -1,5 +1,5 @@
 import type { Payment, PaymentTable } from '../payments.ts';
-import type { Migrations, SqlValue, Statement, Store, Write } from '../store.ts';
+import { type Migrations, type SqlReader, type SqlValue, type SqlWrite, type Statement, write } from './statement.ts';
 
 /**
  * Each payment has one permanent row. The trigger is the last guard of the ledger: a deposit is committed with the
@@ -103,19 +103,17 @@ type PaymentRow = Omit<Payment, 'amount'> & { readonly amount: string };
 
 const paymentOf = ({ amount, ...rest }: PaymentRow): Payment => ({ ...rest, amount: BigInt(amount) });
 
-export function sqlitePayments(db: Pick<Store, 'query'>): PaymentTable {
+export function sqlitePayments(db: SqlReader): PaymentTable {
   const rows = async (statement: Statement, params?: readonly SqlValue[]) =>
     (await db.query<PaymentRow>(statement, params)).map(paymentOf);
   return {
     insert: insertPayment,
-    capture: ({ id, fee, decision, keyId, transaction, updated }) => ({
-      statement: CAPTURE,
-      params: [fee, decision, keyId, transaction, updated, id],
-    }),
-    settle: (id, charged, fee, time) => ({ statement: SETTLE, params: [charged, fee, time, id] }),
-    doubt: ({ id, transaction, error, updated }) => ({ statement: UNKNOWN, params: [transaction, error, updated, id] }),
-    fail: ({ id, error, updated }) => ({ statement: FAIL, params: [error, updated, id] }),
-    remove: (id) => ({ statement: REMOVE, params: [id] }),
+    capture: ({ id, fee, decision, keyId, transaction, updated }) =>
+      write(CAPTURE, fee, decision, keyId, transaction, updated, id),
+    settle: (id, charged, fee, time) => write(SETTLE, charged, fee, time, id),
+    doubt: ({ id, transaction, error, updated }) => write(UNKNOWN, transaction, error, updated, id),
+    fail: ({ id, error, updated }) => write(FAIL, error, updated, id),
+    remove: (id) => write(REMOVE, id),
     get: async (id) => (await rows(SELECT_ONE, [id]))[0] ?? null,
     find: async ({ network, asset, payer, nonce }) =>
       (await rows(SELECT_AUTHORIZATION, [network, asset, payer, nonce]))[0] ?? null,
@@ -127,10 +125,10 @@ export function sqlitePayments(db: Pick<Store, 'query'>): PaymentTable {
   };
 }
 
-function insertPayment(payment: Payment): Write {
+function insertPayment(payment: Payment): SqlWrite {
   const { id, state, purpose, network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged } = payment;
   const { decision, keyId, quote, requestMark, validBefore, transaction, error, created, updated } = payment;
   const transfer: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
   const request: SqlValue[] = [charged, decision, keyId, quote, requestMark, validBefore, transaction, error];
-  return { statement: INSERT, params: [...transfer, ...request, created, updated] };
+  return write(INSERT, ...transfer, ...request, created, updated);
 }

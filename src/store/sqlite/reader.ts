@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { resolve } from 'node:path';
 import { codeOf } from '../reason.ts';
 import type { LedgerTables, Repositories } from '../repositories.ts';
-import { type Migrations, type SqlValue, type Statement, type Store, StoreError } from '../store.ts';
+import { StoreError } from '../store.ts';
 import { type SpooledEntries, unbooked } from './books/spooled.ts';
 import { BUSY_TIMEOUT_MS } from './database.ts';
 import { faultOf, unreadable, wordsOf } from './fault.ts';
@@ -10,9 +10,10 @@ import { pending } from './migrate.ts';
 import { SETTLE } from './payments.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { SpooledUnit } from './spool.ts';
+import type { Migrations, SqlReader, SqlTables, SqlValue, Statement } from './statement.ts';
 
 /** A database as it is at one moment. Its repositories read alone. */
-export interface Reader extends Pick<Store, 'query'>, Repositories, LedgerTables {
+export interface Reader extends SqlReader, Repositories, LedgerTables {
   /** Compares a spool with this database. @throws an Error of one clear sentence, by rejecting, where they do not fit. */
   unbooked(path: string, units: readonly SpooledUnit[]): Promise<SpooledEntries>;
   close(): void;
@@ -31,7 +32,7 @@ export function openReader(path: string, known: readonly Migrations[]): Reader {
     // Older tables are for the caller to refuse: most callers can read some of them.
     pending(db, known);
     const open = db;
-    const reader: Pick<Store, 'query' | 'commit'> = {
+    const reader: SqlTables = {
       query: async <Row>({ sql }: Statement, params: readonly SqlValue[] = []) => {
         try {
           return open.query<Row, SqlValue[]>(sql).all(...params);

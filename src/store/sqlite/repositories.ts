@@ -1,5 +1,4 @@
 import type { LedgerTables, Repositories } from '../repositories.ts';
-import type { Store } from '../store.ts';
 import { sqliteJournal } from './books/journal-reader.ts';
 import { sqliteLedger } from './books/ledger-table.ts';
 import { sqliteIdempotency } from './idempotency.ts';
@@ -8,10 +7,11 @@ import { sqliteLearning } from './learning/tables.ts';
 import { sqliteBlocklist, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
 import { sqlitePayments } from './payments.ts';
 import { sqliteRecords } from './records/tables.ts';
+import type { SqlTables } from './statement.ts';
 import { sqliteTrail } from './trail.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
-export const sqliteRepositories = (db: Pick<Store, 'query' | 'commit'>): Repositories & LedgerTables => ({
+export const sqliteRepositories = (db: SqlTables): Repositories & LedgerTables => ({
   ledger: sqliteLedger(db),
   journal: sqliteJournal(db),
   keys: sqliteKeys(db),

@@ -13,8 +13,9 @@ import {
 import { dirname, resolve } from 'node:path';
 import { syncFolder } from '../durable-file.ts';
 import { reasonOf } from '../reason.ts';
-import { SpoolError, type SqlValue, type Write } from '../store.ts';
+import { SpoolError } from '../store.ts';
 import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './spool-format.ts';
+import type { SqlValue, SqlWrite } from './statement.ts';
 
 /** Bytes of the rows of one reservation at most: its failed attempts, its settlement, its payment. */
 const RESERVATION_BYTES = 4_096;
@@ -34,7 +35,7 @@ export interface SpooledRow {
 export type SpooledUnit = readonly SpooledRow[];
 
 /** The rows of a unit that must outlive the process though the database refuses them. */
-export const spooledRows = (writes: readonly Write[]): SpooledUnit =>
+export const spooledRows = (writes: readonly SqlWrite[]): SpooledUnit =>
   writes.flatMap(({ statement: { spooledAs }, params }) => (spooledAs ? [{ name: spooledAs, params }] : []));
 
 /** The content of a spool file. */

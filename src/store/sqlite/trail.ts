@@ -1,5 +1,5 @@
-import type { SqlValue, Statement, Store, Write } from '../store.ts';
 import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../trail.ts';
+import { type SqlReader, type SqlValue, type Statement, write } from './statement.ts';
 
 /** Append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
 const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
@@ -65,30 +65,27 @@ interface TrailRow extends Omit<TrailEntry, 'actor' | 'details'> {
   readonly details: string;
 }
 
-export function sqliteTrail(db: Pick<Store, 'query'>): TrailTable {
-  return {
-    add: (event) => write(INSERT, eventParams(event)),
-    addIfValid: (event, validAt) =>
-      write(INSERT_IF_VALID, [...actorParams(event), ...detailParams(event), event.keyId, validAt]),
-    addIfRoom: (event, wallet, { unrevoked, aDay }) =>
-      write(INSERT_IF_ROOM, [...eventParams(event), wallet, unrevoked, wallet, event.time - DAY_MS, aDay]),
-    addOfWallet: (event, wallet, exceptId) =>
-      write(INSERT_OF_WALLET, [...actorParams(event), ...detailParams(event), wallet, exceptId]),
-    async list({ keyId, limit }) {
-      const rows =
-        keyId === null
-          ? await db.query<TrailRow>(SELECT_ALL, [limit])
-          : await db.query<TrailRow>(SELECT_OF_KEY, [keyId, limit]);
-      return rows.map(({ actor: kind, actorName: name, details, ...rest }) => ({
-        ...rest,
-        actor: { kind, name },
-        details: JSON.parse(details),
-      }));
-    },
-  };
-}
+export const sqliteTrail = (db: SqlReader): TrailTable => ({
+  add: (event) => write(INSERT, ...eventParams(event)),
+  addIfValid: (event, validAt) =>
+    write(INSERT_IF_VALID, ...actorParams(event), ...detailParams(event), event.keyId, validAt),
+  addIfRoom: (event, wallet, { unrevoked, aDay }) =>
+    write(INSERT_IF_ROOM, ...eventParams(event), wallet, unrevoked, wallet, event.time - DAY_MS, aDay),
+  addOfWallet: (event, wallet, exceptId) =>
+    write(INSERT_OF_WALLET, ...actorParams(event), ...detailParams(event), wallet, exceptId),
+  async list({ keyId, limit }) {
+    const rows =
+      keyId === null
+        ? await db.query<TrailRow>(SELECT_ALL, [limit])
+        : await db.query<TrailRow>(SELECT_OF_KEY, [keyId, limit]);
+    return rows.map(({ actor: kind, actorName: name, details, ...rest }) => ({
+      ...rest,
+      actor: { kind, name },
+      details: JSON.parse(details),
+    }));
+  },
+});
 
-const write = (statement: Statement, params: readonly SqlValue[]): Write => ({ statement, params });
 const eventParams = (event: KeyEvent) => [...actorParams(event), event.keyId, ...detailParams(event)];
 const actorParams = ({ time, actor, action }: TrailEvent): SqlValue[] => [time, actor.kind, nameOf(actor), action];
 const detailParams = ({ actor, details }: TrailEvent): SqlValue[] => [JSON.stringify(details), requestOf(actor)];

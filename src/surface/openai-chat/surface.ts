@@ -5,7 +5,7 @@ import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
 import { errorBody } from './error.ts';
 import { ErrorBody } from './error-schema.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './examples.ts';
-import { readChat } from './read-chat.ts';
+import { readChat } from './read-body.ts';
 import { readChatRequest } from './reader.ts';
 import { ChatRequest } from './request.ts';
 

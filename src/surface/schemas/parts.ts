@@ -9,14 +9,14 @@ export function named<Properties extends TProperties>(title: string, description
   return Type.Object(properties, { title, description });
 }
 
-export const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
+export const orNull = <Schema extends TSchema>(schema: Schema, description: string, ...examples: unknown[]) =>
+  Type.Union([schema, Type.Null()], { description, ...(examples.length > 0 && { examples }) });
 
 /** One of some words. */
-export const word = <Word extends string>(words: readonly Word[], description: string) =>
+export const word = <Word extends string>(words: readonly Word[], description: string, ...examples: Word[]) =>
   Type.Union(
     words.map((each) => Type.Literal(each)),
-    { description },
+    { description, ...(examples.length > 0 && { examples }) },
   );
 
 export const credits = (description: string, example: number) =>
@@ -34,8 +34,8 @@ export const unixTime = (description: string) =>
 export const moment = (description: string, example = '2026-11-20T09:30:00.000Z') =>
   Type.String({ description: `${description} ISO 8601, UTC.`, examples: [example] });
 
-export const momentOrNull = (description: string) =>
-  orNull(Type.String({ examples: ['2026-11-20T09:30:00.000Z'] }), `${description} ISO 8601, UTC.`);
+export const momentOrNull = (description: string, ...examples: string[]) =>
+  orNull(Type.String(), `${description} ISO 8601, UTC.`, ...examples);
 
 /** The fields of a list. */
 export const listOf = <Items extends TSchema>(items: Items, description?: string) => ({
@@ -45,7 +45,8 @@ export const listOf = <Items extends TSchema>(items: Items, description?: string
 
 export const failureKind = word(FAILURE_KINDS, 'The kind of failure.');
 
-export const modelId = (description: string) => Type.String({ description, examples: ['gpt-6-astra'] });
+export const modelId = (description: string, example = 'gpt-6-luna') =>
+  Type.String({ description, examples: [example] });
 
 export const decisionId = Type.String({
   description: 'Names the decision; `GET /v1/decisions/{id}` explains it.',
@@ -54,6 +55,7 @@ export const decisionId = Type.String({
 
 export const policyRevision = Type.String({
   description: 'Names the policy in force when the decision was made.',
+  examples: ['95f1a7d5f908027b'],
 });
 
 export const routeReason = Type.String({

@@ -17,7 +17,10 @@ import {
 export const PlatformPayment = named('PlatformPayment', 'How a wallet paid for the answer.', {
   id: orNull(Type.String({ examples: ['pay_0a4x1wm3zk0'] }), 'For `GET /v1/payments/{id}`; null for balance.'),
   source: word(['x402', 'wallet_credits'], 'A payment settled for this request, or the balance of the wallet.'),
-  payer: Type.String({ description: 'Address of the wallet, in lower case.' }),
+  payer: Type.String({
+    description: 'Address of the wallet, in lower case.',
+    examples: ['0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'],
+  }),
   state: orNull(Type.String({ examples: ['captured'] }), 'Of the payment, as it stood when the answer was made.'),
   scheme: orNull(Type.Literal('exact'), 'The scheme of x402.'),
   network: orNull(Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }), 'Where it was settled.'),

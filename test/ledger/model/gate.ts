@@ -1,8 +1,8 @@
-import type { SqlValue, Statement, Store, Write } from '../../../src/store/store.ts';
+import type { SqlStore, SqlValue, SqlWrite, Statement } from '../../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../../src/store/store.ts';
 
 interface Unit {
-  readonly writes: readonly Write[];
+  readonly writes: readonly SqlWrite[];
   /** Of a commit; an append has none. */
   readonly answer: { resolve(): void; reject(error: StoreError): void } | null;
 }
@@ -11,15 +11,15 @@ interface Unit {
  * A store whose disk can stall and fail, in the order in which the true one would: while it is shut, commits are
  * in flight and appends wait; then all is written, or commits fail one by one and the appends stay in line.
  */
-export class GatedStore implements Store {
-  readonly inner: Store;
+export class GatedStore implements SqlStore {
+  readonly inner: SqlStore;
   /** Commits that the disk is at. */
   readonly busy = new Set<Promise<void>>();
   #shut = false;
   #queue: Unit[] = [];
   readonly #opened: (() => void)[] = [];
 
-  constructor(inner: Store) {
+  constructor(inner: SqlStore) {
     this.inner = inner;
   }
 
@@ -42,7 +42,7 @@ export class GatedStore implements Store {
   }
 
   /** Fails the first commit in flight and returns what it would have written; null when there is none. */
-  failFirst(): readonly Write[] | null {
+  failFirst(): readonly SqlWrite[] | null {
     const at = this.#queue.findIndex(({ answer }) => answer !== null);
     if (at < 0) return null;
     const [{ writes, answer } = { writes: [], answer: null }] = this.#queue.splice(at, 1);
@@ -50,12 +50,12 @@ export class GatedStore implements Store {
     return writes;
   }
 
-  commit(writes: readonly Write[]): Promise<void> {
+  commit(writes: readonly SqlWrite[]): Promise<void> {
     if (!this.#shut) return this.#pass(writes);
     return new Promise((resolve, reject) => this.#queue.push({ writes, answer: { resolve, reject } }));
   }
 
-  append(writes: readonly Write[]): void {
+  append(writes: readonly SqlWrite[]): void {
     if (this.#shut) this.#queue.push({ writes, answer: null });
     else this.inner.append(writes);
   }
@@ -79,7 +79,7 @@ export class GatedStore implements Store {
     return this.inner.close();
   }
 
-  #pass(writes: readonly Write[]): Promise<void> {
+  #pass(writes: readonly SqlWrite[]): Promise<void> {
     const done = this.inner.commit(writes);
     this.busy.add(done);
     const end = () => this.busy.delete(done);

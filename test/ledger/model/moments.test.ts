@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { idAt } from '../../../src/core/id.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { tempFolder } from '../../store/support.ts';
-import { budget, caller, flaky, held, line, NOON, open, order, refused } from '../support.ts';
+import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
+import { flaky, tempFolder } from '../../store/support.ts';
+import { budget, caller, held, line, NOON, open, order, refused } from '../support.ts';
 import { GatedStore } from './gate.ts';
 import { adjust, fundsOf, reload, spent, terms } from './spending.ts';
 import { Subject } from './subject.ts';
@@ -78,7 +78,7 @@ describe('across the end of a window', () => {
 test('a hold that ends while its reservation is being written, and then cannot be, is gone once', async () => {
   using folder = tempFolder();
   let gate: GatedStore | null = null;
-  const start = (store: Store) => {
+  const start = (store: SqlStore) => {
     gate = new GatedStore(store);
     return gate;
   };

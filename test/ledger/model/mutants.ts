@@ -8,7 +8,7 @@ import { type BookedFund, FundStates } from '../../../src/store/sqlite/books/fun
 import { Journal } from '../../../src/store/sqlite/books/journal.ts';
 import { Reservations } from '../../../src/store/sqlite/books/reservations.ts';
 import { Sums } from '../../../src/store/sqlite/books/sums.ts';
-import type { Store, Write } from '../../../src/store/store.ts';
+import { type SqlStore, type SqlWrite, write } from '../../../src/store/sqlite/statement.ts';
 import { isWallet } from './entries.ts';
 
 /** A ledger with one fault in it. */
@@ -16,7 +16,7 @@ export interface Mutant {
   /** Puts the fault into a part of the ledger; what it returns takes it out again. */
   readonly infect?: () => () => void;
   /** Puts it between the ledger and the disk. */
-  readonly wrap?: (store: Store) => Store;
+  readonly wrap?: (store: SqlStore) => SqlStore;
 }
 
 /** Puts another method in the place of one, which it may still call. */
@@ -36,10 +36,10 @@ function patchGetter<Of extends object>(of: Of, name: keyof Of, get: () => unkno
 }
 
 /** A store that writes something else than it is told. */
-function rewriting(store: Store, rewrite: (writes: readonly Write[]) => readonly Write[]): Store {
+function rewriting(store: SqlStore, rewrite: (writes: readonly SqlWrite[]) => readonly SqlWrite[]): SqlStore {
   return {
-    commit: (writes) => store.commit(rewrite(writes)),
-    append: (writes) => store.append(rewrite(writes)),
+    commit: (writes: readonly SqlWrite[]) => store.commit(rewrite(writes)),
+    append: (writes: readonly SqlWrite[]) => store.append(rewrite(writes)),
     query: (statement, params) => store.query(statement, params),
     version: () => store.version(),
     written: () => store.written(),
@@ -48,12 +48,12 @@ function rewriting(store: Store, rewrite: (writes: readonly Write[]) => readonly
   };
 }
 
-const without = (sql: string) => (store: Store) =>
+const without = (sql: string) => (store: SqlStore) =>
   rewriting(store, (writes) => writes.filter(({ statement }) => !statement.sql.startsWith(sql)));
 
 /** A store that reads something else than was written. */
-function misreading(store: Store, reread: <Row>(row: Row) => Row): Store {
-  const read: Store['query'] = async <Row>(...asked: Parameters<Store['query']>) =>
+function misreading(store: SqlStore, reread: <Row>(row: Row) => Row): SqlStore {
+  const read: SqlStore['query'] = async <Row>(...asked: Parameters<SqlStore['query']>) =>
     (await store.query<Row>(...asked)).map(reread);
   return { ...rewriting(store, (writes) => writes), query: read };
 }
@@ -247,10 +247,8 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
           writes.find(({ params }) => params[1] === kind),
         );
         if (!deposit || !reserve) return writes;
-        const renumbered = (write: Write, { params }: Write): Write => ({
-          statement: write.statement,
-          params: [params[0]!, ...write.params.slice(1)],
-        });
+        const renumbered = (one: SqlWrite, { params }: SqlWrite): SqlWrite =>
+          write(one.statement, params[0]!, ...one.params.slice(1));
         return writes.map((write) => {
           if (write === deposit) return renumbered(deposit, reserve);
           return write === reserve ? renumbered(reserve, deposit) : write;

@@ -6,7 +6,7 @@ import { createIds } from '../../../src/core/id.ts';
 import type { Earmark } from '../../../src/ledger/earmark.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
 import type { FundShortage } from '../../../src/ledger/standing.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { ACTIONS, type Action } from './actions.ts';
 import { Chance } from './chance.ts';
 import { compare, expectEqual } from './compare.ts';
@@ -61,10 +61,10 @@ export class Play {
   /** A reload that is being made ready, and what puts it in force once it is. */
   reload: { terms: Terms; swap: (() => void) | 'refused' | null } | null = null;
   readonly #folder: string;
-  readonly #wrap: (store: Store) => Store;
+  readonly #wrap: (store: SqlStore) => SqlStore;
   #starts = 0;
 
-  constructor(seed: number, folder: string, wrap: (store: Store) => Store) {
+  constructor(seed: number, folder: string, wrap: (store: SqlStore) => SqlStore) {
     this.chance = new Chance(seed);
     this.now = this.chance.start();
     this.terms = this.chance.edit({ budgets: [], onCrash: 'charge' });
@@ -181,7 +181,7 @@ export async function play(
   steps: number,
   weights: Readonly<Record<Action, number>>,
   actions: Readonly<Record<Action, (play: Play) => unknown>>,
-  wrap: (store: Store) => Store = (store) => store,
+  wrap: (store: SqlStore) => SqlStore = (store) => store,
 ): Promise<Played> {
   const folder = mkdtempSync(join(PLACE, 'signalbox-'));
   const game = new Play(seed, folder, wrap);

@@ -2,7 +2,7 @@ import type { Budget } from '../../../src/core/budget.ts';
 import type { LedgerTerms } from '../../../src/ledger/ledger.ts';
 import { type Adjustment, insertAdjustment } from '../../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { held, line, NO_TERMS, NOON, type Opened, order } from '../support.ts';
 
 /** The terms of these budgets. */
@@ -45,7 +45,7 @@ export async function adjust(
   await store.close();
 }
 
-async function accountOf(store: Store, reservation: number | null): Promise<{ account?: number }> {
+async function accountOf(store: SqlStore, reservation: number | null): Promise<{ account?: number }> {
   const sql = `SELECT account FROM journal WHERE reservation = ? AND kind = 'reserve'`;
   return (await store.query<{ account: number }>({ sql }, [reservation]))[0] ?? {};
 }

@@ -11,7 +11,7 @@ import type { FundShortage } from '../../../src/ledger/standing.ts';
 import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { budget, caller } from '../support.ts';
 import type { Adjustment, Ask, BudgetSpec, Terms, Who } from './entries.ts';
 import { GatedStore } from './gate.ts';
@@ -43,7 +43,12 @@ export class Subject {
     this.tick = tick;
   }
 
-  static async open(file: string, terms: Terms, now: () => number, wrap: (store: Store) => Store): Promise<Subject> {
+  static async open(
+    file: string,
+    terms: Terms,
+    now: () => number,
+    wrap: (store: SqlStore) => SqlStore,
+  ): Promise<Subject> {
     const gate = new GatedStore(await openSqlite(file, [ledgerMigrations]));
     let tick = async () => {};
     const { setInterval } = globalThis;

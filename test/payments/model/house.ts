@@ -12,7 +12,7 @@ import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import { paymentMigrations } from '../../../src/store/sqlite/payments.ts';
 import { sqliteRepositories } from '../../../src/store/sqlite/repositories.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { type SqlStore, write } from '../../../src/store/sqlite/statement.ts';
 import { NO_TERMS } from '../../ledger/support.ts';
 import { waitFor } from '../../support/answers.ts';
 
@@ -51,7 +51,7 @@ const POLICY: PaymentPolicy = {
 
 /** Parts of a run that a mutant replaces. */
 export interface Fault {
-  readonly store?: (store: Store) => Store;
+  readonly store?: (store: SqlStore) => SqlStore;
   readonly network?: (network: NetworkClients) => NetworkClients;
   readonly payments?: (payments: Payments) => Payments;
   /** SQL run on the tables first. */
@@ -77,9 +77,14 @@ export class ServerRun {
   /** The gateway for `Funding.reserve`. */
   readonly gateway: X402Gateway;
   readonly #life: Life;
-  readonly #store: Store;
+  readonly #store: SqlStore;
 
-  private constructor(file: string, life: Life, store: Store, parts: Pick<X402Gateway, 'ledger' | 'payments' | 'now'>) {
+  private constructor(
+    file: string,
+    life: Life,
+    store: SqlStore,
+    parts: Pick<X402Gateway, 'ledger' | 'payments' | 'now'>,
+  ) {
     this.file = file;
     this.#life = life;
     this.#store = store;
@@ -99,9 +104,9 @@ export class ServerRun {
     budgets = [],
   }: HouseOptions): Promise<ServerRun> {
     const life = new Life();
-    const whole = (store: Store) => store;
+    const whole = (store: SqlStore) => store;
     const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
-    if (infection.sql) await inner.commit([{ statement: { sql: infection.sql }, params: [] }]);
+    if (infection.sql) await inner.commit([write({ sql: infection.sql })]);
     const handle = (infection.store ?? whole)(mortal(inner, life));
     const store = Object.assign(handle, sqliteRepositories(handle));
     const terms = { ...NO_TERMS, budgets, ledger: { contentionWaitMs: 0, onCrash } };
@@ -218,7 +223,7 @@ class Life {
 }
 
 /** A store whose process may die before and after each commit. */
-function mortal(inner: Store, life: Life): Store {
+function mortal(inner: SqlStore, life: Life): SqlStore {
   return {
     async commit(writes) {
       await life.pass('commit');

@@ -1,17 +1,17 @@
 import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
-import type { SqlValue, Statement, Store, Write } from '../../../src/store/store.ts';
+import type { SqlStore, SqlValue, SqlWrite, Statement } from '../../../src/store/sqlite/statement.ts';
 import type { Fault } from './house.ts';
 
 /** A store that drops or changes writes. */
-function rewriting(store: Store, keep: (write: Write) => boolean): Store {
+function rewriting(store: SqlStore, keep: (write: SqlWrite) => boolean): SqlStore {
   return {
     ...passing(store),
-    commit: (writes) => store.commit(writes.filter(keep)),
-    append: (writes, droppable) => store.append(writes.filter(keep), droppable),
+    commit: (writes: readonly SqlWrite[]) => store.commit(writes.filter(keep)),
+    append: (writes: readonly SqlWrite[], droppable) => store.append(writes.filter(keep), droppable),
   };
 }
 
-const passing = (store: Store): Store => ({
+const passing = (store: SqlStore): SqlStore => ({
   commit: (writes) => store.commit(writes),
   append: (writes, droppable) => store.append(writes, droppable),
   query: (statement, params) => store.query(statement, params),
@@ -22,7 +22,7 @@ const passing = (store: Store): Store => ({
 });
 
 /** A store that changes rows when it reads them, except lists, which the laws read. */
-const misreading = (store: Store, reread: (row: object) => object): Store => ({
+const misreading = (store: SqlStore, reread: (row: object) => object): SqlStore => ({
   ...passing(store),
   // Rows of the same form.
   query: async <Row>(statement: Statement, params?: readonly SqlValue[]) =>

@@ -1,17 +1,11 @@
 import { type Store, StoreError, type Write } from '../../../src/store/store.ts';
 
-const NO_STATEMENT = { sql: '' };
-
 /** A change of tables in memory. */
-class MemoryWrite implements Write {
-  readonly statement = NO_STATEMENT;
-  readonly params = [];
+interface MemoryWrite extends Write {
   readonly apply: () => void;
-
-  constructor(apply: () => void) {
-    this.apply = apply;
-  }
 }
+
+const isOwn = (write: Write): write is MemoryWrite => 'apply' in write;
 
 /** Rows by their key, in no order that readers may rely on. Changed by writes alone. */
 export class MemoryTable<Key extends string | number, Row> {
@@ -61,8 +55,8 @@ export class MemoryStore implements Store {
   #undo: (() => void)[] = [];
   #isClosed = false;
 
-  write(apply: () => void): Write {
-    return new MemoryWrite(apply);
+  write(apply: () => void): MemoryWrite {
+    return { apply };
   }
 
   undoBy(undo: () => void): void {
@@ -98,17 +92,13 @@ export class MemoryStore implements Store {
     this.#isClosed = true;
   }
 
-  query(): Promise<never> {
-    throw new Error('a store in memory knows no SQL');
-  }
-
   makeRoom(): void {}
 
   #apply(writes: readonly Write[]): void {
     this.#undo = [];
     try {
       for (const write of writes) {
-        if (!(write instanceof MemoryWrite)) throw new Error('a write of another store');
+        if (!isOwn(write)) throw new Error('a write of another store');
         write.apply();
       }
     } catch (error) {

@@ -10,6 +10,8 @@ export interface BooksUnderTest extends AsyncDisposable {
   readonly books: LedgerBooks;
   /** Whether every commit fails from now on. */
   fails(fails: boolean): void;
+  /** Closes the books, and returns them as the next start finds them. Books in memory are their own storage. */
+  reopened(): Promise<LedgerBooks>;
 }
 
 export const NOON = Date.UTC(2026, 10, 20, 12);
@@ -51,7 +53,7 @@ export const postOf = (id: number, step: number, cost: number): LedgerOp => ({
 export const extendOf = (id: number, step: number, by: number): LedgerOp => ({
   ...{ kind: 'extend', id, step, at, amounts: [by] },
 });
-const depositOf = (id: string, paid: number, fee = 0): LedgerOp => ({
+export const depositOf = (id: string, paid: number, fee = 0): LedgerOp => ({
   ...{ kind: 'deposit', id, at, wallet: WALLET, deposit: { paid, fee, note: id } },
 });
 
@@ -60,10 +62,10 @@ export async function applied(books: LedgerBooks, op: LedgerOp): Promise<OpResul
   return result!;
 }
 /** Spent and held of funds. */
-const figures = (books: LedgerBooks, ...funds: FundRef[]) =>
+export const figures = (books: LedgerBooks, ...funds: FundRef[]) =>
   books.standing(funds).map(({ spent, held }) => [spent, held]);
-const granted = (amount: number): OpResult => ({ kind: 'granted', amount });
-const charged = (amount: number, overrun = 0): OpResult => ({ kind: 'charged', charged: amount, overrun });
+export const granted = (amount: number): OpResult => ({ kind: 'granted', amount });
+export const charged = (amount: number, overrun = 0): OpResult => ({ kind: 'charged', charged: amount, overrun });
 
 /** What all books must do, by the name of the guarantee. */
 export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Promise<void>>> = {

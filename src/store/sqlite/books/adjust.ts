@@ -1,7 +1,7 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
-import type { Statement, Store, Write } from '../../store.ts';
+import { type SqlReader, type SqlWrite, type Statement, write } from '../statement.ts';
 import { insertAdjustment } from './tables.ts';
 
 interface Step {
@@ -36,7 +36,7 @@ const SELECT_ASKED: Statement = {
  * little before the ID's moment and ends where the reservation does. Null when there is none. To be asked of a
  * reader that sees one moment.
  */
-export async function findReservation(reader: Pick<Store, 'query'>, id: number): Promise<StoredReservation | null> {
+export async function findReservation(reader: SqlReader, id: number): Promise<StoredReservation | null> {
   const [ends] = await reader.query<{ first: number | null; last: number | null }>(SELECT_ENDS);
   const { first = null, last = null } = ends ?? {};
   if (first === null || last === null) return null;
@@ -64,7 +64,7 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
 
 /** Returns the rest of a charge, at most the charge of the reservation `instead`, where that is given. */
 export async function refundable(
-  reader: Pick<Store, 'query'>,
+  reader: SqlReader,
   { charged, givenBack }: StoredReservation,
   instead?: number,
 ): Promise<Microcredits> {
@@ -80,14 +80,14 @@ const SELECT_BALANCES: Statement = {
 };
 
 /** Whether a balance is among funds as the journal names them. */
-async function hasBalance(reader: Pick<Store, 'query'>, funds: string | null): Promise<boolean> {
+async function hasBalance(reader: SqlReader, funds: string | null): Promise<boolean> {
   if (funds === null) return false;
   const found = await reader.query(SELECT_BALANCES, [JSON.stringify(funds.split(' ').map(Number))]);
   return found.length > 0;
 }
 
 /** The first row that is not older than a moment. */
-async function firstAt(reader: Pick<Store, 'query'>, time: number, first: number, last: number): Promise<number> {
+async function firstAt(reader: SqlReader, time: number, first: number, last: number): Promise<number> {
   let low = first;
   let high = last;
   while (low < high) {
@@ -100,12 +100,7 @@ async function firstAt(reader: Pick<Store, 'query'>, time: number, first: number
 }
 
 /** The rows of a reservation from its first to its end; null when it has none. */
-async function stepsOf(
-  reader: Pick<Store, 'query'>,
-  id: number,
-  from: number,
-  last: number,
-): Promise<[Step, ...Step[]] | null> {
+async function stepsOf(reader: SqlReader, id: number, from: number, last: number): Promise<[Step, ...Step[]] | null> {
   const steps: Step[] = [];
   for (let at = from; at <= last && !steps.some(isEnd); at += STRETCH) {
     steps.push(...(await reader.query<Step>(SELECT_STEPS, [at, at + STRETCH, id])));
@@ -132,16 +127,13 @@ export function refundWrite(
   note: string,
   time: number,
   id: number | null = null,
-): Write {
+): SqlWrite {
   const { reservation, account, keyId, lastAdjustment } = booked;
-  return {
-    statement: INSERT_REFUND,
-    params: [lastAdjustment, reservation, keyId, reservation, account, -amount, note, time, id],
-  };
+  return write(INSERT_REFUND, lastAdjustment, reservation, keyId, reservation, account, -amount, note, time, id);
 }
 
 /** Asks for a grant to a key or a wallet. */
-export function grantWrite(keyId: string, amount: Microcredits, note: string, time: number): Write {
+export function grantWrite(keyId: string, amount: Microcredits, note: string, time: number): SqlWrite {
   return insertAdjustment({ kind: 'grant', keyId, reservation: null, account: null, amount, note, time });
 }
 
@@ -153,7 +145,7 @@ const SELECT_GRANTED: Statement = {
 };
 
 /** All that was ever granted to a key, or paid in by a wallet less fees, what is only asked for included. */
-export async function grantedTo(store: Pick<Store, 'query'>, holder: string): Promise<Microcredits> {
+export async function grantedTo(store: SqlReader, holder: string): Promise<Microcredits> {
   const [row] = await store.query<{ granted: number }>(SELECT_GRANTED, [holder]);
   return row?.granted ?? 0;
 }

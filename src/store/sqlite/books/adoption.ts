@@ -2,7 +2,8 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { FundRef } from '../../../ledger/rules/fund.ts';
 import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
-import type { Store, Write } from '../../store.ts';
+import type { Write } from '../../store.ts';
+import type { SqlStore } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation, refundWrite } from './adjust.ts';
 import type { FundStates } from './fund-states.ts';
@@ -27,7 +28,7 @@ interface CorrectedReservation {
 }
 
 export interface AdoptionParts {
-  readonly store: Store;
+  readonly store: SqlStore;
   readonly journal: Journal;
   readonly funds: FundStates;
   /** Milliseconds since 1970. */

@@ -20,6 +20,8 @@ export class Batch {
   readonly writes: Write[] = [];
   /** By the place of its result; null: nothing waits for the disk. */
   pending: (Pending | undefined)[] | null = null;
+  /** Rows that are written even where the commit fails: of operations that cannot be refused. Null for none. */
+  kept: Write[] | null = null;
   /** Funds in which money has come free, reported once the rows are given to the disk. */
   freed: (readonly BookedFund[])[] | null = null;
 
@@ -34,6 +36,12 @@ export class Batch {
     this.late ??= [];
     this.late[this.results.length] = result;
     this.results.push(UNKNOWN);
+  }
+
+  /** The operation that was decided last, whose rows begin at `from`, happens even where the others of the batch do not. */
+  keep(from: number): void {
+    this.kept ??= [];
+    this.kept.push(...this.writes.slice(from));
   }
 
   free(funds: readonly BookedFund[]): void {

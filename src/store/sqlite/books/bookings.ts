@@ -15,7 +15,8 @@ import type {
   SettleOp,
   WaiveOp,
 } from '../../books.ts';
-import { type Store, StoreError, type Write } from '../../store.ts';
+import { StoreError, type Write } from '../../store.ts';
+import type { SqlStore } from '../statement.ts';
 import type { Batch, Pending } from './batch.ts';
 import type { Coming, Deposits } from './deposits.ts';
 import type { BookedFund, FundStates } from './fund-states.ts';
@@ -23,7 +24,7 @@ import type { Journal } from './journal.ts';
 import { type BookedEarmark, BookedReservation, type Reservations } from './reservations.ts';
 
 export interface BookingParts {
-  readonly store: Pick<Store, 'append'>;
+  readonly store: Pick<SqlStore, 'append'>;
   readonly journal: Journal;
   readonly funds: FundStates;
   readonly reservations: Reservations;

@@ -19,7 +19,8 @@ import type {
   SettleOp,
   UsageFilter,
 } from '../../books.ts';
-import { type Store, StoreError, type Write } from '../../store.ts';
+import { StoreError, type Write } from '../../store.ts';
+import type { SqlStore } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
@@ -46,7 +47,7 @@ import {
 import { readUsage } from './usage.ts';
 
 export interface SqliteBooksOptions {
-  readonly store: Store;
+  readonly store: SqlStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Makes sure that the spool has room for what so many open reservations append. Throws StoreError when the disk has none. */
@@ -81,7 +82,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  */
 class SqliteBooks implements LedgerBooks {
   readonly lastIds: LastIds;
-  readonly #store: Store;
+  readonly #store: SqlStore;
   readonly #makeRoom: (reservations: number) => void;
   readonly #journal: Journal;
   readonly #funds = new FundStates();
@@ -324,6 +325,7 @@ class SqliteBooks implements LedgerBooks {
       },
       (cause) => {
         for (const step of pending) step?.lost();
+        if (batch.kept) this.#store.append(batch.kept);
         throw cause;
       },
     );
@@ -344,12 +346,19 @@ class SqliteBooks implements LedgerBooks {
     this.#check(ops);
     const batch = new Batch();
     for (let i = 0; i < ops.length; i++) {
+      const from = batch.writes.length;
       const result = this.#decide(ops[i]!, batch);
+      if (ops.length > 1 && !batch.pending?.[i] && this.#isIndependent(ops[i]!)) batch.keep(from);
       if (result instanceof Promise) batch.lookUp(result);
       else batch.results.push(result);
     }
     for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
     return batch;
+  }
+
+  /** Whether an operation is not on a reservation that is yet to be written. */
+  #isIndependent(op: LedgerOp): boolean {
+    return !('id' in op && typeof op.id === 'number' && this.#reservations.find(op.id)?.isWritten === false);
   }
 
   #tellFreed({ freed }: Batch): void {

@@ -1,5 +1,5 @@
 import type { BalanceRow, OpenReservation } from '../../journal-reader.ts';
-import type { Store } from '../../store.ts';
+import type { SqlStore } from '../statement.ts';
 import type { Deposits } from './deposits.ts';
 import type { BookedFund, FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
@@ -7,7 +7,7 @@ import type { BookedReservation, Reservations } from './reservations.ts';
 import { addSpend, putBalance, putCheckpoint, putComingBalance, type StateRow } from './tables.ts';
 
 export interface CheckpointParts {
-  readonly store: Store;
+  readonly store: SqlStore;
   readonly journal: Journal;
   readonly funds: FundStates;
   readonly reservations: Reservations;

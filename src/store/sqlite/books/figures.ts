@@ -4,14 +4,14 @@ import { isWallet } from '../../../core/wallet.ts';
 import { quarterOf } from '../../../ledger/rules/quarter.ts';
 import type { Window } from '../../../ledger/rules/window.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
-import type { Statement, Store } from '../../store.ts';
+import type { SqlReader, Statement } from '../statement.ts';
 import { grantedTo } from './adjust.ts';
 import { type Balance, recover } from './recover.ts';
 import { Sums } from './sums.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** The money that a key may spend and has spent, read from the books without the ledger. */
-type Books = Pick<Store, 'query'>;
+type Books = SqlReader;
 
 /** The sums up to the checkpoint, and the journal after it, in one statement: so they are of one moment. */
 const SELECT_SPENT: Statement = {

@@ -13,7 +13,7 @@ import type {
   RowPages,
   SpendRow,
 } from '../../journal-reader.ts';
-import type { SqlValue, Statement, Store } from '../../store.ts';
+import type { SqlReader, SqlValue, Statement } from '../statement.ts';
 import { SELECT_BALANCES } from './tables.ts';
 
 const SELECT_CHECKPOINT: Statement = { sql: 'SELECT through, open FROM checkpoint' };
@@ -70,7 +70,7 @@ const PAGE_ROWS = 10_000;
 const MONEY_PAGE_ROWS = 5_000;
 const FIRST = Number.MIN_SAFE_INTEGER;
 
-type Reading = Pick<Store, 'query'>;
+type Reading = SqlReader;
 
 interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated'> {
   readonly seq: number;

@@ -2,7 +2,8 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
 import type { EntryLine, Tariff } from '../../../ledger/rules/entry.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
-import type { Store, Write } from '../../store.ts';
+import type { Write } from '../../store.ts';
+import type { SqlStore } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
 import { type Spender, Sums } from './sums.ts';
@@ -37,7 +38,7 @@ const NO_TOKENS: TokenCounts = [0, 0, 0, 0, 0];
 export class Journal {
   readonly sums = new Sums();
   readonly accounts: AccountNumbers;
-  readonly #store: Pick<Store, 'append'>;
+  readonly #store: Pick<SqlStore, 'append'>;
   readonly #tariffs: Numbers;
   /** Tariffs are made once, so most are known by identity. */
   readonly #known = new WeakMap<Tariff, number>();
@@ -46,7 +47,7 @@ export class Journal {
   #seq: number;
   #fundId: number;
 
-  constructor(store: Pick<Store, 'append'>, last: LastNumbers) {
+  constructor(store: Pick<SqlStore, 'append'>, last: LastNumbers) {
     this.#store = store;
     this.#seq = last.seq;
     this.#fundId = last.fund;

@@ -1,11 +1,11 @@
 import type { LedgerTable } from '../../ledger-table.ts';
-import type { Store } from '../../store.ts';
 import { identityOf } from '../identity.ts';
+import type { SqlReader } from '../statement.ts';
 import { findReservation, grantedTo, grantWrite, refundWrite } from './adjust.ts';
 import { balancesOf, keyBalance, spentIn } from './figures.ts';
 import { hasJournal, lastEntryOf, ledgerStateOf } from './state.ts';
 
-export const sqliteLedger = (db: Pick<Store, 'query'>): LedgerTable => ({
+export const sqliteLedger = (db: SqlReader): LedgerTable => ({
   exists: () => hasJournal(db),
   identity: () => identityOf(db),
   lastEntry: () => lastEntryOf(db),

@@ -1,6 +1,6 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import type { BalanceRow, OpenReservation } from '../../journal-reader.ts';
-import type { Statement, Store } from '../../store.ts';
+import type { SqlReader, Statement } from '../statement.ts';
 import type { Spender, Sums } from './sums.ts';
 import { type JournalRow, SELECT_BALANCES, SELECT_JOURNAL } from './tables.ts';
 
@@ -24,7 +24,7 @@ const SELECT_BALANCE_FUNDS: Statement = { sql: `SELECT id, name FROM funds WHERE
 
 /** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
 export async function recover(
-  store: Pick<Store, 'query'>,
+  store: SqlReader,
   from: { readonly through: number; readonly open: readonly OpenReservation[] },
   sums: Sums,
 ): Promise<JournalState> {

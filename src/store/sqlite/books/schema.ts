@@ -1,4 +1,4 @@
-import type { Migrations } from '../../store.ts';
+import type { Migrations } from '../statement.ts';
 
 /**
  * Amounts are microcredits, times milliseconds since 1970. Values that repeat from row to row (the caller, which model at

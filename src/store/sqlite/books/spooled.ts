@@ -1,8 +1,8 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { idText } from '../../../core/id.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
-import type { SqlValue, Statement, Store, Write } from '../../store.ts';
 import type { SpooledRow, SpooledUnit } from '../spool.ts';
+import { type SqlReader, type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
 import { recover } from './recover.ts';
 import { Sums } from './sums.ts';
 import { type EntryKind, SELECT_STATE, SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, type StateRow } from './tables.ts';
@@ -10,7 +10,7 @@ import { type EntryKind, SELECT_STATE, SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, type 
 /** The part of a spool that its database does not have yet. */
 export interface SpooledEntries {
   /** To be written in one commit, or left. */
-  readonly writes: readonly Write[];
+  readonly writes: readonly SqlWrite[];
   /** The reservations that they close. */
   readonly closed: readonly number[];
   /** The sum of their charges, failed attempts included. */
@@ -48,7 +48,7 @@ export const closedBy = (units: readonly SpooledUnit[]): number[] =>
  * something does not fit: a row for a reservation that is not open there, or whose number another row has.
  */
 export async function unbooked(
-  reader: Pick<Store, 'query'>,
+  reader: SqlReader,
   path: string,
   units: readonly SpooledUnit[],
   others: readonly Statement[],
@@ -68,7 +68,7 @@ export async function unbooked(
 class Misfit extends Error {}
 
 async function compared(
-  reader: Pick<Store, 'query'>,
+  reader: SqlReader,
   units: readonly SpooledUnit[],
   others: readonly Statement[],
 ): Promise<SpooledEntries> {
@@ -76,10 +76,10 @@ async function compared(
   const statements = new Map([...SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, ...others].map((one) => [one.spooledAs, one]));
   const comparison = await Comparison.of(reader, units);
   const news = units.filter((unit) => comparison.isNew(unit));
-  const writes = news.flat().map(({ name, params }): Write => {
+  const writes = news.flat().map(({ name, params }): SqlWrite => {
     const statement = statements.get(name);
     if (!statement) throw new Misfit(`rows of the kind "${name}", which this version does not know`);
-    return { statement, params };
+    return write(statement, ...params);
   });
   const charges = news.flatMap(entriesOf).filter(isCharge);
   return { writes, closed: closedBy(news), charged: charges.reduce((sum, { amount }) => sum + amount, 0) };
@@ -102,7 +102,7 @@ class Comparison {
     this.#open = new Map(open);
   }
 
-  static async of(reader: Pick<Store, 'query'>, units: readonly SpooledUnit[]): Promise<Comparison> {
+  static async of(reader: SqlReader, units: readonly SpooledUnit[]): Promise<Comparison> {
     const [state] = await reader.query<StateRow>(SELECT_STATE);
     if (!state) throw new Misfit('settlements, and the database has no ledger');
     // Written by the ledger alone.

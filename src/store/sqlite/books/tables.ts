@@ -1,6 +1,6 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import type { BalanceRow, FundRow, SpendRow } from '../../journal-reader.ts';
-import type { SqlValue, Statement, Write } from '../../store.ts';
+import { type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
 
 /**
  * The kind of a row of the journal. Rows are only ever added, in the order in which things happened; what was
@@ -74,12 +74,12 @@ export function insertHolding(
   time: number,
   funds: string | null,
   note: string | null = null,
-): Write {
+): SqlWrite {
   const params = [seq, kind, reservation, account, amount, time, funds];
   // Most have none, and bind one value less.
-  if (note === null) return { statement: INSERT_HOLDING, params };
+  if (note === null) return write(INSERT_HOLDING, ...params);
   params.push(note);
-  return { statement: INSERT_NOTED, params };
+  return write(INSERT_NOTED, ...params);
 }
 
 /** `post`, `settle`, `overrun`: what an attempt cost. */
@@ -93,7 +93,7 @@ export function insertCharge(
   tariff: number,
   [input, cached, written, output, reasoning]: TokenCounts,
   estimated: boolean,
-): Write {
+): SqlWrite {
   const params: SqlValue[] = [
     seq,
     kind,
@@ -109,7 +109,7 @@ export function insertCharge(
     reasoning,
     estimated ? 1 : 0,
   ];
-  return { statement: INSERT_CHARGE, params };
+  return write(INSERT_CHARGE, ...params);
 }
 
 /** A `settle` that charges nothing, and `expire`. */
@@ -120,8 +120,8 @@ export function insertClosing(
   account: number,
   amount: Microcredits,
   time: number,
-): Write {
-  return { statement: INSERT_BARE, params: [seq, kind, reservation, account, amount, time] };
+): SqlWrite {
+  return write(INSERT_BARE, seq, kind, reservation, account, amount, time);
 }
 
 /** `correct` and `grant`: what an operator asked for. `funds` are those that a correction gives back to. */
@@ -131,8 +131,8 @@ export function insertAdjusting(
   account: number,
   time: number,
   funds: string | null,
-): Write {
-  return { statement: INSERT_NOTED, params: [seq, kind, reservation, account, amount, time, funds, note] };
+): SqlWrite {
+  return write(INSERT_NOTED, seq, kind, reservation, account, amount, time, funds, note);
 }
 
 /** `deposit` and `fee`: what came into a wallet's balance from outside, and what of it is kept. */
@@ -143,8 +143,8 @@ export function insertPaid(
   amount: Microcredits,
   time: number,
   note: string,
-): Write {
-  return { statement: INSERT_PAID, params: [seq, kind, null, account, amount, time, note] };
+): SqlWrite {
+  return write(INSERT_PAID, seq, kind, null, account, amount, time, note);
 }
 
 /**
@@ -165,20 +165,17 @@ export interface AccountRow {
   readonly payer: string | null;
 }
 
-export function insertAccount({ id, keyId, labels, selector, payer }: AccountRow): Write {
-  return { statement: INSERT_ACCOUNT, params: [id, keyId, labels, selector, payer] };
+export function insertAccount({ id, keyId, labels, selector, payer }: AccountRow): SqlWrite {
+  return write(INSERT_ACCOUNT, id, keyId, labels, selector, payer);
 }
 
-export function insertTariff(id: number, model: string, provider: string, upstream: string, price: string): Write {
-  return { statement: INSERT_TARIFF, params: [id, model, provider, upstream, price] };
+export function insertTariff(id: number, model: string, provider: string, upstream: string, price: string): SqlWrite {
+  return write(INSERT_TARIFF, id, model, provider, upstream, price);
 }
 
-export function insertFund(row: FundRow): Write {
+export function insertFund(row: FundRow): SqlWrite {
   const { id, kind, name, subject, definition, starts, ends, most, opening, after_seq } = row;
-  return {
-    statement: INSERT_FUND,
-    params: [id, kind, name, subject, definition, starts, ends, most, opening, after_seq],
-  };
+  return write(INSERT_FUND, id, kind, name, subject, definition, starts, ends, most, opening, after_seq);
 }
 
 /** The figures that a start needs: the last numbers given, and the end of the sums. */
@@ -290,17 +287,17 @@ const INSERT_NUMBERED_ADJUSTMENT: Statement = {
 export const SELECT_ADJUSTMENT: Statement = { sql: 'SELECT amount FROM adjustments WHERE id = ?' };
 const ADOPT_ADJUSTMENT: Statement = { sql: 'UPDATE adjustments SET adopted = 1 WHERE id = ?' };
 
-export function insertAdjustment({ kind, keyId, reservation, account, amount, note, time }: Adjustment): Write {
-  return { statement: INSERT_ADJUSTMENT, params: [kind, keyId, reservation, account, amount, note, time] };
+export function insertAdjustment({ kind, keyId, reservation, account, amount, note, time }: Adjustment): SqlWrite {
+  return write(INSERT_ADJUSTMENT, kind, keyId, reservation, account, amount, note, time);
 }
 
 /** The same under a number that its maker chose; a constraint refuses the second. */
-export function insertNumberedAdjustment(id: number, adjustment: Adjustment): Write {
-  return { statement: INSERT_NUMBERED_ADJUSTMENT, params: [...insertAdjustment(adjustment).params, id] };
+export function insertNumberedAdjustment(id: number, adjustment: Adjustment): SqlWrite {
+  return write(INSERT_NUMBERED_ADJUSTMENT, ...insertAdjustment(adjustment).params, id);
 }
 
-export function adoptAdjustment(id: number): Write {
-  return { statement: ADOPT_ADJUSTMENT, params: [id] };
+export function adoptAdjustment(id: number): SqlWrite {
+  return write(ADOPT_ADJUSTMENT, id);
 }
 
 const ADD_SPEND: Statement = {
@@ -322,24 +319,24 @@ const PUT_COMING_BALANCE: Statement = {
 const PUT_CHECKPOINT: Statement = { sql: 'UPDATE checkpoint SET through = ?, open = ?' };
 const PUT_TERMS: Statement = { sql: 'UPDATE checkpoint SET usd_per_credit = ?, budgets = ?' };
 
-export function addSpend({ quarter, account, tariff, charges, microcredits, input, output }: SpendRow): Write {
-  return { statement: ADD_SPEND, params: [quarter, account, tariff, charges, microcredits, input, output] };
+export function addSpend({ quarter, account, tariff, charges, microcredits, input, output }: SpendRow): SqlWrite {
+  return write(ADD_SPEND, quarter, account, tariff, charges, microcredits, input, output);
 }
 
-export function putBalance({ keyId, granted, spent }: BalanceRow): Write {
-  return { statement: PUT_BALANCE, params: [keyId, granted, spent] };
+export function putBalance({ keyId, granted, spent }: BalanceRow): SqlWrite {
+  return write(PUT_BALANCE, keyId, granted, spent);
 }
 
 /** A balance with rows of the journal that are being written, which add to what was granted. */
-export function putComingBalance({ keyId, granted, spent }: BalanceRow, rows: readonly number[]): Write {
-  return { statement: PUT_COMING_BALANCE, params: [keyId, granted, spent, JSON.stringify(rows)] };
+export function putComingBalance({ keyId, granted, spent }: BalanceRow, rows: readonly number[]): SqlWrite {
+  return write(PUT_COMING_BALANCE, keyId, granted, spent, JSON.stringify(rows));
 }
 
-export function putCheckpoint(through: number, open: string): Write {
-  return { statement: PUT_CHECKPOINT, params: [through, open] };
+export function putCheckpoint(through: number, open: string): SqlWrite {
+  return write(PUT_CHECKPOINT, through, open);
 }
 
 /** The worth of the Credits of all entries, and the names of the budgets in force, as JSON. */
-export function putTerms(usdPerCredit: string, budgets: string): Write {
-  return { statement: PUT_TERMS, params: [usdPerCredit, budgets] };
+export function putTerms(usdPerCredit: string, budgets: string): SqlWrite {
+  return write(PUT_TERMS, usdPerCredit, budgets);
 }

@@ -1,6 +1,6 @@
 import { QUARTER_MS, quarterOf } from '../../../ledger/rules/quarter.ts';
 import type { EndpointCharges, UsageFilter } from '../../books.ts';
-import type { Statement, Store } from '../../store.ts';
+import type { SqlReader, Statement } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
@@ -25,7 +25,7 @@ const SELECT_OF_ALL: Statement = {
 type UsageRow = Omit<EndpointCharges, 'dimensions'> & Pick<AccountRow, 'keyId' | 'labels' | 'selector'>;
 
 export interface UsageSource {
-  readonly store: Pick<Store, 'query'>;
+  readonly store: SqlReader;
   readonly journal: Pick<Journal, 'sums' | 'tariffOf'>;
   readonly checkpoints: Pick<Checkpoints, 'settled'>;
 }

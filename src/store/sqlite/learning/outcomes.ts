@@ -1,6 +1,6 @@
 import type { OutcomeLog, OutcomeRow, OutcomeWithFeatures, SourceSums } from '../../learning.ts';
-import type { SqlValue, Statement, Store, Write } from '../../store.ts';
-import { deleteInBatches } from '../delete-batches.ts';
+import { batchDeletion } from '../delete-batches.ts';
+import { type SqlTables, type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
 
 const INSERT: Statement = {
   sql: `INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
@@ -31,13 +31,9 @@ const SELECT_MODELS: Statement = { sql: 'SELECT DISTINCT model FROM outcomes ORD
 const COUNT_AFTER: Statement = {
   sql: 'SELECT count(*) AS n FROM outcomes WHERE estimator = ? AND id > ? AND weight > 0',
 };
-const BELOW = {
-  count: { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM outcomes WHERE id < ? LIMIT ?)' },
-  deletion: { sql: 'DELETE FROM outcomes WHERE id IN (SELECT id FROM outcomes WHERE id < ? ORDER BY id LIMIT ?)' },
-  batch: 1_000,
-};
+const deleteBelow = batchDeletion({ table: 'outcomes', key: 'id', by: 'id', comparison: '<', batch: 1_000 });
 
-export const sqliteOutcomes = (db: Pick<Store, 'query' | 'commit'>): OutcomeLog => ({
+export const sqliteOutcomes = (db: SqlTables): OutcomeLog => ({
   add: insertOutcome,
   async findScore(decision) {
     const [row] = await db.query<OutcomeRow>(SELECT_SCORE, [decision]);
@@ -63,13 +59,13 @@ export const sqliteOutcomes = (db: Pick<Store, 'query' | 'commit'>): OutcomeLog 
     const [row] = await db.query<{ n: number }>(COUNT_AFTER, [estimator, id]);
     return row?.n ?? 0;
   },
-  prune: (beforeId) => deleteInBatches(db, BELOW, beforeId),
+  prune: (beforeId) => deleteBelow(db, beforeId),
 });
 
-function insertOutcome(row: OutcomeRow): Write {
+function insertOutcome(row: OutcomeRow): SqlWrite {
   const { id, decision, source, estimator, keyId, model, task, score, offered, weight } = row;
   const { declared, estimated, probability, among, looked, label } = row;
   const params: SqlValue[] = [id, decision, source, estimator, keyId, model, task, score, offered, weight];
   params.push(declared, estimated, probability, among, looked, label);
-  return { statement: INSERT, params };
+  return write(INSERT, ...params);
 }

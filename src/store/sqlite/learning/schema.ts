@@ -1,4 +1,4 @@
-import type { Migrations } from '../../store.ts';
+import type { Migrations } from '../statement.ts';
 
 /**
  * `until` is milliseconds since 1970; IDs contain their time. `learnt` holds the parts of the estimators' memories,

@@ -1,5 +1,5 @@
 import type { EstimatorMemories, LearningSecretTable, LearningTables, ResetRow, ResetTable } from '../../learning.ts';
-import type { Statement, Store } from '../../store.ts';
+import { type SqlReader, type SqlTables, type Statement, write } from '../statement.ts';
 import { sqliteExamples } from './examples.ts';
 import { sqliteOutcomes } from './outcomes.ts';
 
@@ -39,7 +39,7 @@ const SELECT_RESETS: Statement = {
 };
 
 /** The repositories of learning over one handle of a database. Of a handle that only reads, none may be pruned. */
-export const sqliteLearning = (db: Pick<Store, 'query' | 'commit'>): LearningTables => ({
+export const sqliteLearning = (db: SqlTables): LearningTables => ({
   secret: sqliteSecret(db),
   examples: sqliteExamples(db),
   outcomes: sqliteOutcomes(db),
@@ -47,34 +47,32 @@ export const sqliteLearning = (db: Pick<Store, 'query' | 'commit'>): LearningTab
   resets: sqliteResets(db),
 });
 
-const sqliteSecret = (db: Pick<Store, 'query'>): LearningSecretTable => ({
+const sqliteSecret = (db: SqlReader): LearningSecretTable => ({
   async find() {
     if ((await db.query(SELECT_SECRETS)).length === 0) return null;
     const [row] = await db.query<{ secret: Uint8Array }>(SELECT_SECRET);
     return row?.secret ?? null;
   },
-  add: (secret) => ({ statement: INSERT_SECRET, params: [secret] }),
+  add: (secret) => write(INSERT_SECRET, secret),
 });
 
-const sqliteMemories = (db: Pick<Store, 'query'>): EstimatorMemories => ({
+const sqliteMemories = (db: SqlReader): EstimatorMemories => ({
   parts: () => db.query(SELECT_PARTS),
   putPart: (estimator, part, bytes) =>
-    bytes
-      ? { statement: PUT_PART, params: [estimator, part, bytes] }
-      : { statement: DELETE_PART, params: [estimator, part] },
-  deleteParts: (estimator) => ({ statement: DELETE_PARTS, params: [estimator] }),
+    bytes ? write(PUT_PART, estimator, part, bytes) : write(DELETE_PART, estimator, part),
+  deleteParts: (estimator) => write(DELETE_PARTS, estimator),
   positions: () => db.query(SELECT_THROUGH),
-  putPosition: (estimator, { outcome, reset }) => ({ statement: PUT_THROUGH, params: [estimator, outcome, reset] }),
-  beginPosition: (estimator, { outcome, reset }) => ({ statement: BEGIN_THROUGH, params: [estimator, outcome, reset] }),
+  putPosition: (estimator, { outcome, reset }) => write(PUT_THROUGH, estimator, outcome, reset),
+  beginPosition: (estimator, { outcome, reset }) => write(BEGIN_THROUGH, estimator, outcome, reset),
   async state() {
     const [row] = await db.query<{ outcome: number; body: string }>(SELECT_STATE);
     return row ?? null;
   },
-  putState: (outcome, body) => ({ statement: PUT_STATE, params: [outcome, body] }),
+  putState: (outcome, body) => write(PUT_STATE, outcome, body),
 });
 
-const sqliteResets = (db: Pick<Store, 'query'>): ResetTable => ({
-  add: (model, at) => ({ statement: INSERT_RESET, params: [model, at] }),
-  apply: (id, outcome) => ({ statement: APPLY_RESET, params: [outcome, id] }),
+const sqliteResets = (db: SqlReader): ResetTable => ({
+  add: (model, at) => write(INSERT_RESET, model, at),
+  apply: (id, outcome) => write(APPLY_RESET, outcome, id),
   after: (id) => db.query<ResetRow>(SELECT_RESETS, [id]),
 });

@@ -1,22 +1,21 @@
 import type { ContentTable } from '../../records.ts';
-import type { Statement, Store } from '../../store.ts';
-import { deleteInBatches } from '../delete-batches.ts';
+import { batchDeletion } from '../delete-batches.ts';
+import { type SqlTables, type Statement, write } from '../statement.ts';
 
 const INSERT: Statement = { sql: 'INSERT INTO contents (id, until, prompt, answer, is_cut) VALUES (?, ?, ?, ?, ?)' };
 const FIND: Statement = {
   sql: 'SELECT until, prompt, answer, is_cut AS isCut FROM contents WHERE id = ? AND until > ?',
 };
-const write = (sql: string) => ({ statement: { sql }, params: [] });
-const DUE = {
-  count: { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM contents WHERE until <= ? LIMIT ?)' },
-  deletion: {
-    sql: 'DELETE FROM contents WHERE id IN (SELECT id FROM contents WHERE until <= ? ORDER BY until LIMIT ?)',
-  },
+const deleteExpired = batchDeletion({
+  table: 'contents',
+  key: 'id',
+  by: 'until',
+  comparison: '<=',
   // Each row may be large.
   batch: 32,
   // Overwrites deleted rows with zeros. Only here, because it is slow and the other tables hold no text.
-  around: [write('PRAGMA secure_delete = ON'), write('PRAGMA secure_delete = OFF')],
-} as const;
+  around: [write({ sql: 'PRAGMA secure_delete = ON' }), write({ sql: 'PRAGMA secure_delete = OFF' })],
+});
 /** Moves the write-ahead log into the database and truncates it. Has no effect while a reader uses the log. */
 const EMPTY_LOG: Statement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)' };
 
@@ -32,18 +31,16 @@ const textOf = (value: readonly unknown[] | null): string | null => value && JSO
 /** Only this file writes them. */
 const contentOf = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
 
-export const sqliteContents = (db: Pick<Store, 'query' | 'commit'>): ContentTable => ({
-  add: (decision, { until, prompt, answer, isCut }) => ({
-    statement: INSERT,
-    params: [decision, until, textOf(prompt), textOf(answer), isCut ? 1 : 0],
-  }),
+export const sqliteContents = (db: SqlTables): ContentTable => ({
+  add: (decision, { until, prompt, answer, isCut }) =>
+    write(INSERT, decision, until, textOf(prompt), textOf(answer), isCut ? 1 : 0),
   async find(decision, now) {
     const [row] = await db.query<ContentRow>(FIND, [decision, now]);
     if (!row) return null;
     return { until: row.until, prompt: contentOf(row.prompt), answer: contentOf(row.answer), isCut: row.isCut === 1 };
   },
   async prune(now) {
-    const deleted = await deleteInBatches(db, DUE, now);
+    const deleted = await deleteExpired(db, now);
     if (deleted > 0) await db.query(EMPTY_LOG);
     return deleted;
   },

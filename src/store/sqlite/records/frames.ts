@@ -1,17 +1,11 @@
 import type { FrameDifferences, FrameField, FrameTable } from '../../records.ts';
-import type { Statement, Store } from '../../store.ts';
-import { deleteInBatches } from '../delete-batches.ts';
+import { batchDeletion } from '../delete-batches.ts';
+import { type SqlTables, type Statement, write } from '../statement.ts';
 
 const INSERT: Statement = { sql: 'INSERT OR IGNORE INTO frames (number, figures) VALUES (?, ?)' };
 const FIND: Statement = { sql: 'SELECT figures FROM frames WHERE number = ?' };
 const LAST: Statement = { sql: 'SELECT ifnull(max(number), 0) AS number FROM frames' };
-const BELOW = {
-  count: { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM frames WHERE number < ? LIMIT ?)' },
-  deletion: {
-    sql: 'DELETE FROM frames WHERE number IN (SELECT number FROM frames WHERE number < ? ORDER BY number LIMIT ?)',
-  },
-  batch: 1_000,
-};
+const deleteBelow = batchDeletion({ table: 'frames', key: 'number', by: 'number', comparison: '<', batch: 1_000 });
 
 /** In byte order. May only grow at its end. */
 const FIELDS = allFields(['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens']);
@@ -21,8 +15,8 @@ function allFields<const L extends readonly FrameField[]>(list: FrameField exten
   return list;
 }
 
-export const sqliteFrames = (db: Pick<Store, 'query' | 'commit'>): FrameTable => ({
-  add: (number, differences) => ({ statement: INSERT, params: [number, encodeFrame(differences)] }),
+export const sqliteFrames = (db: SqlTables): FrameTable => ({
+  add: (number, differences) => write(INSERT, number, encodeFrame(differences)),
   async find(number) {
     const [row] = await db.query<{ figures: Uint8Array }>(FIND, [number]);
     return row ? decodeFrame(row.figures) : null;
@@ -31,7 +25,7 @@ export const sqliteFrames = (db: Pick<Store, 'query' | 'commit'>): FrameTable =>
     const [row] = await db.query<{ number: number }>(LAST);
     return row?.number ?? 0;
   },
-  prune: (beforeNumber) => deleteInBatches(db, BELOW, beforeNumber),
+  prune: (beforeNumber) => deleteBelow(db, beforeNumber),
 });
 
 /** For each field a count, then the indexes with the values as doubles. */

@@ -1,4 +1,4 @@
-import type { Statement, Store, Write } from '../../store.ts';
+import { type SqlReader, type SqlTables, type SqlWrite, type Statement, write } from '../statement.ts';
 
 /** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */
 const BATCH = 500;
@@ -39,12 +39,12 @@ const DESCEND: Statement = {
     (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`,
 };
 
-const batchOf = (rows: number, ...statements: readonly Statement[]): readonly Write[] =>
-  statements.map((statement) => ({ statement, params: [rows] }));
+const batchOf = (rows: number, ...statements: readonly Statement[]): readonly SqlWrite[] =>
+  statements.map((statement) => write(statement, rows));
 const FRESH = batchOf(BATCH, ADD_FRESH, ADD_LABELS, ADVANCE);
 const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
 
-async function leftToIndex(db: Pick<Store, 'query'>): Promise<{ fresh: boolean; old: boolean }> {
+async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean }> {
   const [left] = await db.query<{ fresh: number; old: number }>(LEFT);
   return { fresh: left?.fresh === 1, old: left?.old === 1 };
 }
@@ -54,7 +54,7 @@ async function leftToIndex(db: Pick<Store, 'query'>): Promise<{ fresh: boolean; 
  * @returns whether records are left
  * @throws StoreError
  */
-export async function indexRecords(db: Pick<Store, 'query' | 'commit'>): Promise<boolean> {
+export async function indexRecords(db: SqlTables): Promise<boolean> {
   const before = await leftToIndex(db);
   if (!before.fresh && !before.old) return false;
   await db.commit(before.fresh ? FRESH : OLD);
@@ -86,13 +86,13 @@ const RESTART: Statement = {
  * @returns the number deleted
  * @throws StoreError
  */
-export async function pruneRecords(db: Pick<Store, 'query' | 'commit'>, beforeId: number): Promise<number> {
+export async function pruneRecords(db: SqlTables, beforeId: number): Promise<number> {
   while ((await leftToIndex(db)).fresh) await db.commit(FRESH);
   const params = [beforeId, BATCH];
   for (let deleted = 0; ; ) {
     const [below] = await db.query<{ old: number; indexed: number; fresh: number }>(COUNT_BELOW, params);
     if (!below || below.old + below.indexed === 0) return deleted;
-    await db.commit([...DELETIONS.map((statement) => ({ statement, params })), { statement: RESTART, params: [] }]);
+    await db.commit([...DELETIONS.map((statement) => write(statement, ...params)), write(RESTART)]);
     deleted += below.old + below.fresh;
   }
 }

@@ -1,7 +1,7 @@
 import type { DecisionRecord } from '../../../core/decision-record.ts';
 import { idAt } from '../../../core/id.ts';
 import { type RecordEntry, type RecordQuery, UnreadableRecord } from '../../records.ts';
-import type { SqlValue, Statement, Store } from '../../store.ts';
+import type { SqlReader, SqlValue, Statement } from '../statement.ts';
 
 type IndexRow = Omit<RecordEntry, 'record'> & {
   /** Its row in `records`; null for one in `decisions`. */
@@ -40,7 +40,7 @@ function statementOf(sql: string): Statement {
  * @throws StoreError
  */
 export async function listRecords(
-  db: Pick<Store, 'query'>,
+  db: SqlReader,
   query: RecordQuery,
   read: (id: number, seq: number | null) => Promise<DecisionRecord | null>,
 ): Promise<RecordEntry[]> {

@@ -1,7 +1,7 @@
 import { type DecisionRecord, modelOf, type RecordStatus, statusOf } from '../../../core/decision-record.ts';
 import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
 import { type RecordLog, UnreadableRecord } from '../../records.ts';
-import type { SqlValue, Statement, Store, Write } from '../../store.ts';
+import { type SqlTables, type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
 import { decodeBody, encodeBody } from './body.ts';
 import { decodeEstimate, encodeEstimate } from './estimate.ts';
 import { indexRecords, pruneRecords } from './indexing.ts';
@@ -32,7 +32,7 @@ type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revisi
   readonly labels: string | null;
 };
 
-export function sqliteRecordLog(db: Pick<Store, 'query' | 'commit'>): RecordLog {
+export function sqliteRecordLog(db: SqlTables): RecordLog {
   const read = async (statement: Statement, place: number): Promise<DecisionRecord | null> => {
     const [row] = await db.query<RecordRow>(statement, [place]);
     return row ? decodeRow(row) : null;
@@ -51,14 +51,14 @@ export function sqliteRecordLog(db: Pick<Store, 'query' | 'commit'>): RecordLog 
   };
 }
 
-function insertRecord(record: DecisionRecord): Write {
+function insertRecord(record: DecisionRecord): SqlWrite {
   const { id, time, keyId, kind, revision, frame, quality, facts, labels } = record;
   const figures = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
   const model = modelOf(record);
   const status: RecordStatus = statusOf(record);
   const head: SqlValue[] = [id, time, keyId, kind, facts.operation, status, model, facts.task, labelsText(labels)];
   head.push(revision, frame, figures, encodeEstimate(record), bodyOf(record));
-  return { statement: INSERT, params: head };
+  return write(INSERT, ...head);
 }
 
 const NO_LABELS = '{}';

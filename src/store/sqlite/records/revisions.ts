@@ -1,6 +1,6 @@
 import type { Revision } from '../../../core/revision.ts';
 import type { RevisionTable } from '../../records.ts';
-import type { Statement, Store } from '../../store.ts';
+import { type SqlReader, type Statement, write } from '../statement.ts';
 
 const SAVE: Statement = {
   sql: `INSERT INTO revisions (revision, source, models, surroundings, saved) VALUES (?, ?, ?, ?, ?)
@@ -21,11 +21,9 @@ const PRUNE: Statement = {
 
 type RevisionRow = Omit<Revision, 'models' | 'surroundings'> & { models: string; surroundings: string | null };
 
-export const sqliteRevisions = (db: Pick<Store, 'query'>): RevisionTable => ({
-  save: ({ revision, source, models, surroundings, saved }) => ({
-    statement: SAVE,
-    params: [revision, source, JSON.stringify(models), JSON.stringify(surroundings), saved],
-  }),
+export const sqliteRevisions = (db: SqlReader): RevisionTable => ({
+  save: ({ revision, source, models, surroundings, saved }) =>
+    write(SAVE, revision, source, JSON.stringify(models), JSON.stringify(surroundings), saved),
   async find(revision) {
     const [row] = await db.query<RevisionRow>(FIND, [revision]);
     if (!row) return null;
@@ -41,5 +39,5 @@ export const sqliteRevisions = (db: Pick<Store, 'query'>): RevisionTable => ({
     const rows = await db.query<{ readonly revision: string }>(FIND_BY_PREFIX, [prefix]);
     return rows.map(({ revision }) => revision);
   },
-  pruneBefore: (time) => ({ statement: PRUNE, params: [time] }),
+  pruneBefore: (time) => write(PRUNE, time),
 });

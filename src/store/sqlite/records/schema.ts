@@ -1,4 +1,4 @@
-import type { Migrations } from '../../store.ts';
+import type { Migrations } from '../statement.ts';
 
 /**
  * `decisions` holds the records of version 0.1; no row is added. `records` holds all since, in the order of their

@@ -1,5 +1,5 @@
 import type { RecordTables } from '../../records.ts';
-import type { Statement, Store } from '../../store.ts';
+import type { SqlTables, Statement } from '../statement.ts';
 import { sqliteContents } from './contents.ts';
 import { sqliteFrames } from './frames.ts';
 import { sqliteRecordLog } from './log.ts';
@@ -8,7 +8,7 @@ import { sqliteRevisions } from './revisions.ts';
 const FIND_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record_index'` };
 
 /** The repositories of records over one handle of a database. Of a handle that only reads, none may be pruned. */
-export const sqliteRecords = (db: Pick<Store, 'query' | 'commit'>): RecordTables => ({
+export const sqliteRecords = (db: SqlTables): RecordTables => ({
   log: sqliteRecordLog(db),
   frames: sqliteFrames(db),
   revisions: sqliteRevisions(db),

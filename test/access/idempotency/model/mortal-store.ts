@@ -1,4 +1,4 @@
-import type { SqlValue, Statement, Store, Write } from '../../../../src/store/store.ts';
+import type { SqlStore, SqlValue, SqlWrite, Statement } from '../../../../src/store/sqlite/statement.ts';
 
 /** The part of a commit that is on the disk when the process dies in it: nothing, earlier appends, or all. */
 export type DiskRemains = 'nothing' | 'appends' | 'all';
@@ -7,14 +7,14 @@ export type DiskRemains = 'nothing' | 'appends' | 'all';
 const never = <T>(): Promise<T> => new Promise<T>(() => {});
 
 /** The store of a process that may die: between two commits or in one, with appends not yet written. */
-export class MortalStore implements Store {
+export class MortalStore implements SqlStore {
   readonly died = Promise.withResolvers<void>();
-  readonly #inner: Store;
-  #appended: (readonly Write[])[] = [];
+  readonly #inner: SqlStore;
+  #appended: (readonly SqlWrite[])[] = [];
   #isDead = false;
   #death: { commits: number; readonly left: DiskRemains } | null = null;
 
-  constructor(inner: Store) {
+  constructor(inner: SqlStore) {
     this.#inner = inner;
   }
 
@@ -32,7 +32,7 @@ export class MortalStore implements Store {
     this.died.resolve();
   }
 
-  commit(writes: readonly Write[]): Promise<void> {
+  commit(writes: readonly SqlWrite[]): Promise<void> {
     if (this.#isDead) return never();
     if (this.#death && this.#death.commits-- === 0) {
       if (this.#death.left !== 'nothing') this.#forward();
@@ -44,7 +44,7 @@ export class MortalStore implements Store {
     return this.#unlessDead(this.#inner.commit(writes));
   }
 
-  append(writes: readonly Write[]): void {
+  append(writes: readonly SqlWrite[]): void {
     if (!this.#isDead) this.#appended.push(writes);
   }
 

@@ -19,7 +19,7 @@ import { ledgerMigrations } from '../../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../../src/store/sqlite/database.ts';
 import { idempotencyMigrations, sqliteIdempotency } from '../../../../src/store/sqlite/idempotency.ts';
 import { openReader } from '../../../../src/store/sqlite/reader.ts';
-import type { Store } from '../../../../src/store/store.ts';
+import type { SqlStore } from '../../../../src/store/sqlite/statement.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
 import { type DiskRemains, MortalStore } from './mortal-store.ts';
 import * as reference from './reference.ts';
@@ -44,7 +44,7 @@ export type Step =
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'prune' };
 
-export type IdempotencyStore = Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>;
+export type IdempotencyStore = Pick<SqlStore, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>;
 
 export interface Mutant {
   readonly infect?: () => () => void;

@@ -7,7 +7,7 @@ import type { Hindsight } from '../gateway/certificate.ts';
 import type { Explanation } from '../gateway/explain.ts';
 import { platformAttempt } from '../gateway/receipt.ts';
 import { usageBody } from '../surface/openai-chat/completion.ts';
-import { certificateBody } from './certificate.ts';
+import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
 
 /** A decision as `GET /v1/decisions/{id}` answers and the command line prints it. */
 export function decisionBody(explanation: Explanation): object {
@@ -28,7 +28,7 @@ export function decisionBody(explanation: Explanation): object {
     quality,
     left_out: leftOut,
     replay: { matches, reason },
-    ...certificateBody(certificate, record.facts),
+    ...(certificate ? certificateBody(certificate, record.facts) : NO_CERTIFICATE),
     outcome: record.outcome && outcomeBody(record.outcome, hindsight),
     receipt: record.outcome && receiptBody(record, record.outcome),
   };

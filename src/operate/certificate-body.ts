@@ -8,11 +8,9 @@ import type {
   EstimateEntry,
 } from '../routing/certificate.ts';
 import { story } from '../routing/story.ts';
-import { CERTIFICATE } from './schemas/certificate.ts';
 
-/** The members of a decision that come from deciding it again; all null where that was not possible. */
-export function certificateBody(certificate: Certificate | null, facts: Facts): object {
-  if (certificate === null) return Object.fromEntries(Object.keys(CERTIFICATE).map((name) => [name, null]));
+/** The members of a decision that come from deciding it again. */
+export function certificateBody(certificate: Certificate, facts: Facts) {
   const { constraints, preferences, runnerUp, baseline, learning } = certificate;
   return {
     explanation: story(certificate, facts),
@@ -29,6 +27,22 @@ export function certificateBody(certificate: Certificate | null, facts: Facts): 
     baseline: baseline && otherBody(baseline),
   };
 }
+
+/** The same members where the decision cannot be made again. */
+export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificateBody>, null>> = {
+  explanation: null,
+  expected_output_tokens: null,
+  answer_worth_credits: null,
+  candidates: null,
+  constraints: null,
+  preferences: null,
+  choice_without_preferences: null,
+  strategy_failed: null,
+  learning: null,
+  draw: null,
+  runner_up: null,
+  baseline: null,
+};
 
 function candidateBody(entry: CandidateEntry): object {
   return {

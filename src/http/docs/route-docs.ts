@@ -4,9 +4,10 @@ import { errorBody } from '../../surface/openai-chat/error.ts';
 import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
 import type { KeyHeader, SurfaceDocs } from '../../surface/surface.ts';
 import { ACCESS_DETAIL, AUTHORIZATION, type RouteAccess } from '../routes.ts';
+import { exampleOf } from './example.ts';
 
 /** The access of a route, and its documentation beyond its path and its body's schema. */
-export interface RouteOperation extends RouteAccess {
+export interface RouteDocs extends RouteAccess {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
@@ -17,7 +18,10 @@ export interface RouteOperation extends RouteAccess {
     readonly status?: 201;
     readonly schema: TSchema;
     readonly description: string;
-    readonly example: object | string;
+    /** Made of the examples in the schema unless stated. */
+    readonly example?: object | string;
+    /** Fields that differ from the examples in the schema. */
+    readonly differs?: object;
     /** JSON unless stated. */
     readonly mediaType?: string;
   };
@@ -60,13 +64,13 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
-export function operation(spec: RouteOperation) {
+export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
   const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS } = spec;
   const isOpen = access === 'open';
   const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const content = {
-    [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answer.example },
+    [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answerExample(answer) },
     ...(events && { [events.mediaType]: { schema: events.schema, example: events.example } }),
   };
   const security: Record<string, string[]>[] = isOpen ? [] : [{ [keySchemeOf(keyHeader)]: [] }, ...(pays ? [{}] : [])];
@@ -87,6 +91,9 @@ export function operation(spec: RouteOperation) {
   };
 }
 
+const answerExample = ({ schema, example, differs }: RouteDocs['answer']): unknown =>
+  example ?? Object.assign({}, exampleOf(schema), differs);
+
 /** Codes of errors about one field, which name it. */
 const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'invalid_type',
@@ -97,7 +104,7 @@ const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
 
 function paramOf(code: ErrorCode, param: string | undefined) {
   if (!FIELD_ERRORS.has(code)) return {};
-  if (param === undefined) throw new Error(`an operation with the error ${code} lacks \`errorField\``);
+  if (param === undefined) throw new Error(`a route with the error ${code} lacks \`errorField\``);
   return { param };
 }
 

@@ -1,5 +1,5 @@
 import { WALLET_KEYS_A_DAY, WALLET_KEYS_MAX } from '../../access/terms.ts';
-import { BODY_ERRORS, operation } from '../docs/operation.ts';
+import { BODY_ERRORS, routeDocs } from '../docs/route-docs.ts';
 import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
 
@@ -37,7 +37,7 @@ const SIGNED = [
 const REPEAT =
   'The same signature gets the same answer, key and all, for 24 hours, with the header `x-signalbox-replayed: true`.';
 
-export const TOP_UP = operation({
+export const TOP_UP = routeDocs({
   access: 'key',
   counts: true,
   summary: 'Pay in advance',
@@ -48,14 +48,13 @@ export const TOP_UP = operation({
     status: 201,
     schema: schemas.WalletTopUp,
     description: 'It has arrived. The key is in this answer alone: what is kept is its hash.',
-    example: examples.TOP_UP_ANSWER,
   },
   requests: examples.TOP_UP_REQUESTS,
   errorField: 'usd',
   errors: SIGNED,
 });
 
-export const WALLET_KEY = operation({
+export const WALLET_KEY = routeDocs({
   access: 'key',
   counts: true,
   summary: 'Make a key of a wallet',
@@ -66,94 +65,93 @@ export const WALLET_KEY = operation({
     status: 201,
     schema: schemas.WalletKey,
     description: 'The key, in this answer alone.',
-    example: examples.WALLET_KEY_ANSWER,
   },
   requests: examples.WALLET_KEY_REQUESTS,
   errorField: 'name',
   errors: SIGNED,
 });
 
-export const WALLET = operation({
+export const WALLET = routeDocs({
   access: 'key',
   summary: 'Your own wallet',
   description: 'The wallet’s balance, its keys and its last payments. For a key of a wallet; others get 403.',
   tag,
-  answer: { schema: schemas.Wallet, description: 'The wallet.', example: examples.WALLET_ANSWER },
+  answer: { schema: schemas.Wallet, description: 'The wallet.' },
   errors: ['insufficient_permissions'],
 });
 
-export const PAYMENT = operation({
+export const PAYMENT = routeDocs({
   access: 'key',
   summary: 'Look up a payment',
   description:
     'For a key of the wallet that paid, the API key that came with the payment, and operators; 404 for others.',
   tag,
-  answer: { schema: schemas.Payment, description: 'The payment.', example: examples.PAYMENT_ANSWER },
+  answer: { schema: schemas.Payment, description: 'The payment.' },
   errors: ['insufficient_permissions', 'not_found'],
 });
 
-export const WELL_KNOWN = operation({
+export const WELL_KNOWN = routeDocs({
   access: 'open',
   summary: 'How payments are taken',
   description: 'Networks, prices and bounds, for agents that look before they ask. 404 while payments are off.',
   tag,
-  answer: { schema: schemas.PaymentTerms, description: 'The terms.', example: examples.PAYMENT_TERMS_ANSWER },
+  answer: { schema: schemas.PaymentTerms, description: 'The terms.' },
   errors: ['not_found', 'rate_limit_exceeded'],
 });
 
-export const PAYMENTS = operation({
+export const PAYMENTS = routeDocs({
   access: 'admin',
   summary: 'List payments',
   description: 'The payments of agents, newest first.',
-  answer: { schema: schemas.PaymentList, description: 'The payments.', example: examples.PAYMENTS_ANSWER },
+  answer: { schema: schemas.PaymentList, description: 'The payments.' },
   errorField: 'limit',
   errors: ['invalid_value', 'out_of_range'],
 });
 
-export const RECONCILE = operation({
+export const RECONCILE = routeDocs({
   access: 'admin',
   body: 'none',
   summary: 'Ask the chain for a payment',
   description:
     'Asks the chain about a payment now. This happens by itself every few seconds while one is unknown. Reads no body.',
-  answer: { schema: schemas.Payment, description: 'The payment as it stands.', example: examples.PAYMENT_ANSWER },
+  answer: { schema: schemas.Payment, description: 'The payment as it stands.' },
   errors: ['not_found', 'payment_unavailable'],
 });
 
-export const WALLET_STATUS = operation({
+export const WALLET_STATUS = routeDocs({
   access: 'admin',
   summary: 'Show a wallet',
   description: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
-  answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.WALLET_STATUS_ANSWER },
+  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
   errors: ['not_found'],
 });
 
-export const BLOCK = operation({
+export const BLOCK = routeDocs({
   access: 'admin',
   summary: 'Shut a wallet out',
   description:
     'At once: its keys and its signatures get 403. What it has paid stays its balance; requests under way end as they would.',
-  answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.BLOCKED_WALLET_ANSWER },
+  answer: { schema: schemas.WalletStatus, description: 'The wallet.', differs: { is_blocked: true } },
   requests: examples.BLOCK_REQUESTS,
   errorField: 'note',
   errors: [...BODY_ERRORS, 'unknown_field', 'not_found'],
 });
 
-export const UNBLOCK = operation({
+export const UNBLOCK = routeDocs({
   access: 'admin',
   body: 'none',
   summary: 'Let a wallet in again',
   description: 'Doing it again changes nothing. Reads no body.',
-  answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.WALLET_STATUS_ANSWER },
+  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
   errors: ['not_found', 'overloaded'],
 });
 
-export const CREDIT = operation({
+export const CREDIT = routeDocs({
   access: 'admin',
   summary: 'Credit a wallet',
   description:
     'Adds to the balance of a wallet, or takes back, whether or not it has a key. A line of `/admin/trail` tells it.',
-  answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.WALLET_STATUS_ANSWER },
+  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
   requests: examples.CREDIT_REQUESTS,
   errorField: 'credits',
   errors: [...BODY_ERRORS, 'unknown_field', 'not_found'],

@@ -1,0 +1,40 @@
+import type { Store, Write } from '../store.ts';
+
+/** A value that a database column can hold. */
+export type SqlValue = string | number | bigint | Uint8Array | null;
+
+/** A statement of a repository. One object per statement: the store prepares each once. */
+export interface Statement {
+  readonly sql: string;
+  /**
+   * The name under which its appended writes go into the spool while the database refuses them; absent: they wait in memory and
+   * are lost with the process. Their values must be numbers, texts or null. Never changed: the next version reads it, too.
+   */
+  readonly spooledAs?: string;
+  /** Whether a run that changes no row fails its commit, with the reason `unmet`: for conditional writes. */
+  readonly mustChange?: boolean;
+}
+
+/** The one kind of write that a SQLite store makes and takes. */
+export interface SqlWrite extends Write {
+  readonly statement: Statement;
+  readonly params: readonly SqlValue[];
+}
+
+export const write = (statement: Statement, ...params: readonly SqlValue[]): SqlWrite => ({ statement, params });
+
+export interface SqlReader {
+  /** Reads committed rows. Rejects with StoreError. */
+  query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
+}
+
+/** The part of a store that repositories need. */
+export type SqlTables = SqlReader & Pick<Store, 'commit'>;
+
+export interface SqlStore extends Store, SqlReader {}
+
+/** The tables of one room, in versions; each runs once, in order. */
+export interface Migrations {
+  readonly room: string;
+  readonly versions: readonly string[];
+}

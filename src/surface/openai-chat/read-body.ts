@@ -1,0 +1,31 @@
+import { compileRead } from '../../core/validation.ts';
+import { checkChat, checkToolKinds } from './check.ts';
+import { ChatRequest } from './request.ts';
+import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from './route-query.ts';
+
+const checkedChat = compileRead(ChatRequest);
+const checkedRouteChat = compileRead(RouteChat);
+const checkedQuery = compileRead(RouteQuery);
+
+/**
+ * Reads the body of a chat request.
+ * @throws SignalboxError for the field at fault.
+ */
+export function readChat(body: unknown): ChatRequest {
+  checkToolKinds(body);
+  const chat = checkedChat(body);
+  checkChat(chat);
+  return chat;
+}
+
+/**
+ * Reads the body of `POST /v1/route`; with messages it is read as that of a chat.
+ * @throws SignalboxError for the field at fault.
+ */
+export function readRoute(body: unknown): RouteRequest {
+  if (!isRouteChat(body)) return checkedQuery(body);
+  checkToolKinds(body);
+  const chat = checkedRouteChat(body);
+  checkChat({ ...chat, model: chat.model ?? 'auto' });
+  return chat;
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runToEnd, temporaryFolder } from '../support/signalbox.ts';
+
+/** `./signalbox` of a clone: it installs once, says so, and runs the program. npm and the program are scripts here. */
+const ROOT = join(import.meta.dir, '../..');
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+let clone: string;
+let bin: string;
+
+function script(path: string, text: string): void {
+  writeFileSync(path, `#!/bin/sh\n${text}\n`);
+  chmodSync(path, 0o755);
+}
+
+/** An npm that takes its time, notes its arguments and ends as `prepare` of package.json does. */
+const NPM = `echo "$*" >> "$CLONE/npm-calls"
+sleep 0.3
+mkdir -p node_modules && cp package-lock.json node_modules/.installed-lock
+echo noise`;
+
+beforeEach(() => {
+  clone = temporaryFolder();
+  bin = temporaryFolder();
+  folders.push(clone, bin);
+  for (const file of ['signalbox', 'deploy/install.sh', 'package-lock.json'])
+    cpSync(join(ROOT, file), join(clone, file));
+  mkdirSync(join(clone, 'src'));
+  script(join(clone, 'src/main.ts'), 'echo "ran with $*"');
+  script(join(bin, 'npm'), NPM);
+});
+
+const launch = (file = join(clone, 'signalbox'), args: readonly string[] = ['policy', 'check file']) =>
+  runToEnd([file, ...args], { CLONE: clone, PATH: `${bin}:${process.env.PATH}` }, '/');
+const calls = () => readFileSync(join(clone, 'npm-calls'), 'utf8').trim().split('\n');
+
+test('it installs what serves, says so on the standard error, and hands the arguments on', async () => {
+  const { code, out, err } = await launch();
+  expect({ code, out }).toEqual({ code: 0, out: 'ran with policy check file\n' });
+  expect(err).toContain('Installing packages');
+  expect(err).toMatch(/Installed in \d+ s\./);
+  expect(calls()).toEqual([expect.stringMatching(/^ci --omit=dev /)]);
+});
+
+test('what is installed is not installed again, until the lock file changes', async () => {
+  await launch();
+  expect((await launch()).err).toBe('');
+  expect(calls()).toHaveLength(1);
+  writeFileSync(join(clone, 'package-lock.json'), '{}');
+  await launch();
+  expect(calls()).toHaveLength(2);
+});
+
+test('it runs by a link on the PATH', async () => {
+  const link = join(bin, 'signalbox');
+  symlinkSync(join(clone, 'signalbox'), link);
+  expect((await launch(link, ['version'])).out).toBe('ran with version\n');
+});
+
+test('two at once install once', async () => {
+  const both = await Promise.all([launch(), launch()]);
+  expect(both.map(({ code, out }) => [code, out])).toEqual(Array(2).fill([0, 'ran with policy check file\n']));
+  expect(calls()).toHaveLength(1);
+});
+
+test('an installation that fails runs nothing, and the next one tries again', async () => {
+  script(join(bin, 'npm'), 'echo "no network" >&2; exit 1');
+  const failed = await launch();
+  expect({ code: failed.code, out: failed.out }).toEqual({ code: 1, out: '' });
+  expect(failed.err).toContain('no network');
+  expect(existsSync(join(clone, '.installing'))).toBeFalse();
+  script(join(bin, 'npm'), NPM);
+  expect((await launch()).code).toBe(0);
+});
+
+test('an installer that was killed keeps nobody out', async () => {
+  mkdirSync(join(clone, '.installing'));
+  const gone = Bun.spawn(['true']);
+  await gone.exited;
+  writeFileSync(join(clone, '.installing/pid'), `${gone.pid}\n`);
+  expect((await launch()).code).toBe(0);
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ADMISSION_KEYS } from '../../src/policy/schema-limits.ts';
+import { load, SMALL, snapshotOf } from '../policy/support.ts';
+
+const pageOf = (name: string): string => readFileSync(join(import.meta.dir, '../../docs/spend', name), 'utf8');
+
+/** A small policy with the examples of a page, without a warning. */
+function snapshotWith(page: string) {
+  const examples = [...page.matchAll(/^```yaml policy\n([\s\S]*?)^```$/gm)].map(([, text = ''], at) => ({
+    path: `example-${at}.yaml`,
+    text,
+  }));
+  const result = load([{ path: 'p.yaml', text: SMALL }, ...examples]);
+  expect(result.diagnostics).toEqual([]);
+  return snapshotOf(result);
+}
+
+test('the examples of docs/spend/rate-limits.md are right, without a warning', () => {
+  const { rateLimits, gateway } = snapshotWith(pageOf('rate-limits.md'));
+  expect(rateLimits.map(({ name }) => name)).toEqual(['per-key', 'free-tier']);
+  expect(gateway.admission.trustedProxies).toHaveLength(2);
+});
+
+test('docs/spend/rate-limits.md names the defaults in force', () => {
+  const told = [...pageOf('rate-limits.md').matchAll(/^\| `(\w+)`\s*\|\s*(\d+) \|/gm)].map(([, key, figure]) => [
+    key,
+    Number(figure),
+  ]);
+  const { trusted_proxies: _, ...figures } = ADMISSION_KEYS;
+  expect(Object.fromEntries(told)).toEqual(
+    Object.fromEntries(Object.entries(figures).map(([key, schema]) => [key, schema.default])),
+  );
+});
+
+test('the example of docs/spend/budgets.md is right, without a warning', () => {
+  expect(snapshotWith(pageOf('budgets.md')).budgets.map(({ name }) => name)).toEqual([
+    'team-month',
+    'interns-in-a-day',
+  ]);
+});
