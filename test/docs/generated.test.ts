@@ -18,7 +18,7 @@ import { selectorsPicture } from './selectors-picture.ts';
 /** Files that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
   'docs/operate/errors.md': errorsPage,
-  'docs/diagnostics.md': diagnosticsPage,
+  'docs/policies/diagnostics.md': diagnosticsPage,
   'docs/operate/incidents.md': failureModesPage,
   'docs/operate/metrics.md': metricsPage,
   'docs/pictures/decision.svg': decisionPicture,
@@ -26,7 +26,7 @@ const PAGES = {
   'docs/pictures/house.svg': housePicture,
   'docs/pictures/request.svg': requestPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
-  'docs/policy-reference.md': policyReferencePage,
+  'docs/policies/reference.md': policyReferencePage,
   'docs/providers.md': providersPage,
   'docs/selectors.md': selectorsPage,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
