@@ -58,17 +58,11 @@ function budgetFamilies(sample: Read): PlainFamily[] {
   return [
     figure('limit_credits', `Limit in Credits${TIGHTEST}.`, ({ limit }) => toCredits(limit)),
     figure('spent_credits', `Credits spent in the current window${TIGHTEST}.`, ({ spent }) => toCredits(spent)),
-    figure('reserved_credits', `Credits held by reservations and payments${TIGHTEST}.`, ({ held }) =>
-      toCredits(held),
-    ),
+    figure('reserved_credits', `Credits held by reservations and payments${TIGHTEST}.`, ({ held }) => toCredits(held)),
     figure('headroom_credits', `Limit less spent less reserved${TIGHTEST}.`, left),
     figure('headroom_ratio', `Headroom as a share of the limit${TIGHTEST}.`, ratioLeft),
     figure('subjects', 'Subjects with spend in the current window.', ({ subjects }) => subjects),
-    figure(
-      'subjects_exhausted',
-      'Subjects with at most 1 % of their limit left.',
-      (one) => one.exhausted,
-    ),
+    figure('subjects_exhausted', 'Subjects with at most 1 % of their limit left.', (one) => one.exhausted),
     figure(
       'renews_timestamp_seconds',
       'When the next window begins; absent if there is none.',

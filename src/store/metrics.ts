@@ -13,20 +13,10 @@ export function storeFamilies(activity: StoreActivity): readonly Family[] {
       bounds: COMMIT_BOUNDS,
       spreads: () => [{ labels: {}, counts: activity.commits.counts, sum: activity.commits.sum }],
     },
-    gauge(
-      'signalbox_store_writes_waiting',
-      'Commits and appends waiting for a transaction.',
-      () => activity.waiting,
-    ),
-    total(
-      'signalbox_store_errors_total',
-      'Failed reads, transactions and writes.',
-      () => activity.errors,
-    ),
-    gauge(
-      'signalbox_store_failing',
-      '1 while the disk refuses writes; no request is served then.',
-      () => (activity.isFailing ? 1 : 0),
+    gauge('signalbox_store_writes_waiting', 'Commits and appends waiting for a transaction.', () => activity.waiting),
+    total('signalbox_store_errors_total', 'Failed reads, transactions and writes.', () => activity.errors),
+    gauge('signalbox_store_failing', '1 while the disk refuses writes; no request is served then.', () =>
+      activity.isFailing ? 1 : 0,
     ),
   ];
 }

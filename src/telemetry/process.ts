@@ -35,12 +35,12 @@ const PROCESS_FAMILIES: readonly Family[] = [
   total('process_cpu_seconds_total', 'CPU time used, user and system.', cpuSeconds),
   gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
   gauge('process_heap_bytes', 'Memory used by objects of the program.', () => process.memoryUsage().heapUsed),
+  optional('process_open_fds', 'Open files and connections. Absent if the system does not report it.', openFiles),
   optional(
-    'process_open_fds',
-    'Open files and connections. Absent if the system does not report it.',
-    openFiles,
+    'process_max_fds',
+    'Limit of open files and connections. Absent if the system does not report it.',
+    filesMax,
   ),
-  optional('process_max_fds', 'Limit of open files and connections. Absent if the system does not report it.', filesMax),
   gauge('process_start_time_seconds', 'Start time, Unix time.', () => performance.timeOrigin / 1000),
 ];
 
