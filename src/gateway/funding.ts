@@ -121,11 +121,11 @@ export interface Funding {
   terms(): FundingTerms;
   /**
    * Sets the worst case of a decided request aside, having a payment settled where one was offered.
-   * @param order amounts in microcredits, the choice's first
+   * @param request amounts in microcredits, the choice's first
    * @param begun resolves when the request's own row is durable, before which no money may move; null for none
    * @throws Error that `mend` turns into a public one, and then nothing is held.
    */
-  reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold>;
+  reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold>;
   /**
    * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
    * help, else the cause itself.

@@ -38,11 +38,11 @@ export class KeyFunding implements Funding {
     };
   }
 
-  async reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
-    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(order));
-    if (isShortage(hold)) throw shortageError(hold, order.caller, this.#gateway);
+  async reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
+    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(request));
+    if (isShortage(hold)) throw shortageError(hold, request.caller, this.#gateway);
     if (begun) await confirmed(hold, begun);
-    return holdOf(hold, order);
+    return holdOf(hold, request);
   }
 
   async mend(cause: unknown): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { UNNAMED } from '../../src/operate/policy/reasons.ts';
+import { UNNAMED } from '../../src/operate/policy/hypothetical.ts';
 import { certify } from '../../src/routing/certify.ts';
 import { type Runtime, strategyOf } from '../../src/runtime/runtime.ts';
 import { factsFor, runtimeWith } from '../panel/decide.ts';
