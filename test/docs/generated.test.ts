@@ -27,7 +27,7 @@ const PAGES = {
   'docs/pictures/request.svg': requestPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policies/reference.md': policyReferencePage,
-  'docs/providers.md': providersPage,
+  'docs/extend/providers.md': providersPage,
   'docs/selectors.md': selectorsPage,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
