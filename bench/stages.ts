@@ -20,7 +20,7 @@ import { x402Funding } from '../src/gateway/x402/funding.ts';
 import { admit } from '../src/http/admission.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { type RouteRule, RouteTable } from '../src/http/routes.ts';
-import { openLedger } from '../src/ledger/open.ts';
+import { openLedger } from '../src/ledger/ledger.ts';
 import { isShortage } from '../src/ledger/standing.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import type { Runtime } from '../src/runtime/runtime.ts';

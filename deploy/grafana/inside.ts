@@ -12,7 +12,7 @@ export const money = [
   row('Money'),
   curves({
     title: 'Spent by model',
-    description: 'Credits an hour, at the pace of the moment.',
+    description: 'Credits an hour at the present rate.',
     unit: CREDITS,
     width: 8,
     min: 0,
@@ -21,7 +21,7 @@ export const money = [
   }),
   curves({
     title: 'Spent by selector',
-    description: 'Credits an hour, at the pace of the moment.',
+    description: 'Credits an hour at the present rate.',
     unit: CREDITS,
     width: 8,
     min: 0,
@@ -29,8 +29,8 @@ export const money = [
     queries: [[hourly('signalbox_credits_spent_total', 'selector'), '{{selector}}']],
   }),
   curves({
-    title: 'Saved, and spent beyond the reference price',
-    description: 'Credits an hour against the reference price of the policy, by selector.',
+    title: 'Saved and spent against the reference price',
+    description: 'Credits an hour below (saved) and above (beyond) the reference price of the policy, by selector.',
     unit: CREDITS,
     width: 8,
     queries: [
@@ -39,8 +39,8 @@ export const money = [
     ],
   }),
   bars({
-    title: 'Left of budgets',
-    description: 'The part of the limit that is left, reservations taken off, for the subject that has the least.',
+    title: 'Budgets: share left',
+    description: 'Share of the limit left after reservations, for the subject with the least.',
     unit: 'percentunit',
     width: 8,
     min: 0,
@@ -51,7 +51,7 @@ export const money = [
   curves({
     title: 'Budgets: spent and limit',
     description:
-      'Of the same subject, in the window in force. Who has the least may change, and the figures jump then.',
+      'For the subject with the least left, in the current window. The figures jump when another subject has the least.',
     unit: CREDITS,
     width: 8,
     min: 0,
@@ -62,9 +62,9 @@ export const money = [
     ],
   }),
   curves({
-    title: 'Budgets: used up, and by how many',
+    title: 'Budgets: subjects and refusals',
     description:
-      'Subjects (keys, teams, all together) that have drawn on a budget, those with nothing left, and requests a second that could cost more than is left.',
+      'Subjects (keys, teams or all) that used a budget, subjects with nothing left, and refused requests a second.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -76,7 +76,7 @@ export const money = [
   }),
   bars({
     title: 'Time until budgets renew',
-    description: 'When the window in force ends. Budgets with the window total never renew and are not here.',
+    description: 'Time to the end of the current window. Budgets with the window total never renew and are not shown.',
     unit: 's',
     width: 6,
     min: 0,
@@ -84,7 +84,7 @@ export const money = [
   }),
   curves({
     title: 'Reserved',
-    description: 'Credits that open reservations may still charge: the worst case of what is under way.',
+    description: 'Credits held for open requests: their worst case.',
     unit: CREDITS,
     width: 6,
     min: 0,
@@ -92,7 +92,7 @@ export const money = [
   }),
   curves({
     title: 'Reservations and balances',
-    description: 'Open reservations follow the chats under way. Balances: keys and wallets with nothing left.',
+    description: 'Open reservations, and balances of keys and wallets with those that are used up.',
     unit: 'short',
     width: 6,
     min: 0,
@@ -103,9 +103,8 @@ export const money = [
     ],
   }),
   curves({
-    title: 'Waits for money that others hold',
-    description:
-      'Where what is left suffices only once others have settled. gave_up and crowded get 429 budget_contended.',
+    title: 'Waits for held money',
+    description: 'Requests that waited for others to settle. gave_up and crowded got 429 budget_contended.',
     unit: 'suffix: /s',
     width: 6,
     min: 0,
@@ -117,7 +116,7 @@ export const payments = [
   row('Payments'),
   curves({
     title: 'Quotes',
-    description: 'Prices that were told by x402, by what they were for.',
+    description: 'x402 quotes, by purpose.',
     unit: 'suffix: /s',
     width: 6,
     min: 0,
@@ -125,7 +124,7 @@ export const payments = [
   }),
   curves({
     title: 'Payments',
-    description: 'captured: the money arrived. failed: nothing moved.',
+    description: 'captured: the money arrived. failed: no money moved.',
     unit: 'suffix: /s',
     width: 6,
     min: 0,
@@ -135,7 +134,7 @@ export const payments = [
   }),
   curves({
     title: 'Paid in',
-    description: 'Credits an hour that payments have brought.',
+    description: 'Credits an hour paid in.',
     unit: CREDITS,
     width: 6,
     min: 0,
@@ -144,8 +143,8 @@ export const payments = [
     ],
   }),
   curves({
-    title: 'Payments whose end is not known',
-    description: 'The chain is asked about them until it tells.',
+    title: 'Unsettled payments',
+    description: 'Payments of unknown outcome. Signalbox asks the chain until it answers.',
     unit: 'short',
     width: 6,
     min: 0,
@@ -153,7 +152,7 @@ export const payments = [
   }),
   timeline({
     title: 'Networks',
-    description: 'Whether payments can be taken. Empty while the policy takes none.',
+    description: 'Whether each network can take payments. Empty while the policy takes none.',
     unit: 'short',
     width: 16,
     states: { 0: ['not ready', 'red'], 1: ['ready', 'green'] },
@@ -161,7 +160,7 @@ export const payments = [
   }),
   bars({
     title: 'Gas',
-    description: 'What the gas key had when it was last looked at, as a multiple of the least that raises no alarm.',
+    description: 'Last known balance of the gas key, as a multiple of the alarm threshold.',
     unit: 'suffix:×',
     width: 8,
     min: 0,
@@ -178,9 +177,8 @@ export const payments = [
 export const gateway = [
   row('Gateway'),
   curves({
-    title: 'Under way, and in line',
-    description:
-      'Requests that take a place (gateway.concurrency_max), those that wait for one, and chats to their end.',
+    title: 'Running and waiting requests',
+    description: 'Requests that hold a place (gateway.concurrency_max), requests that wait for one, and open chats.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -193,7 +191,7 @@ export const gateway = [
   }),
   curves({
     title: 'Deciding and reserving',
-    description: 'From the moment that a decision was asked for to the first call upstream; waits for money are in it.',
+    description: 'Time from the decision to the first call upstream, including waits for money.',
     unit: 's',
     width: 8,
     min: 0,
@@ -201,15 +199,15 @@ export const gateway = [
   }),
   curves({
     title: 'Event loop',
-    description: 'By how much a timer was late: what any request waits for the work of others.',
+    description: 'Delay of a timer: how long every request waits for other work.',
     unit: 's',
     width: 8,
     min: 0,
     queries: quantiles('signalbox_event_loop_lag_seconds', AT),
   }),
   curves({
-    title: 'Processor',
-    description: 'Cores in use. The event loop has one; commits and the policy worker have others.',
+    title: 'CPU',
+    description: 'Cores in use. The event loop uses one; commits and the policy worker use others.',
     unit: 'suffix: cores',
     width: 6,
     min: 0,
@@ -217,7 +215,7 @@ export const gateway = [
   }),
   curves({
     title: 'Memory',
-    description: 'Of the process, and of that what objects take.',
+    description: 'Memory of the process, and the part of it used by objects.',
     unit: 'bytes',
     width: 6,
     min: 0,
@@ -228,7 +226,7 @@ export const gateway = [
   }),
   curves({
     title: 'Files and connections',
-    description: 'The part of the descriptors in use that the system allows.',
+    description: 'Open file descriptors as a share of the limit.',
     unit: 'percentunit',
     width: 6,
     min: 0,
@@ -237,7 +235,7 @@ export const gateway = [
   }),
   curves({
     title: 'Uptime',
-    description: 'Since the process began; a step down is a restart.',
+    description: 'Time since the process started. A step down is a restart.',
     unit: 's',
     width: 6,
     min: 0,
@@ -245,7 +243,7 @@ export const gateway = [
   }),
   curves({
     title: 'Commits',
-    description: 'Time of one transaction, the sync to the disk included. Alone, a request waits for one.',
+    description: 'Duration of a transaction with its sync to disk. A request waits for one.',
     unit: 's',
     width: 8,
     min: 0,
@@ -253,7 +251,7 @@ export const gateway = [
   }),
   curves({
     title: 'The store: waiting and failing',
-    description: 'Writes that no transaction has taken yet; errors a second; 1 while the disk refuses what is written.',
+    description: 'Waiting writes, errors a second, and 1 while the disk refuses writes.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -265,7 +263,7 @@ export const gateway = [
   }),
   curves({
     title: 'HTTP by route, p95',
-    description: 'From the first byte of a request to the last of its answer, so streams count to their end.',
+    description: 'From the first byte of a request to the last byte of its answer, streams included.',
     unit: 's',
     width: 8,
     min: 0,
@@ -287,7 +285,7 @@ export const gateway = [
   }),
   curves({
     title: 'Log lines',
-    description: 'By level. Lost: nobody read standard output in time.',
+    description: 'Lines by level. Lost: nothing read the standard output in time.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -298,7 +296,7 @@ export const gateway = [
   }),
   curves({
     title: 'Spans',
-    description: 'Where tracing is on: what reached the collector and what was lost.',
+    description: 'Spans sent and lost, where tracing is on.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -309,16 +307,16 @@ export const gateway = [
 export const policy = [
   row('Policy'),
   figure({
-    title: 'Last reload took',
-    description: 'From the files to the swap: parsing, checking, compiling and the cases of the policy.',
+    title: 'Last reload',
+    description: 'Time from reading the files to the new policy: parsing, checking, compiling and running its cases.',
     unit: 's',
     decimals: 2,
     width: 8,
     queries: [[`max(signalbox_policy_last_reload_duration_seconds{${AT}})`, 'seconds']],
   }),
   figure({
-    title: 'Files found fit to serve',
-    description: 'How long ago, on the server where it was longest ago.',
+    title: 'Last valid policy',
+    description: 'Time since the files were last valid, on the server where it was longest ago.',
     unit: 's',
     decimals: 0,
     width: 8,
@@ -326,14 +324,14 @@ export const policy = [
   }),
   figure({
     title: 'Models',
-    description: 'Models that can be served; the least over all servers.',
+    description: 'Models that can be served; the lowest number over all servers.',
     unit: 'short',
     width: 8,
     queries: [[`min(signalbox_policy_models{${AT}})`, 'models']],
   }),
   timeline({
     title: 'Revision in force',
-    description: 'A bar for each revision, while it was in force on a server.',
+    description: 'A bar for each revision while it was in force on a server.',
     unit: 'short',
     width: 12,
     states: { 1: ['in force', 'green'] },
@@ -341,31 +339,31 @@ export const policy = [
   }),
   timeline({
     title: 'The last edit',
-    description: 'Whether the files hold a policy that was refused. The one before serves on.',
+    description: 'refused: the files have a mistake, and the previous policy serves.',
     unit: 'short',
     width: 12,
     states: { 0: ['in force', 'green'], 1: ['refused', 'red'] },
     queries: [[`max by (instance) (signalbox_policy_last_reload_failed{${AT}})`, '{{instance}}']],
   }),
   curves({
-    title: 'Looks at the files',
-    description: 'By their result. Unchanged files are looked at, too.',
+    title: 'Policy file checks',
+    description: 'Checks of the policy files by result, unchanged files included.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
     queries: [[`sum by (result) (rate(signalbox_policy_reloads_total{${AT}}[$__rate_interval]))`, '{{result}}']],
   }),
   curves({
-    title: 'Output that is expected, by task',
-    description: 'Tokens of a choice that decisions count on, by what the policy declares and what was seen.',
+    title: 'Expected output by task',
+    description: 'Output tokens that decisions expect, from the policy and from past answers.',
     unit: 'suffix: tok',
     width: 8,
     min: 0,
     queries: [[`avg by (task) (signalbox_task_output_tokens{${AT}})`, '{{task}}']],
   }),
   curves({
-    title: 'Answers that were seen, by task',
-    description: 'How many answers of the present moment they are worth; the declared figure is worth 20.',
+    title: 'Observed answers by task',
+    description: 'Weight of past answers, in answers; the declared figure weighs 20.',
     unit: 'short',
     width: 8,
     min: 0,

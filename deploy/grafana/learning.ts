@@ -4,7 +4,7 @@ export const learning = [
   row('Learning'),
   curves({
     title: 'Outcomes by source',
-    description: 'An hour, at the pace of the moment. checks: what was seen of answers. Empty while learning is off.',
+    description: 'Outcomes an hour. checks: signs of failure in answers. Empty while learning is off.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -12,8 +12,8 @@ export const learning = [
     queries: [[`3600 * sum by (source) (rate(signalbox_outcomes_total{${AT}}[$__rate_interval]))`, '{{source}}']],
   }),
   curves({
-    title: 'Quality: error of what was said',
-    description: 'Brier score of the latest scores of callers. Learning helps while estimated lies below declared.',
+    title: 'Quality: error of estimates',
+    description: 'Brier score against the latest scores of callers. Learning helps while estimated is below declared.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -21,9 +21,9 @@ export const learning = [
     queries: [[`avg by (figure) (signalbox_quality_brier{${AT}})`, '{{figure}}']],
   }),
   curves({
-    title: 'Explored, withheld, failed',
+    title: 'Explored, withheld and failed',
     description:
-      'An hour: chats for which another model than the best was drawn; outcomes of keys that had their share; faults of the estimator.',
+      'An hour: chats with an explored model, outcomes beyond the share of a key, and faults of the estimator.',
     unit: 'short',
     width: 8,
     min: 0,

@@ -7,14 +7,14 @@ export const overview = [
   row('Overview'),
   figure({
     title: 'Chats',
-    description: 'Chats that are over, of whatever outcome, a second.',
+    description: 'Finished chats a second, with any outcome.',
     unit: 'reqps',
     width: 3,
     queries: [[`sum(rate(signalbox_chats_total{${CHAT}}[$__rate_interval]))`, 'chats']],
   }),
   figure({
     title: 'Answered',
-    description: 'Of the chats that were ours to answer, in the range that is shown, the part that did not fail.',
+    description: 'Share of chats that did not fail, over the range shown. Refused requests do not count.',
     unit: 'percentunit',
     decimals: 3,
     width: 3,
@@ -31,9 +31,9 @@ export const overview = [
     ],
   }),
   figure({
-    title: 'Error budget burns',
+    title: 'Error budget burn rate',
     description:
-      'How many times faster than the objective allows, over the last hour. 1 is just so. Wants the recording rules.',
+      'Failures over the last hour, as a multiple of the objective. 1 is exactly the objective. Needs the recording rules.',
     unit: 'suffix:×',
     decimals: 1,
     width: 3,
@@ -46,7 +46,7 @@ export const overview = [
   }),
   figure({
     title: 'First token, p95',
-    description: 'One stream in twenty took longer to its first content, in the range that is shown.',
+    description: '95 % of streams had their first content within this time, over the range shown.',
     unit: 's',
     decimals: 2,
     width: 3,
@@ -64,7 +64,7 @@ export const overview = [
   }),
   figure({
     title: 'Spent',
-    description: 'Credits that were charged in the range that is shown.',
+    description: 'Credits charged over the range shown.',
     unit: CREDITS,
     decimals: 2,
     width: 3,
@@ -72,8 +72,7 @@ export const overview = [
   }),
   figure({
     title: 'Saved',
-    description:
-      'What the reference price would have cost beyond what was charged, less where it would have cost less.',
+    description: 'Cost at the reference price minus the charges.',
     unit: CREDITS,
     decimals: 2,
     width: 3,
@@ -86,7 +85,7 @@ export const overview = [
   }),
   figure({
     title: 'Alarms',
-    description: 'Alarms of deploy/alerts.yaml that are firing; docs/operations.md tells what to do.',
+    description: 'Firing alarms of deploy/alerts.yaml; docs/operate/incidents.md says what to do.',
     unit: 'short',
     width: 2,
     steps: [
@@ -104,7 +103,7 @@ export const overview = [
   }),
   figure({
     title: 'Revisions',
-    description: 'Revisions of the policy that are in force; more than one only while servers follow each other.',
+    description: 'Policy revisions in force. More than one is normal only during an update.',
     unit: 'short',
     width: 2,
     steps: [
@@ -115,8 +114,7 @@ export const overview = [
   }),
   curves({
     title: 'Chats by outcome',
-    description:
-      'refused: 4xx, quoted: 402 with a price, unavailable: turned away by a fault, before anything was carried out.',
+    description: 'refused: 4xx. quoted: 402 with a price. unavailable: a fault turned the request away before it ran.',
     unit: 'reqps',
     width: 12,
     min: 0,
@@ -125,7 +123,7 @@ export const overview = [
   }),
   curves({
     title: 'Errors by code',
-    description: 'What callers of any route were told, by the codes of docs/operate/errors.md.',
+    description: 'Error answers of all routes, by the codes of docs/operate/errors.md.',
     unit: 'reqps',
     width: 12,
     min: 0,
@@ -134,15 +132,15 @@ export const overview = [
   }),
   curves({
     title: 'Time to first token',
-    description: 'Time from admission to the first content part, of streams with content.',
+    description: 'Time from admission to the first content, for streams with content.',
     unit: 's',
     width: 12,
     min: 0,
     queries: quantiles('signalbox_chat_ttft_seconds', CHAT),
   }),
   curves({
-    title: 'Time to the end',
-    description: 'Of chats that were carried out, streams to their last byte.',
+    title: 'Time to the last byte',
+    description: 'Duration of chats that ran; for streams, to the last byte.',
     unit: 's',
     width: 12,
     min: 0,
@@ -154,7 +152,7 @@ export const routing = [
   row('Routing'),
   curves({
     title: 'Chats by selector',
-    description: 'pinned: the request named a model. Empty: it was over before that was known.',
+    description: 'pinned: the request named a model. Empty: the request ended before its selector was read.',
     unit: 'reqps',
     width: 8,
     min: 0,
@@ -163,7 +161,7 @@ export const routing = [
   }),
   curves({
     title: 'Chats by model',
-    description: 'The model that answered. Empty: none did.',
+    description: 'The model that answered. Empty: none answered.',
     unit: 'reqps',
     width: 8,
     min: 0,
@@ -172,7 +170,7 @@ export const routing = [
   }),
   curves({
     title: 'Chats by endpoint',
-    description: 'The same by provider and the name that the model has there.',
+    description: 'Chats by provider and the name that the provider has for the model.',
     unit: 'reqps',
     width: 8,
     min: 0,
@@ -186,7 +184,7 @@ export const routing = [
   }),
   curves({
     title: 'Tokens by kind',
-    description: 'Kinds do not overlap: cached and written input is not in input, reasoning not in output.',
+    description: 'Kinds do not overlap: input excludes cached and cache-written input, output excludes reasoning.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -194,8 +192,8 @@ export const routing = [
     queries: [[`sum by (kind) (rate(signalbox_tokens_total{${CHAT}}[$__rate_interval]))`, '{{kind}}']],
   }),
   bars({
-    title: 'What is against models',
-    description: 'How often a model was left out, by the reason; constraints of the policy with the name of the rule.',
+    title: 'Rejected models by reason',
+    description: 'Number of times a model was rejected, by reason and, for constraints, by rule.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -209,7 +207,7 @@ export const routing = [
   }),
   curves({
     title: 'Failovers',
-    description: 'Attempts that failed and were followed by one at another endpoint of the model, or another model.',
+    description: 'Failed attempts that moved on to another endpoint or another model.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -227,9 +225,9 @@ const STATE = 'signalbox_endpoint_state';
 export const providers = [
   row('Providers'),
   timeline({
-    title: 'States of endpoints',
+    title: 'Endpoint states',
     description:
-      'The worst over all servers. Ejected is shown until an answer comes, so long after its time where nobody asks.',
+      'The worst state over all servers. Ejected lasts until the next answer, so long where no request comes.',
     unit: 'short',
     width: 24,
     states: {
@@ -248,7 +246,7 @@ export const providers = [
   curves({
     title: 'Attempts by outcome',
     description:
-      'dropped: the caller left, or there was no money. The rest but ok are kinds of failure, see docs/route/failover.md.',
+      'dropped: the caller left, or the money ran out. The others, except ok, are failures: docs/route/failover.md.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -256,8 +254,8 @@ export const providers = [
     queries: [[`sum by (outcome) (rate(signalbox_attempts_total{${ENDPOINT}}[$__rate_interval]))`, '{{outcome}}']],
   }),
   curves({
-    title: 'Failing attempts by provider',
-    description: 'The part of the attempts that did not end well, those that were dropped left aside.',
+    title: 'Failed attempts by provider',
+    description: 'Share of attempts that failed; dropped attempts do not count.',
     unit: 'percentunit',
     width: 8,
     min: 0,
@@ -270,9 +268,8 @@ export const providers = [
     ],
   }),
   curves({
-    title: 'Retries, and what of them was denied',
-    description:
-      'Further attempts at a provider that the request had asked before. Denied: its retry budget was empty.',
+    title: 'Retries and denied retries',
+    description: 'Further attempts at the same provider. Denied: the retry budget of the provider was empty.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,
@@ -286,7 +283,7 @@ export const providers = [
   }),
   curves({
     title: 'Time to first token by endpoint',
-    description: 'The medians that decisions go by, of late; the worst over all servers.',
+    description: 'Recent medians, as decisions use them; the worst over all servers.',
     unit: 's',
     width: 8,
     min: 0,
@@ -303,7 +300,7 @@ export const providers = [
   }),
   curves({
     title: 'Output rate by endpoint',
-    description: 'Tokens a second once the output has begun: the medians that decisions go by.',
+    description: 'Recent medians of output tokens a second, as decisions use them.',
     unit: 'suffix: tok/s',
     width: 8,
     min: 0,
@@ -316,7 +313,7 @@ export const providers = [
   }),
   curves({
     title: 'Ejections',
-    description: 'How often circuit breakers opened, failed probes included.',
+    description: 'Number of times circuit breakers opened, failed probes included.',
     unit: 'suffix: /s',
     width: 8,
     min: 0,

@@ -6,8 +6,9 @@ import type {
   Finding,
   PreparedEstimator,
 } from '../contract/estimator.ts';
+import { deepFreeze } from '../policy/freeze.ts';
 import { describeHistory, type EstimatorHistory, findingFor, histories, replay } from './estimator-history.ts';
-import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
+import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 import { defaultsOf, optionsFrom } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { deepFreeze } from '../policy/freeze.ts';
 import { calls, copyOfCall, describeCall, frozenCall, plainCalls, plainOf, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
-import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
+import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 import {
   adapterLaw,
   type ProviderSettings,

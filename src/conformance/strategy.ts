@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
+import { deepFreeze } from '../policy/freeze.ts';
 import {
   candidatesOf,
   describeRankingCase,
@@ -12,7 +13,7 @@ import {
   weights,
 } from './candidates.ts';
 import type { ConformanceHost } from './host.ts';
-import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
+import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 import { defaultsOf, optionsFrom } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 

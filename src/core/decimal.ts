@@ -25,3 +25,12 @@ export function parseDecimal(text: string): Decimal | null {
 export function toNumber(decimal: Decimal): number {
   return Number(decimal.digits) / 10 ** decimal.scale;
 }
+
+/** A decimal in plain notation without trailing zeros: the same text for 0.001, 0.0010 and 1e-3. */
+export function plainText({ digits, scale }: Decimal): string {
+  const sign = digits < 0n ? '-' : '';
+  const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0');
+  const whole = text.slice(0, text.length - scale);
+  const fraction = text.slice(text.length - scale).replace(/0+$/, '');
+  return sign + (fraction === '' ? whole : `${whole}.${fraction}`);
+}

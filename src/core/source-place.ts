@@ -6,3 +6,8 @@ export interface SourcePlace {
   /** How many columns of the line it takes. */
   readonly length?: number;
 }
+
+/** A part of one line of a policy file: at least 1 column. */
+export interface SourceSpan extends SourcePlace {
+  readonly length: number;
+}

@@ -1,5 +1,7 @@
+import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { FundRef, FundTitle } from './rules/fund.ts';
+import type { Window } from './rules/window.ts';
 
 /** A fund with its terms by the policy. */
 export interface DrawnFund extends FundRef {
@@ -9,44 +11,38 @@ export interface DrawnFund extends FundRef {
   reached(spent: Microcredits): number | null;
 }
 
-/** The terms of a budget for the draws on its window. */
-export interface FundTerms {
-  /** Microcredits. */
-  readonly limit: Microcredits;
-  readonly onExhausted: 'reject' | 'downgrade';
-  /** Fractions of the limit, ascending. */
-  readonly alertAt: readonly number[];
-}
-
 /** The window of a budget for one subject. */
 export class BudgetFund implements DrawnFund {
   readonly key: string;
   readonly title: FundTitle;
+  readonly limit: Microcredits;
   readonly opening: Microcredits;
-  readonly #terms: FundTerms;
+  readonly #counter: number;
+  readonly #budget: Budget;
   /** The greatest fraction that was reported; 0 for none. */
   #reported = 0;
 
-  constructor(key: string, title: FundTitle, terms: FundTerms, opening: Microcredits) {
-    this.key = key;
-    this.title = title;
+  /** @param counter tells the funds of a budget from those of the same budget counted anew */
+  constructor(counter: number, budget: Budget, { starts, ends }: Window, subject: string, opening: Microcredits) {
+    const { name, definition, limit, limits } = budget;
+    this.key = `${counter}/${starts}/${subject}`;
+    this.title = { kind: 'budget', name, subject, definition, starts, ends };
+    this.limit = limits?.get(subject) ?? limit;
     this.opening = opening;
-    this.#terms = terms;
+    this.#counter = counter;
+    this.#budget = budget;
     // Fractions that were reached before are not reported.
     this.reached(opening);
   }
 
-  get limit(): Microcredits {
-    return this.#terms.limit;
-  }
   get downgrades(): boolean {
-    return this.#terms.onExhausted === 'downgrade';
+    return this.#budget.onExhausted === 'downgrade';
   }
 
   reached(spent: Microcredits): number | null {
-    const { alertAt, limit } = this.#terms;
+    const { alertAt } = this.#budget;
     if (alertAt.length === 0) return null;
-    const fraction = alertAt.findLast((one) => spent >= one * limit) ?? 0;
+    const fraction = alertAt.findLast((one) => spent >= one * this.limit) ?? 0;
     if (fraction <= this.#reported) return null;
     this.#reported = fraction;
     return fraction;
@@ -56,8 +52,8 @@ export class BudgetFund implements DrawnFund {
    * Returns the same fund under other terms. Reported fractions are not reported again; a fraction reached by a lower limit
    * is reported with the next charge.
    */
-  under(terms: FundTerms): BudgetFund {
-    const fund = new BudgetFund(this.key, this.title, terms, this.opening);
+  under(budget: Budget): BudgetFund {
+    const fund = new BudgetFund(this.#counter, budget, this.title, this.title.subject, this.opening);
     fund.#reported = this.#reported;
     return fund;
   }

@@ -3,7 +3,7 @@ import { holds, subjectIn } from '../core/condition.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Account } from './accounts.ts';
-import { BudgetFund, balanceFund, type DrawnFund, type FundTerms } from './drawn-fund.ts';
+import { BudgetFund, balanceFund, type DrawnFund } from './drawn-fund.ts';
 import { type Window, windowAt } from './rules/window.ts';
 
 /** The funds of subjects in one window. */
@@ -12,20 +12,13 @@ interface Counts {
   readonly funds: Map<string, BudgetFund>;
 }
 
-interface KeptCounts {
-  readonly id: number;
-  readonly funds: ReadonlyMap<string, BudgetFund>;
-  readonly changed: readonly BudgetFund[];
-}
-
 let counters = 0;
 
 /** The windows of one budget that are open now: one for each subject that has spent. */
 export class Counter {
   readonly budget: Budget;
   /** The funds that have another limit than before. */
-  readonly changed: readonly BudgetFund[];
-  /** Tells its funds from those of a budget that was counted anew. */
+  readonly changed: BudgetFund[] = [];
   readonly #id: number;
   #present: Counts;
   /** The window before, for those who were admitted in it and reserve now; null while there was none. */
@@ -33,15 +26,13 @@ export class Counter {
 
   /**
    * @param spent microcredits that subjects have spent in the window
-   * @param kept the counts that go on under other terms, in place of `spent`
+   * @param id of the counter whose funds go on under other terms; left out, these are other funds
    */
-  constructor(budget: Budget, window: Window, spent: ReadonlyMap<string, Microcredits>, kept?: KeptCounts) {
+  constructor(budget: Budget, window: Window, spent: ReadonlyMap<string, Microcredits>, id = ++counters) {
     this.budget = budget;
-    this.#id = kept?.id ?? ++counters;
-    this.changed = kept?.changed ?? [];
-    const funds = new Map(kept?.funds);
-    for (const [subject, opening] of spent) funds.set(subject, openFund(this.#id, budget, window, subject, opening));
-    this.#present = { window, funds };
+    this.#id = id;
+    this.#present = { window, funds: new Map() };
+    for (const [subject, opening] of spent) this.#open(this.#present, subject, opening);
   }
 
   get funds(): Iterable<BudgetFund> {
@@ -60,55 +51,36 @@ export class Counter {
   /** The fund of a subject in the window of a time; null where that was over before these counts began. */
   fundAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
-    if (counts === null) return null;
-    let fund = counts.funds.get(subject);
-    if (!fund) {
-      fund = openFund(this.#id, this.budget, counts.window, subject, 0);
-      counts.funds.set(subject, fund);
-    }
-    return fund;
+    return counts && (counts.funds.get(subject) ?? this.#open(counts, subject, 0));
   }
 
   /** The same, and nothing is kept of it for a subject that has not spent yet. */
   lookAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
-    return counts && (counts.funds.get(subject) ?? openFund(this.#id, this.budget, counts.window, subject, 0));
+    return counts && (counts.funds.get(subject) ?? new BudgetFund(this.#id, this.budget, counts.window, subject, 0));
   }
 
   /** The same counts under other terms, from the window of `timeMs` on: what is over is no longer drawn on. */
   under(budget: Budget, timeMs: number): Counter {
-    this.windowAt(timeMs);
-    const { window, funds } = this.#present;
-    const changed: BudgetFund[] = [];
-    const present = new Map<string, BudgetFund>();
-    for (const [subject, fund] of funds) {
-      const next = fund.under(termsOf(budget, subject));
-      present.set(subject, next);
-      if (next.limit !== fund.limit) changed.push(next);
+    const next = new Counter(budget, this.windowAt(timeMs), new Map(), this.#id);
+    for (const [subject, before] of this.#present.funds) {
+      const fund = before.under(budget);
+      next.#present.funds.set(subject, fund);
+      if (fund.limit !== before.limit) next.changed.push(fund);
     }
-    return new Counter(budget, window, new Map(), { id: this.#id, funds: present, changed });
+    return next;
+  }
+
+  #open({ window, funds }: Counts, subject: string, opening: Microcredits): BudgetFund {
+    const fund = new BudgetFund(this.#id, this.budget, window, subject, opening);
+    funds.set(subject, fund);
+    return fund;
   }
 
   #countsAt(timeMs: number): Counts | null {
     if (timeMs >= this.#present.window.starts) return this.#present;
     return this.#before !== null && timeMs >= this.#before.window.starts ? this.#before : null;
   }
-}
-
-function termsOf({ limit, limits, onExhausted, alertAt }: Budget, subject: string): FundTerms {
-  return { limit: limits?.get(subject) ?? limit, onExhausted, alertAt };
-}
-
-function openFund(
-  id: number,
-  budget: Budget,
-  { starts, ends }: Window,
-  subject: string,
-  spent: Microcredits,
-): BudgetFund {
-  const { name, definition } = budget;
-  const title = { kind: 'budget', name, subject, definition, starts, ends } as const;
-  return new BudgetFund(`${id}/${starts}/${subject}`, title, termsOf(budget, subject), spent);
 }
 
 /** Returns the subject whose share of a budget a request draws on; null when the budget does not apply. */

@@ -6,7 +6,8 @@ import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import type { EntryLine, Settlement } from './rules/entry.ts';
+import type { News } from './news.ts';
+import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
 import {
   expire,
   isCost,
@@ -45,6 +46,25 @@ export interface Hold {
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement;
 }
 
+/**
+ * Money set aside, in memory alone, for an order that a payment under way will pay: in every window the worst case, in
+ * the wallet's balance the part of it that the payment does not bring. It ends once: captured, or released.
+ */
+export interface Earmark {
+  /** Microcredits that the hold will have reserved. */
+  readonly amount: Microcredits;
+  /**
+   * The payment has arrived: books the deposit, the reservation and `also` in one commit.
+   *
+   * @returns null when the balance was lowered meanwhile and no longer suffices: then the deposit and `also` are booked all
+   * the same, and nothing is held
+   * @throws StoreError, by rejecting, when it could not be written: then nothing is booked and nothing held
+   */
+  capture(deposit: Deposit, also: readonly Write[]): Promise<Hold | null>;
+  /** Nothing has arrived. Harmless after the end. */
+  release(): void;
+}
+
 /** The operations of the settlement under way, to which its writers may add; null while there is none. */
 export interface Riding {
   ops: LedgerOp[] | null;
@@ -55,10 +75,7 @@ export interface HoldTools {
   readonly books: Pick<LedgerBooks, 'apply' | 'append'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Reports something about money that an operator must see. Never throws. */
-  readonly alarm: (message: string, details: Readonly<Record<string, string | number>>) => void;
-  /** Looks whether budgets have reached a fraction of their limits. */
-  readonly look: (funds: readonly DrawnFund[]) => void;
+  readonly news: News;
   /** Collects the operations that ride with a settlement. */
   readonly riding: Riding;
   readonly closed: (hold: ReservationHold) => void;
@@ -88,13 +105,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
 
   constructor(
     tools: HoldTools,
-    drawing: {
-      id: number;
-      account: Account;
-      expiresAt: number;
-      limit: Microcredits | null;
-      funds: readonly DrawnFund[];
-    },
+    drawing: Pick<ReservationHold, 'id' | 'account' | 'expiresAt' | 'funds'> & { readonly limit: Microcredits | null },
   ) {
     this.id = drawing.id;
     this.account = drawing.account;
@@ -146,7 +157,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     const op: PostOp = { kind: 'post', id, step: ++this.#steps, at: this.#tools.now(), entry: line, most };
     this.#take(step);
     this.#tools.books.append([op]);
-    this.#tools.look(this.funds);
+    this.#tools.news.look(this.funds);
     this.#judge(step, line);
     return step.charged;
   }
@@ -169,7 +180,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
       riding.ops = null;
     }
     this.#tools.books.append(ops, writes);
-    this.#tools.look(this.funds);
+    this.#tools.news.look(this.funds);
     if (line) this.#judge(step, line);
     this.#tools.closed(this);
     return settlement;
@@ -182,7 +193,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     this.#take(step);
     this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
     this.#tools.books.append([{ kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' }]);
-    this.#tools.look(this.funds);
+    this.#tools.news.look(this.funds);
     this.#tools.closed(this);
     return step.charged;
   }
@@ -202,7 +213,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
 
   #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
     const { model, provider, upstream } = tariff;
-    this.#tools.alarm(message, {
+    this.#tools.news.alarm(message, {
       decision: idText('dec_', this.id),
       key: this.account.keyId,
       model,

@@ -1,35 +1,41 @@
-import type { LedgerState } from '../core/budget.ts';
+import type { Budget, LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
+import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { EndpointCharges, LedgerBooks, UsageFilter } from '../store/books.ts';
+import { isWallet } from '../core/wallet.ts';
+import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
-import type { Earmark } from './earmark.ts';
-import type { Hold } from './hold.ts';
-import type { OrphansClosed } from './orphans.ts';
+import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
+import { Contention } from './contention.ts';
+import { countAnew } from './count.ts';
+import { Funds } from './funds.ts';
+import type { Earmark, Hold, Riding } from './hold.ts';
+import { keyBudgetUses } from './key-budgets.ts';
+import { News, type NewsOptions } from './news.ts';
+import { closeOrphans, type OrphansClosed } from './orphans.ts';
+import { Refusals } from './refusals.ts';
+import { ReservationDesk } from './reservation-desk.ts';
 import type { ReservationRequest } from './reservation-request.ts';
-import type { Deposit } from './rules/entry.ts';
+import { checkDeposit, type Deposit } from './rules/entry.ts';
 import type { FundStanding } from './rules/fund.ts';
-import type { LedgerSample } from './sample.ts';
-import type { AvailableFunds, FundShortage } from './standing.ts';
+import { openReservation } from './rules/reservation.ts';
+import { type LedgerSample, sampleBudgets } from './sample.ts';
+import { type AvailableFunds, type FundShortage, standingOf } from './standing.ts';
 
 export type { ReservationRequest } from './reservation-request.ts';
+
+/** How often the books are summed up, and holds are looked at that should have ended, ms. */
+const CHECKPOINT_MS = 10_000;
 
 /** The part of a policy that concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
 
-/** Reports something about money to an operator. */
-export type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;
-
-export interface LedgerOptions {
+export interface LedgerOptions extends NewsOptions {
   readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
-  /** Something about money that an operator must see. */
-  readonly onAlarm: Alarm;
-  /** A budget has reached a fraction of its limit. */
-  readonly onAlert?: (fund: FundStanding, fraction: number) => void;
   /** How often to look whether an operator's command has granted or corrected something, ms; absent: only on `refresh`. */
   readonly refreshMs?: number;
 }
@@ -45,69 +51,291 @@ export interface LedgerStatus {
   readonly funds: readonly FundStanding[];
 }
 
-export interface Ledger {
+/**
+ * Opens the ledger of this one server, and closes what an earlier run left open by the policy's rule: charged
+ * in full, since what the upstreams did is not known, or released. Throws an Error of one clear sentence when
+ * the policy counts in other Credits than the entries.
+ */
+export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+  const ledger = new Ledger(options);
+  await ledger.begin(options.terms);
+  return ledger;
+}
+
+/** The ledger of one process, on books that it may share. */
+export class Ledger {
+  /** The greatest ID that an earlier run used; 0 for none. */
+  readonly lastId: number;
+  /** The reservations of a crash that this start closed. */
+  recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
+  readonly #books: LedgerBooks;
+  readonly #options: LedgerOptions;
+  readonly #accounts = new Accounts();
+  readonly #funds: Funds;
+  readonly #contention = new Contention();
+  readonly #desk: ReservationDesk;
+  readonly #refusals = new Refusals();
+  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  readonly #nextAdjustment: () => number;
+  /** The latest moment of the clock or an ID, ms since 1970. */
+  #latest: number;
+  /** Ends when what is being prepared is in force, or has failed: one at a time. */
+  #preparing: Promise<void> = Promise.resolve();
+  readonly #riding: Riding = { ops: null };
+
+  constructor(options: LedgerOptions) {
+    const { books, now, refreshMs } = options;
+    this.#books = books;
+    this.#options = options;
+    this.lastId = books.lastIds.hold;
+    this.#latest = timeOfId(this.lastId);
+    this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
+    this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
+    const parts = { books, now, funds: this.#funds, contention: this.#contention, news: new News(options) };
+    this.#desk = new ReservationDesk(parts, this.#riding);
+    books.watch({
+      freed: (funds) => this.#contention.wake(funds),
+      opened: () => this.#funds.opened(),
+      adjusted: () => this.#contention.wakeAll(),
+      fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
+    });
+    this.#every(CHECKPOINT_MS, () => this.#sweep());
+    // A failure is tried again at the next tick.
+    if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
+  }
+
+  /** Windows never go back, though the clock may. */
+  get #time(): number {
+    this.#latest = Math.max(this.#latest, this.#options.now());
+    return this.#latest;
+  }
+
+  /** Reservations that are open. */
+  get open(): number {
+    return this.#books.open().count;
+  }
+
+  /** Closes orphans, takes over what operators asked for and counts the budgets. */
+  async begin(terms: LedgerTerms): Promise<void> {
+    this.recovered = await closeOrphans(this.#books, terms.ledger.onCrash, this.#options.now());
+    await this.refresh();
+    (await this.prepare(terms))();
+  }
+
   /**
    * Returns what a caller can still spend in the windows of `timeMs` (ms since 1970; left out, now); null when none applies.
    * `windowsOnly`: without its balance, which is yet to be paid in.
    */
-  standing(caller: Caller, selector: string, timeMs?: number, windowsOnly?: boolean): AvailableFunds | null;
+  standing(caller: Caller, selector: string, timeMs: number = this.#time, windowsOnly = false): AvailableFunds | null {
+    const account = this.#accounts.of(caller, selector, null);
+    const funds = windowsOnly ? this.#funds.windowsOf(account, timeMs) : this.#funds.of(account, timeMs);
+    return funds.length === 0 ? null : standingOf(funds, this.#books.standing(funds));
+  }
+
   /**
    * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free,
    * at least the first. The reservation is durable before this resolves. Rejects with StoreError when it could
    * not be written, and then nothing is held.
    */
-  reserve(order: ReservationRequest): Promise<Hold | FundShortage>;
+  reserve(order: ReservationRequest): Promise<Hold | FundShortage> {
+    try {
+      return this.#desk.hold(order, this.#accountFor(order));
+    } catch (cause) {
+      return Promise.reject(cause);
+    }
+  }
+
   /**
    * Sets money aside for a wallet's request that a payment under way will pay in part: `expected` is the sum that it will
    * add to its balance. Nothing is written before it is captured.
    */
-  earmark(order: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage>;
+  async earmark(order: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
+    if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
+    if (!isWallet(order.payer ?? order.caller.keyId)) throw new Error('money is earmarked for wallets alone');
+    return this.#desk.earmark(order, this.#accountFor(order), expected);
+  }
+
   /** Counts a request that was refused for this: the rest of a budget does not show its refusals. */
-  refused(shortage: FundShortage): void;
+  refused(shortage: FundShortage): void {
+    this.#refusals.count(shortage);
+  }
+
   /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
-  deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void>;
+  async deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
+    checkDeposit(deposit);
+    // One payment is paid in once, and its fee given back once.
+    const id = deposit.paid > 0 ? deposit.note : `${deposit.note}/fee`;
+    await this.#books.apply([{ kind: 'deposit', id, at: this.#options.now(), wallet, deposit }], also);
+  }
+
   /**
    * Gives a fee back to a wallet's balance, at once: within a settlement, in its commit. A commit that may be refused gives
    * it back by a `deposit` with a negative fee. Throws RangeError for a fee below 0 or what is no wallet.
    */
-  waiveFee(wallet: string, fee: Microcredits, note: string): void;
+  waiveFee(wallet: string, fee: Microcredits, note: string): void {
+    if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
+    if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
+    const op: LedgerOp = { kind: 'waive', id: `${note}/fee`, at: this.#options.now(), wallet, fee, note };
+    if (this.#riding.ops) this.#riding.ops.push(op);
+    else this.#books.append([op]);
+  }
+
   /** The sum that a key or a wallet has paid in or was granted; null for none ever. */
-  balanceOf(holder: string): FundStanding | null;
-  /**
-   * Resolves with true once all settlements so far outlive this process, in the database or in the spool; with false when
-   * both have refused one for now. Never rejects.
-   */
-  written(): Promise<boolean>;
+  balanceOf(holder: string): FundStanding | null {
+    return this.#books.balanceOf(holder);
+  }
+
   /**
    * Makes ready for another policy; the function that it resolves with puts that in force, at once, and must be
    * called: the next preparation waits for it.
    */
-  prepare(terms: LedgerTerms): Promise<() => void>;
+  async prepare(terms: LedgerTerms): Promise<() => void> {
+    const { promise, resolve: end } = Promise.withResolvers<void>();
+    const before = this.#preparing;
+    this.#preparing = promise;
+    await before;
+    try {
+      this.#checkUnit(terms);
+      const count = await this.#books.count();
+      try {
+        const counted = await countAnew(terms.budgets, this.#funds.counters, count, this.#time);
+        await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets: policyNames(terms.budgets) });
+        return () => {
+          this.#funds.use(counted(this.#time));
+          count.end();
+          this.#moveAll();
+          this.#contention.wakeAll();
+          end();
+        };
+      } catch (cause) {
+        count.end();
+        throw cause;
+      }
+    } catch (cause) {
+      end();
+      throw cause;
+    }
+  }
+
+  /**
+   * Resolves with true once all settlements so far outlive this process, in the database or in the spool; with false when
+   * both have refused one for now. Never rejects.
+   */
+  written(): Promise<boolean> {
+    return this.#books.written();
+  }
+
   /** The worth of a Credit and the budgets that a new policy must fit. */
-  state(): LedgerState;
-  status(): Promise<LedgerStatus>;
+  state(): LedgerState {
+    const { usdPerCredit } = this.#books.state();
+    return { usdPerCredit, budgets: policyNames(this.#funds.counters.map(({ budget }) => budget)) };
+  }
+
+  async status(): Promise<LedgerStatus> {
+    const charged = await this.#books.charged();
+    const budgets = this.#funds.counters.flatMap((counter) => {
+      counter.windowAt(this.#time);
+      return this.#books.standing([...counter.funds]);
+    });
+    const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
+    const { count, held } = this.#books.open();
+    return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances()] };
+  }
+
   /** How it stands, from what is in memory: asks no store, and takes one pass over the funds. */
-  sample(): LedgerSample;
+  sample(): LedgerSample {
+    const { waits, waited, waiting } = this.#contention;
+    const { count, held } = this.#books.open();
+    const balances = this.#books.balances();
+    const budgets = sampleBudgets(this.#funds.counters, this.#time, (funds) => this.#books.standing(funds));
+    return {
+      open: count,
+      held,
+      budgets,
+      refusals: this.#refusals.of(budgets),
+      balances: balances.length,
+      balancesExhausted: balances.filter(({ unspent }) => unspent <= 0).length,
+      waits,
+      waited,
+      waiting,
+    };
+  }
+
   /** Reads the charges of a period; groups may repeat. */
-  usage(filter: UsageFilter): Promise<readonly EndpointCharges[]>;
+  usage(filter: UsageFilter): Promise<readonly EndpointCharges[]> {
+    return this.#books.usage(filter);
+  }
+
   /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */
-  fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[];
+  fundsOf({ keyId, labels }: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[] {
+    const scopes = names.map((name) => scopeOf(keyId, labels, name));
+    return this.#books.standing(this.#funds.ofNames(scopes, keyId, this.#time));
+  }
+
   /** How full each budget of a key's own is now. */
-  budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]>;
-  /** Reservations that are open. */
-  readonly open: number;
-  /** The greatest ID that an earlier run used; 0 for none. */
-  readonly lastId: number;
-  /** The reservations of a crash that this start closed. */
-  readonly recovered: OrphansClosed;
+  budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
+    return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
+  }
+
   /** Takes over what an operator's command has granted or corrected; `isOwn`: what this process has written itself, too. */
-  refresh(isOwn?: boolean): Promise<void>;
+  refresh(isOwn = false): Promise<void> {
+    return this.#books.refresh(isOwn);
+  }
+
   /**
    * Gives back, by a correction, what is left of a closed reservation's charge, and returns that: 0 when there is
    * none, or nothing left; at most what the closed reservation `instead` was charged, where that is given. Durable when
    * it resolves. Rejects with StoreError when it could not be written.
    */
-  giveBack(reservation: number, note: string, instead?: number): Promise<Microcredits>;
+  async giveBack(reservation: number, note: string, instead?: number): Promise<Microcredits> {
+    const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
+    const { now } = this.#options;
+    const id = this.#nextAdjustment();
+    const op = { kind: 'correct', id, at: now(), reservation, amount: most ?? 0, note } as const;
+    const [result] = await this.#books.apply([op]);
+    return result?.kind === 'granted' ? result.amount : 0;
+  }
+
   /** Writes the sums, so that the next start has nothing to read. Ends no hold, and closes no store. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#books.checkpoint();
+  }
+
+  #every(ms: number, run: () => unknown): void {
+    const timer = setInterval(run, ms);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+
+  /** A mistake of the program must show before anything is held. */
+  #accountFor({ id, caller, selector, payer, amounts, limit }: ReservationRequest): Account {
+    openReservation(Math.max(...amounts), limit);
+    this.#latest = Math.max(this.#latest, timeOfId(id));
+    return this.#accounts.of(caller, selector, payer);
+  }
+
+  #checkUnit({ usdPerCredit }: LedgerTerms): void {
+    const { usdPerCredit: unit } = this.#books.state();
+    if (unit === null || unit === usdPerCredit) return;
+    throw new Error(`The ledger has entries in Credits of ${unit} USD; usd_per_credit may not become ${usdPerCredit}.`);
+  }
+
+  /** Open reservations and earmarks draw on what applies to them now. */
+  #moveAll(): void {
+    const limits = this.#funds.counters.flatMap(({ changed }) =>
+      changed.map((fund): LimitOp => ({ kind: 'limit', fund })),
+    );
+    const ops = [...limits, ...this.#desk.attachAll()];
+    if (ops.length > 0) this.#books.append(ops);
+  }
+
+  async #sweep(): Promise<void> {
+    this.#desk.expire();
+    await this.#books.checkpoint().catch(() => {});
+  }
 }
+
+/** The budgets that a policy states: those of keys are not its to rename. */
+const policyNames = (budgets: readonly Budget[]): string[] =>
+  budgets.filter(({ limits }) => limits === undefined).map(({ name }) => name);

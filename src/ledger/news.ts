@@ -1,11 +1,23 @@
+import type { LedgerBooks } from '../store/books.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import type { Alarm, LedgerOptions } from './ledger.ts';
+import type { FundStanding } from './rules/fund.ts';
+
+/** Reports something about money to an operator. */
+type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;
+
+export interface NewsOptions {
+  readonly books: Pick<LedgerBooks, 'standing'>;
+  /** Something about money that an operator must see. */
+  readonly onAlarm: Alarm;
+  /** A budget has reached a fraction of its limit. */
+  readonly onAlert?: (fund: FundStanding, fraction: number) => void;
+}
 
 /** Reports to operators about money. A settlement runs where nothing may throw: a failed report must not cost the entry. */
 export class News {
-  readonly #options: Pick<LedgerOptions, 'books' | 'onAlarm' | 'onAlert'>;
+  readonly #options: NewsOptions;
 
-  constructor(options: Pick<LedgerOptions, 'books' | 'onAlarm' | 'onAlert'>) {
+  constructor(options: NewsOptions) {
     this.#options = options;
   }
 

@@ -82,7 +82,7 @@ export function reportNoProvider(states: ReadonlyMap<string, ProviderSetup>, pla
   const reasons = [...states.values()].map(({ unset }) => unsetText(unset)).filter((reason) => reason !== null);
   report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
     expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',
-    ...(reasons.length > 0 && { hint: reasons.join(', ') }),
+    hint: reasons.join(', '),
   });
 }
 

@@ -1,6 +1,5 @@
 import type { WindowKind } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { inUnitsOf } from './decimal-text.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
@@ -9,6 +8,7 @@ import { BudgetText } from './schema-budgets.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt } from './tree.ts';
+import { unitsOf } from './usd.ts';
 import { validPartsOf } from './valid-parts.ts';
 
 /** A budget whose expressions are not checked yet. If one of its keys is wrong, its figures are placeholders. */
@@ -63,17 +63,17 @@ function eachOf(named: NamedItem<BudgetText>): ExpressionDraft | null {
 function limitOf({ name, path, tree }: NamedItem<BudgetText>, report: Report): Microcredits {
   const decimal = decimalAt(tree, 'limit_credits', report);
   if (!decimal) return 0;
-  const limit = inUnitsOf(DECIMALS, decimal);
+  const limit = unitsOf(DECIMALS, decimal);
   const place = placeAt(tree, 'limit_credits');
   if (limit === null) {
     report.add('bad-form', place, `\`${path}.limit_credits\` has more than ${DECIMALS} decimals`, {
       expected: 'a multiple of 0.000001 Credits, the least that is charged',
     });
   }
-  if (limit === 0) {
+  if (limit === 0n) {
     report.add('nothing-to-spend', place, `budget \`${name}\` has a limit of 0: nothing that costs may be spent`, {
       hint: 'give it a limit above 0; to refuse requests, a constraint says more plainly why',
     });
   }
-  return limit ?? 0;
+  return Number(limit ?? 0n);
 }

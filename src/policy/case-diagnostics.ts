@@ -18,10 +18,7 @@ export function caseDiagnostics(failures: readonly CaseFailure[]): Diagnostic[] 
   const report = new Report();
   for (const { case: failed, message, expected, hint } of failures) {
     const place = { length: 1, ...failed.place };
-    report.add('case-failed', place, `case \`${failed.name}\` failed: ${message}`, {
-      ...(expected !== undefined && { expected }),
-      ...(hint !== undefined && { hint }),
-    });
+    report.add('case-failed', place, `case \`${failed.name}\` failed: ${message}`, { expected, hint });
   }
   return report.sorted();
 }

@@ -3,7 +3,7 @@ import { type ASTNode, nodesOf, type TextRange } from './cel-ast.ts';
 import { type CelFault, explainSyntax, explainType } from './cel-explain.ts';
 import { findRefused } from './cel-refusals.ts';
 import { type CelKind, environmentOf, VARIABLES } from './cel-types.ts';
-import type { DiagnosticCode, DiagnosticDetails, SourceSpan } from './diagnostics.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -53,18 +53,18 @@ export function checkText(draft: ExpressionDraft, kind: CelKind, texts: FileText
   const message = `\`${draft.path}\` is ${nameOfType(type)}, not a text`;
   report.add('cel-not-text', rest.placeOf(rest.ast), message, {
     expected: 'a text, such as `key.id` or `key.labels.team`',
-    ...hintForText(type, draft.text.trim(), kind),
+    hint: hintForText(type, draft.text.trim(), kind),
   });
   return null;
 }
 
-function hintForText(type: string | undefined, written: string, kind: CelKind): { hint?: string } {
-  if (type === 'bool') return { hint: 'a comparison tells which requests it is for: that is `match`' };
-  if (written === 'key.labels') return { hint: 'name the label: `key.labels.team`' };
-  if (type === 'int' || type === 'double') return { hint: `make it a text: \`string(${written})\`` };
+function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
+  if (type === 'bool') return 'a comparison tells which requests it is for: that is `match`';
+  if (written === 'key.labels') return 'name the label: `key.labels.team`';
+  if (type === 'int' || type === 'double') return `make it a text: \`string(${written})\``;
   const other = kind === 'budget' ? 'request.model' : 'key.id';
-  if (type?.startsWith('list')) return { hint: `join the texts: \`key.labels.team + "/" + ${other}\`` };
-  return written === 'request' ? { hint: 'name its field: `request.model`' } : {};
+  if (type?.startsWith('list')) return `join the texts: \`key.labels.team + "/" + ${other}\``;
+  return written === 'request' ? 'name its field: `request.model`' : undefined;
 }
 
 /** Checks syntax, variables and types, and returns the type of the result. */
@@ -78,23 +78,17 @@ function checkAny(
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
   // The schema reported it. The parser recurses as deep as the text nests.
   if (draft.text.length > EXPRESSION_LENGTH_MAX) return null;
-  const add = (code: DiagnosticCode, at: TextRange, message: string, d: DiagnosticDetails) =>
-    report.add(code, placeOf(at), message, d);
-  const parsed = parse(draft.text, kind);
-  if ('code' in parsed) {
-    add(parsed.code, parsed.at, parsed.message, parsed.details);
+  const refuse = (...faults: readonly CelFault[]): null => {
+    for (const { code, at, message, ...details } of faults) report.add(code, placeOf(at), message, details);
     return null;
-  }
+  };
+  const parsed = parse(draft.text, kind);
+  if ('code' in parsed) return refuse(parsed);
   const { ast } = parsed;
   const faults = [...wrongPlaces(ast, kind), ...findRefused(ast)];
-  for (const { code, at, message, details } of faults) add(code, at, message, details);
-  if (faults.length > 0) return null;
+  if (faults.length > 0) return refuse(...faults);
   const { valid, type, error } = parsed.check();
-  if (!valid) {
-    const { code, at, message, details } = explainType(error, ast, kind);
-    add(code, at, message, details);
-    return null;
-  }
+  if (!valid) return refuse(explainType(error, ast, kind));
   return { ast, run: (view) => parsed(view), placeOf, draft, type };
 }
 
@@ -141,10 +135,9 @@ function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
     const name = node.args;
     seen.add(name);
     const onlyEndpoint = kind === 'model' && name === 'endpoint';
-    const hint = hintForPlace(kind, name);
     const message = `\`${name}\` cannot be seen here: ${onlyEndpoint ? 'this is about models' : ELSEWHERE[kind]}`;
-    const details = { expected: `one of ${listNames(Object.keys(here))}`, hint };
-    return [{ code: 'cel-wrong-place' as const, at: node, message, details }];
+    const expected = `one of ${listNames(Object.keys(here))}`;
+    return [{ code: 'cel-wrong-place' as const, at: node, message, expected, hint: hintForPlace(kind, name) }];
   });
 }
 

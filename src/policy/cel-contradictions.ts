@@ -36,8 +36,7 @@ export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean):
     if (literalOf(part) === false) return { at: part, message: 'one of its parts is false, whatever is asked' };
     const field = narrow(part, left);
     if (field === null || !isEmpty(left.get(field))) continue;
-    const hint = hintFor(field, part);
-    return { at: part, message: `no value of \`${field}\` fulfils all its parts`, ...(hint && { hint }) };
+    return { at: part, message: `no value of \`${field}\` fulfils all its parts`, hint: hintFor(field, part) };
   }
   return null;
 }

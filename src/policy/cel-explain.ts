@@ -6,11 +6,10 @@ import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 
 /** An error in an expression, with its offsets. */
-export interface CelFault {
+export interface CelFault extends DiagnosticDetails {
   readonly code: DiagnosticCode;
   readonly at: TextRange;
   readonly message: string;
-  readonly details: DiagnosticDetails;
 }
 
 const WORDS: ReadonlyMap<string, string> = new Map([
@@ -29,38 +28,32 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
   const [, limit = '', most = ''] = /^Exceeded (\w+) \((\d+)\)/.exec(summary) ?? [];
   if (limit) {
     const what = limit === 'maxDepth' ? `nests deeper than ${most}` : `has more parts than ${most}`;
-    const details = { hint: 'split the rule, or compare with a list: `x in ["a", "b"]`' };
-    return { code: 'cel-too-large', at, message: `the expression ${what}`, details };
+    const hint = 'split the rule, or compare with a list: `x in ["a", "b"]`';
+    return { code: 'cel-too-large', at, message: `the expression ${what}`, hint };
   }
   const end = text.trimEnd().length;
   if (start >= end) {
     const message = end === 0 ? 'the expression is empty' : 'the expression ends too early';
-    return { code: 'cel-syntax', at: { start: Math.max(0, end - 1), end }, message, details: {} };
+    return { code: 'cel-syntax', at: { start: Math.max(0, end - 1), end }, message };
   }
   const negation = /\bnot\s+$/.exec(text.slice(0, start));
   if (negation) return notCel('not', negation.index);
   const word = /^(?:\w+|[^\w\s])/.exec(text.slice(start))?.[0] ?? '';
   if (WORDS.has(word)) return notCel(word, start);
   const message = `not CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
-  const hint = hintFor(code, word, text.slice(0, start));
-  return { code: 'cel-syntax', at, message, details: hint ? { hint } : {} };
+  return { code: 'cel-syntax', at, message, hint: hintFor(code, word, text.slice(0, start)) };
 }
 
-function hintFor(code: string, sign: string, before: string): string | null {
+function hintFor(code: string, sign: string, before: string): string | undefined {
   if (code.startsWith('unterminated')) return 'the closing quote is missing';
   if (/^[“”„‘’«»]$/.test(sign)) return 'write straight quotes: "text"';
-  return sign === ',' && /\bin\s*\([^()]*$/.test(before) ? 'a list stands in brackets: `x in ["a", "b"]`' : null;
+  return sign === ',' && /\bin\s*\([^()]*$/.test(before) ? 'a list stands in brackets: `x in ["a", "b"]`' : undefined;
 }
 
 /** A word of other languages, for which CEL has a sign. */
 function notCel(word: string, start: number): CelFault {
   const at = { start, end: start + word.length };
-  return {
-    code: 'cel-syntax',
-    at,
-    message: `\`${word}\` is not CEL`,
-    details: { hint: `write \`${WORDS.get(word)}\`` },
-  };
+  return { code: 'cel-syntax', at, message: `\`${word}\` is not CEL`, hint: `write \`${WORDS.get(word)}\`` };
 }
 
 /** Explains a type error. */
@@ -85,11 +78,11 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const alias = kind === 'when' ? ALIASES.get(name) : undefined;
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
   const variables = known.map(([variable]) => variable);
-  const meant = path ? { hint: `did you mean \`${path}\`?` } : didYouMean(name, variables);
+  const meant = path ? `did you mean \`${path}\`?` : didYouMean(name, variables);
   const ofKeys = (kind === 'budget' || kind === 'limit') && !path ? hintForKeys(name, ast, kind) : null;
-  const hint = ofKeys ?? meant.hint ?? `a text needs quotes: "${name}"`;
-  const details = { expected: `one of ${listNames(variables)}`, hint };
-  return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, details };
+  const hint = ofKeys ?? meant ?? `a text needs quotes: "${name}"`;
+  const expected = `one of ${listNames(variables)}`;
+  return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, expected, hint };
 }
 
 /**
@@ -98,7 +91,7 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
  */
 function hintForKeys(name: string, ast: ASTNode, kind: 'budget' | 'limit'): string | null {
   if (kind === 'limit' && name === 'address') return '`each: address` stands alone, and is no part of an expression';
-  if (kind === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']).hint)) {
+  if (kind === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']))) {
     return 'the address of the caller is `each: address`';
   }
   if (isOfRequests(name)) return kind === 'budget' ? NOT_IN_BUDGETS : NOT_IN_LIMITS;
@@ -117,12 +110,7 @@ function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   const known = type ? Object.keys(FIELDS[type]) : [];
   const message = `\`${owner.join('.')}\` has no field \`${field}\``;
   const hint = fieldHint(field, owner.join('.'), type, known);
-  return {
-    code: 'cel-unknown-field',
-    at,
-    message,
-    details: { expected: `one of ${listNames(known)}`, ...(hint && { hint }) },
-  };
+  return { code: 'cel-unknown-field', at, message, expected: `one of ${listNames(known)}`, hint };
 }
 
 /** The declared type of an access; null for any other type. */
@@ -160,10 +148,11 @@ function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRan
   if (known.includes(name)) {
     const message = `\`${name}\` does not take this: ${plainTypes(call)}`;
     const hint = name === 'contains' && call.startsWith('list') && node ? membership(node) : undefined;
-    return { code: 'cel-type', at: range, message, details: hint ? { hint } : {} };
+    return { code: 'cel-type', at: range, message, hint };
   }
-  const details = { expected: `one of ${listNames(known)}`, ...didYouMean(name, known) };
-  return { code: 'cel-unknown-name', at: range, message: `there is no function \`${name}\``, details };
+  const expected = `one of ${listNames(known)}`;
+  const message = `there is no function \`${name}\``;
+  return { code: 'cel-unknown-name', at: range, message, expected, hint: didYouMean(name, known) };
 }
 
 function plainTypes(text: string): string {
@@ -179,26 +168,20 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFa
   const whole = wholeAgainstFigure(summary, node);
   if (whole) {
     const written = whole.input.slice(whole.start, whole.end);
-    const details = { expected: 'a number with a point', hint: `write ${written}.0` };
-    return {
-      code: 'cel-type',
-      at: whole,
-      message: 'figures have a point in CEL: a whole number is of another type',
-      details,
-    };
+    const message = 'figures have a point in CEL: a whole number is of another type';
+    return { code: 'cel-type', at: whole, message, expected: 'a number with a point', hint: `write ${written}.0` };
   }
   const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
-  const hint = clashHint(summary, node);
-  return { code: 'cel-type', at, message, details: hint ? { hint } : {} };
+  return { code: 'cel-type', at, message, hint: clashHint(summary, node) };
 }
 
-function clashHint(summary: string, node: ASTNode | undefined): string | null {
+function clashHint(summary: string, node: ASTNode | undefined): string | undefined {
   if (/double % int|double % double/.test(summary)) return '`%` takes whole numbers: `int(time.hour) % 2 == 0`';
   if (/^no such overload: string [<>]=? (?:int|double)|^no such overload: string [!=]= (?:int|double)/.test(summary)) {
     return 'compare with a text in quotes, or convert: `double(…) > 3.0`';
   }
   const isListAgainstText = /list<string> [!=]= string|string [!=]= list<string>/.test(summary);
-  return isListAgainstText ? `ask whether it is in the list: ${inList(node)}` : null;
+  return isListAgainstText ? `ask whether it is in the list: ${inList(node)}` : undefined;
 }
 
 /** The CEL form of `list.contains(text)`. */

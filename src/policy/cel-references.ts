@@ -37,18 +37,16 @@ export function checkReferences(
 }
 
 /** A hint for a tag that no model has. Such a tag alone is not an error. */
-export function hintForTags(ast: ASTNode, tags: readonly string[]): { hint?: string } {
+export function hintForTags(ast: ASTNode, tags: readonly string[]): string | undefined {
   for (const node of nodesOf(ast)) {
     for (const [literal, path] of comparisonsOf(node)) {
       const text = literalOf(literal);
       if (path !== 'model.tags' || typeof text !== 'string' || tags.includes(text)) continue;
-      const meant = didYouMean(text, tags);
-      return meant.hint
-        ? meant
-        : { hint: `no model has the tag \`${text}\`; there are ${listNames(byNearness(text, tags))}` };
+      const known = listNames(byNearness(text, tags));
+      return didYouMean(text, tags) ?? `no model has the tag \`${text}\`; there are ${known}`;
     }
   }
-  return {};
+  return undefined;
 }
 
 /** Pairs of a literal and the path that it is compared with. */

@@ -35,5 +35,5 @@ function refusedMembership(at: ASTNode, [name, map]: readonly [ASTNode, ASTNode]
 }
 
 function refusal(at: TextRange, message: string, hint?: string): CelFault {
-  return { code: 'cel-refused', at, message, details: hint === undefined ? {} : { hint } };
+  return { code: 'cel-refused', at, message, hint };
 }

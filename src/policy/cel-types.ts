@@ -255,27 +255,29 @@ function labels(from: ReadonlyMap<string, string>): ReadonlyMap<string, string> 
   return copy;
 }
 
-let lastScope: RuleScope | null = null;
-let lastView: View = {};
-
-/** The CEL view of a scope. The last one is cached, because all conditions of a request share it. */
-export function viewOf(scope: RuleScope): View {
-  if (scope === lastScope) return lastView;
-  lastView = { request: new Request(scope.request), key: new Key(scope.key), time: new Time(scope.time) };
-  lastScope = scope;
-  return lastView;
+/** Caches the last view, because all conditions of a request share it. */
+function cachingLast<Scope extends object>(make: (scope: Scope) => View): (scope: Scope) => View {
+  let last: Scope | null = null;
+  let view: View = {};
+  return (scope) => {
+    if (scope !== last) view = make(scope);
+    last = scope;
+    return view;
+  };
 }
 
-let lastBudgetScope: BudgetScope | null = null;
-let lastBudgetView: View = {};
+/** The CEL view of a scope. */
+export const viewOf = cachingLast(({ request, key, time }: RuleScope) => ({
+  request: new Request(request),
+  key: new Key(key),
+  time: new Time(time),
+}));
 
-/** The CEL view of a budget's scope, cached likewise. */
-export function budgetViewOf(scope: BudgetScope): View {
-  if (scope === lastBudgetScope) return lastBudgetView;
-  lastBudgetView = { request: new BudgetRequest(scope.request), key: new Key(scope.key) };
-  lastBudgetScope = scope;
-  return lastBudgetView;
-}
+/** The CEL view of a budget's scope. */
+export const budgetViewOf = cachingLast(({ request, key }: BudgetScope) => ({
+  request: new BudgetRequest(request),
+  key: new Key(key),
+}));
 
 /** The CEL view of a rate limit's scope. */
 export function limitViewOf({ key }: LimitScope): View {

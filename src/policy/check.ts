@@ -74,12 +74,9 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   if (error.type === ValueErrorType.ObjectRequiredProperty) {
     const parent = steps.slice(0, -1);
     const owner = `\`${nameOf(subject.path, subject.tree, parent)}\``;
-    report.add(
-      'missing-key',
-      keyPlace(subject, parent),
-      `${owner} needs the key \`${last}\``,
-      about(error.schema, last),
-    );
+    report.add('missing-key', keyPlace(subject, parent), `${owner} needs the key \`${last}\``, {
+      hint: about(error.schema, last),
+    });
     return;
   }
   const decimal = splitDecimal(valueAt(subject.tree, ...steps.slice(0, -1)), last);
@@ -106,8 +103,7 @@ function explainUnknown(error: ValueError, subject: Subject, steps: readonly str
   const owner = nameOf(subject.path, subject.tree, parent);
   report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, {
     expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',
-    ...(subject.unknownHint && { hint: subject.unknownHint }),
-    ...didYouMean(key, known),
+    hint: didYouMean(key, known) ?? subject.unknownHint,
   });
 }
 
@@ -121,23 +117,23 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
   const found = describe(tree);
   const words = literalsOf(schema);
   if (words) {
-    const hint = tree.kind === 'scalar' ? { ...switchHint(words, tree), ...didYouMean(tree.source, words) } : {};
-    return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, ...hint }];
+    const hint = tree.kind === 'scalar' ? (didYouMean(tree.source, words) ?? switchHint(words, tree)) : undefined;
+    return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, hint }];
   }
   if (type === ValueErrorType.Literal) return ['not-one-of', `must be ${String(schema.const)}, found ${found}`, {}];
   if (type === ValueErrorType.StringPattern) {
     const expected = typeof schema.expected === 'string' ? schema.expected : `a text like ${String(schema.pattern)}`;
-    return ['bad-form', `cannot be ${found}`, { expected, ...formHint(schema, tree) }];
+    return ['bad-form', `cannot be ${found}`, { expected, hint: formHint(schema, tree) }];
   }
   if (type === ValueErrorType.Union && typeof schema.expected === 'string') {
     return ['wrong-type', `cannot be ${found}`, { expected: schema.expected }];
   }
   const wanted = TYPE_NAMES[type];
-  if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, typeHint(schema, tree)];
+  if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree) }];
   const limit = limitOf(schema);
-  const hint = typeof schema.description === 'string' ? { hint: schema.description } : {};
+  const hint = typeof schema.description === 'string' ? schema.description : undefined;
   const problem = tree.kind === 'list' ? `has ${tree.items.length} items` : `cannot be ${found}`;
-  if (limit) return ['out-of-range', problem, { expected: limit, ...hint }];
+  if (limit) return ['out-of-range', problem, { expected: limit, hint }];
   return ['bad-form', `is wrong: ${message}`, {}];
 }
 
@@ -165,10 +161,10 @@ function limitOf(schema: TSchema): string | null {
   return stated.length > 0 ? stated.join(', ') : null;
 }
 
-function about(schema: TSchema, key: string): { hint?: string } {
-  if (typeof schema.description !== 'string') return {};
-  const { hint } = example(schema);
-  return { hint: `\`${key}\`: ${schema.description}${hint ? ` ${hint[0]?.toUpperCase()}${hint.slice(1)}` : ''}` };
+function about(schema: TSchema, key: string): string | undefined {
+  if (typeof schema.description !== 'string') return undefined;
+  const shown = example(schema)?.replace(/^f/, ' F') ?? '';
+  return `\`${key}\`: ${schema.description}${shown}`;
 }
 
 function literalsOf(schema: TSchema): string[] | null {

@@ -3,7 +3,6 @@ import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { type Availability, environmentFacts, reportNoProvider, selectAvailable } from './availability.ts';
-import { checkBudgets, compileBudget } from './budgets.ts';
 import { compileContent } from './contents.ts';
 import { narrowCapabilities } from './endpoint-capabilities.ts';
 import { createChecker } from './expressions.ts';
@@ -11,7 +10,7 @@ import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
 import { compileLearning } from './learning.ts';
 import { checkLedgerState } from './ledger-state.ts';
-import { checkRateLimits, compileRateLimit } from './limits.ts';
+import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
 import { reviewLanguage } from './misspelt-languages.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
@@ -27,11 +26,16 @@ export interface CompiledPolicy {
   readonly environment: readonly (readonly unknown[])[];
 }
 
+/** The surroundings that a policy is compiled in: installed plugins by name, environment and more. */
 export interface CompileContext extends PluginMaps {
   readonly env: Environment;
+  /** Specifier → loaded plugins of the policy. Their option schemas are checked, and `prepare` is tried. */
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
+  /** Specifier → the first file of its code outside the policy's folder, relative to the folder. */
   readonly outside?: ReadonlyMap<string, string>;
+  /** The day, such as `2026-10-07`. Turns on warnings of stale or unverified figures and of misspelt languages. */
   readonly today?: string;
+  /** The ledger that the policy would spend from. If given, the policy must fit it. */
   readonly ledger?: LedgerState;
 }
 
@@ -48,8 +52,8 @@ export function* compile(
   yield;
   const check = createChecker(parsed, report);
   const programs = yield* checkRules(parsed, check, report);
-  const budgets = yield* checkBudgets(parsed, check, report);
-  const rateLimits = yield* checkRateLimits(parsed, check, report);
+  const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
+  const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
   const contentMatch = check.match(parsed.contentMatch, 'budget');
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);

@@ -13,16 +13,16 @@ export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): 
     if (isOrigin || OF_APPLICATION.test(written)) return;
     report.add('bad-form', placeAt(tree, 'cors', 'origins', at), `\`${written}\` is no origin`, {
       expected: 'scheme, host and port as browsers send them, such as `https://app.example` or `http://localhost:5173`',
-      ...hintFor(written),
+      hint: hintFor(written),
     });
   });
   return new Set(origins);
 }
 
-function hintFor(written: string): { readonly hint?: string } {
-  if (written.includes('*')) return { hint: 'name each origin: there is no way to allow them all' };
+function hintFor(written: string): string | undefined {
+  if (written.includes('*')) return 'name each origin: there is no way to allow them all';
   const origin = originOf(written);
-  return origin ? { hint: `write \`${origin}\`` } : {};
+  return origin ? `write \`${origin}\`` : undefined;
 }
 
 /** The origin of a web address as browsers send it; null for any other text. */

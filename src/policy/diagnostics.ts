@@ -1,174 +1,112 @@
+import type { SourceSpan } from '../core/source-place.ts';
 import { visibleLines } from '../core/visible.ts';
 import { type FileText, frameOf, sourceLines } from './frame.ts';
 import { type Paint, painter } from './paint.ts';
-import type { SourceSpan } from './source-span.ts';
+
+const ERRORS = {
+  'file-too-large': 'a policy file is larger than 1 MiB',
+  'unreadable-file': 'a policy file is there and cannot be read',
+  'not-utf-8': 'a policy file is not UTF-8 text',
+  'symlink-loop': 'a policy file is a symbolic link that leads back to itself',
+  'yaml-syntax': 'the text is not YAML',
+  'yaml-feature': 'anchors, aliases, merge keys and tags are not part of the language',
+  'wrong-type': 'a value is of another type than its key takes',
+  'out-of-range': 'a value is too small, too large, too short or too long',
+  'not-one-of': 'a value is not one of those the key takes',
+  'bad-form': 'a text or number is not written in the form the key takes',
+  'bad-name': 'a name has characters that names may not have',
+  'missing-key': 'a required key is not there',
+  'unknown-key': 'nobody knows this key here',
+  'conflicting-keys': 'two keys exclude each other',
+  'duplicate-name': 'the same name is defined twice, in one file or in two',
+  'unknown-reference': 'a name that is referred to is not defined',
+  secret: 'a literal looks like a secret; policies name variables instead',
+  'price-per-token': 'a price looks like one per token or per 1K tokens; prices are USD per 1M',
+  'price-not-exact': 'a price has more digits than can be charged exactly',
+  'no-version': 'the policy does not state the version of its language',
+  'no-models': 'the policy declares no model',
+  'nothing-to-serve': 'no provider is available in this environment',
+  'bad-environment': 'a variable that the policy names holds something unusable',
+  'forbidden-address':
+    'an address is one that no request may go to: metadata of a cloud, link-local, unspecified, multicast',
+  'plugin-not-loaded': 'a plugin of the policy cannot be loaded, or lacks its contract',
+  'plugin-failed': 'a plugin refused its options',
+  'cel-syntax': 'an expression is not CEL',
+  'cel-unknown-name': 'an expression names something that nobody knows',
+  'cel-unknown-field': 'an expression asks for a field that is not there',
+  'cel-type': 'the types in an expression do not fit each other',
+  'cel-not-bool': 'an expression is neither true nor false',
+  'cel-not-text': 'the `each` of a budget or rate limit gives no text',
+  'cel-wrong-place': 'an expression asks for what its key cannot see: the request in `require`, the model in `when`',
+  'cel-refused': 'what is not part of the language: `matches`, `has`, `dyn`, and `in` on labels',
+  'cel-too-large': 'an expression is too long or nests too deep',
+  'cel-too-costly': 'an expression, or all of them together, can take more steps than its occasion has time for',
+  'nothing-to-inherit': 'a selector leaves out what it would take from another selector, which runs another strategy',
+  'selector-empty': 'no model of the catalog passes the filter of a selector',
+  'refuses-everything': 'a constraint without `when` that no model of the catalog fulfils',
+  'credits-changed': 'a Credit is worth something else than what the ledger holds was counted in',
+  'mainnet-not-allowed': 'payments on a network that is no known test network, without `allow_mainnet: true`',
+  'token-differs': 'name, version or decimals of a known token are not those of its contract',
+  'pays-nobody': 'payments would go where nobody can spend them: the zero address, or the contract of the token',
+  'case-failed': 'a case of the policy did not come out as it expects',
+} as const;
+
+const WARNINGS = {
+  'former-option': 'an option of an earlier version: the selector runs as it did then, by a strategy of another name',
+  'plugin-outside':
+    'a plugin runs code outside the policy’s folder, by `../` or a link: anybody who can write there can run code as Signalbox',
+  'departs-from-base':
+    'a selector named like its strategy states what it would inherit: it may not keep what its name promises',
+  'selector-idle': 'no model that can be served here passes the filter of a selector',
+  'satisfied-by-none': 'no model of the catalog fulfils a constraint: requests that it applies to are refused',
+  'prefers-none': 'a preference prefers no model of the catalog, or is worth nothing',
+  'rule-never-applies': 'the condition of a rule, budget or rate limit can never be true',
+  'when-can-fail':
+    'a condition fails for a request that says nothing, and the rule then applies; or the `each` of a budget or rate limit',
+  'require-fails': 'an expression fails for a model, which counts as false',
+  'shared-window':
+    'the `each` of a budget or rate limit is the same for many: it names nothing, or a label that keys may lack',
+  'nothing-to-spend': 'a budget has a limit of 0: nothing that costs may be spent',
+  'budget-renamed': 'a budget is new while one that the ledger counts is gone: a renamed budget is counted anew',
+  'trusts-everybody': 'a range of trusted proxies holds every IPv4 address: callers can then write any address',
+  'learning-idle':
+    'something in `learning` does nothing: exploring while its mode is `off`, or a mode that nothing teaches',
+  'facilitator-without-token': 'a service settles real money for whoever asks it: `facilitator` has no `bearer_env`',
+  'free-model': 'a provider with a key is priced at 0: its use would not be metered',
+  'passthrough-all': '`*` lets callers send any field to the provider, priced or not',
+  'unknown-language':
+    'a programming language of a model is none that is known, and like one that is. Only `policy check` tells',
+  'stale-figure': 'a figure was seen more than 90 days ago. Only `policy check` tells',
+  'unverified-figure': 'nobody says when or where a figure was seen. Only `policy check` tells',
+} as const;
+
+export type DiagnosticCode = keyof typeof ERRORS | keyof typeof WARNINGS;
 
 /**
- * All problems that loading a policy can report. Codes are never renamed or reused.
- * `docs/diagnostics.md` is made from this table.
+ * The meaning of every problem that loading a policy can report. Codes are never renamed or reused.
+ * `docs/policies/diagnostics.md` is made from this table.
  */
-export const DIAGNOSTICS = {
-  'file-too-large': { severity: 'error', means: 'a policy file is larger than 1 MiB' },
-  'unreadable-file': { severity: 'error', means: 'a policy file is there and cannot be read' },
-  'not-utf-8': { severity: 'error', means: 'a policy file is not UTF-8 text' },
-  'symlink-loop': { severity: 'error', means: 'a policy file is a symbolic link that leads back to itself' },
-  'yaml-syntax': { severity: 'error', means: 'the text is not YAML' },
-  'yaml-feature': { severity: 'error', means: 'anchors, aliases, merge keys and tags are not part of the language' },
-  'wrong-type': { severity: 'error', means: 'a value is of another type than its key takes' },
-  'out-of-range': { severity: 'error', means: 'a value is too small, too large, too short or too long' },
-  'not-one-of': { severity: 'error', means: 'a value is not one of those the key takes' },
-  'bad-form': { severity: 'error', means: 'a text or number is not written in the form the key takes' },
-  'bad-name': { severity: 'error', means: 'a name has characters that names may not have' },
-  'missing-key': { severity: 'error', means: 'a required key is not there' },
-  'unknown-key': { severity: 'error', means: 'nobody knows this key here' },
-  'conflicting-keys': { severity: 'error', means: 'two keys exclude each other' },
-  'duplicate-name': { severity: 'error', means: 'the same name is defined twice, in one file or in two' },
-  'unknown-reference': { severity: 'error', means: 'a name that is referred to is not defined' },
-  secret: { severity: 'error', means: 'a literal looks like a secret; policies name variables instead' },
-  'price-per-token': {
-    severity: 'error',
-    means: 'a price looks like one per token or per 1K tokens; prices are USD per 1M',
-  },
-  'price-not-exact': { severity: 'error', means: 'a price has more digits than can be charged exactly' },
-  'no-version': { severity: 'error', means: 'the policy does not state the version of its language' },
-  'no-models': { severity: 'error', means: 'the policy declares no model' },
-  'nothing-to-serve': { severity: 'error', means: 'no provider is available in this environment' },
-  'bad-environment': { severity: 'error', means: 'a variable that the policy names holds something unusable' },
-  'forbidden-address': {
-    severity: 'error',
-    means: 'an address is one that no request may go to: metadata of a cloud, link-local, unspecified, multicast',
-  },
-  'plugin-not-loaded': { severity: 'error', means: 'a plugin of the policy cannot be loaded, or lacks its contract' },
-  'plugin-failed': { severity: 'error', means: 'a plugin refused its options' },
-  'cel-syntax': { severity: 'error', means: 'an expression is not CEL' },
-  'cel-unknown-name': { severity: 'error', means: 'an expression names something that nobody knows' },
-  'cel-unknown-field': { severity: 'error', means: 'an expression asks for a field that is not there' },
-  'cel-type': { severity: 'error', means: 'the types in an expression do not fit each other' },
-  'cel-not-bool': { severity: 'error', means: 'an expression is neither true nor false' },
-  'cel-not-text': { severity: 'error', means: 'the `each` of a budget or rate limit gives no text' },
-  'cel-wrong-place': {
-    severity: 'error',
-    means: 'an expression asks for what its key cannot see: the request in `require`, the model in `when`',
-  },
-  'cel-refused': {
-    severity: 'error',
-    means: 'what is not part of the language: `matches`, `has`, `dyn`, and `in` on labels',
-  },
-  'cel-too-large': { severity: 'error', means: 'an expression is too long or nests too deep' },
-  'cel-too-costly': {
-    severity: 'error',
-    means: 'an expression, or all of them together, can take more steps than its occasion has time for',
-  },
-  'nothing-to-inherit': {
-    severity: 'error',
-    means: 'a selector leaves out what it would take from another selector, which runs another strategy',
-  },
-  'selector-empty': { severity: 'error', means: 'no model of the catalog passes the filter of a selector' },
-  'refuses-everything': {
-    severity: 'error',
-    means: 'a constraint without `when` that no model of the catalog fulfils',
-  },
-  'credits-changed': {
-    severity: 'error',
-    means: 'a Credit is worth something else than what the ledger holds was counted in',
-  },
-  'mainnet-not-allowed': {
-    severity: 'error',
-    means: 'payments on a network that is no known test network, without `allow_mainnet: true`',
-  },
-  'token-differs': {
-    severity: 'error',
-    means: 'name, version or decimals of a known token are not those of its contract',
-  },
-  'pays-nobody': {
-    severity: 'error',
-    means: 'payments would go where nobody can spend them: the zero address, or the contract of the token',
-  },
-  'case-failed': { severity: 'error', means: 'a case of the policy did not come out as it expects' },
-  'former-option': {
-    severity: 'warning',
-    means: 'an option of an earlier version: the selector runs as it did then, by a strategy of another name',
-  },
-  'plugin-outside': {
-    severity: 'warning',
-    means:
-      'a plugin runs code outside the policy’s folder, by `../` or a link: anybody who can write there can run code as Signalbox',
-  },
-  'departs-from-base': {
-    severity: 'warning',
-    means: 'a selector named like its strategy states what it would inherit: it may not keep what its name promises',
-  },
-  'selector-idle': { severity: 'warning', means: 'no model that can be served here passes the filter of a selector' },
-  'satisfied-by-none': {
-    severity: 'warning',
-    means: 'no model of the catalog fulfils a constraint: requests that it applies to are refused',
-  },
-  'prefers-none': { severity: 'warning', means: 'a preference prefers no model of the catalog, or is worth nothing' },
-  'rule-never-applies': {
-    severity: 'warning',
-    means: 'the condition of a rule, budget or rate limit can never be true',
-  },
-  'when-can-fail': {
-    severity: 'warning',
-    means:
-      'a condition fails for a request that says nothing, and the rule then applies; or the `each` of a budget or rate limit',
-  },
-  'require-fails': { severity: 'warning', means: 'an expression fails for a model, which counts as false' },
-  'shared-window': {
-    severity: 'warning',
-    means: 'the `each` of a budget or rate limit is the same for many: it names nothing, or a label that keys may lack',
-  },
-  'nothing-to-spend': { severity: 'warning', means: 'a budget has a limit of 0: nothing that costs may be spent' },
-  'budget-renamed': {
-    severity: 'warning',
-    means: 'a budget is new while one that the ledger counts is gone: a renamed budget is counted anew',
-  },
-  'trusts-everybody': {
-    severity: 'warning',
-    means: 'a range of trusted proxies holds every IPv4 address: callers can then write any address',
-  },
-  'learning-idle': {
-    severity: 'warning',
-    means: 'something in `learning` does nothing: exploring while its mode is `off`, or a mode that nothing teaches',
-  },
-  'facilitator-without-token': {
-    severity: 'warning',
-    means: 'a service settles real money for whoever asks it: `facilitator` has no `bearer_env`',
-  },
-  'free-model': { severity: 'warning', means: 'a provider with a key is priced at 0: its use would not be metered' },
-  'passthrough-all': { severity: 'warning', means: '`*` lets callers send any field to the provider, priced or not' },
-  'unknown-language': {
-    severity: 'warning',
-    means: 'a programming language of a model is none that is known, and like one that is. Only `policy check` tells',
-  },
-  'stale-figure': { severity: 'warning', means: 'a figure was seen more than 90 days ago. Only `policy check` tells' },
-  'unverified-figure': {
-    severity: 'warning',
-    means: 'nobody says when or where a figure was seen. Only `policy check` tells',
-  },
-} as const satisfies Record<string, { severity: 'error' | 'warning'; means: string }>;
+export const DIAGNOSTICS: Readonly<Record<DiagnosticCode, string>> = { ...ERRORS, ...WARNINGS };
 
-export type DiagnosticCode = keyof typeof DIAGNOSTICS;
+export const severityOf = (code: DiagnosticCode): Diagnostic['severity'] =>
+  Object.hasOwn(ERRORS, code) ? 'error' : 'warning';
 
-export type { SourceSpan } from './source-span.ts';
+export type { SourceSpan } from '../core/source-place.ts';
 
 /** One problem of a policy, with its place. Never holds a secret. */
-export interface Diagnostic extends SourceSpan {
+export interface Diagnostic extends SourceSpan, DiagnosticDetails {
   readonly severity: 'error' | 'warning';
   readonly code: DiagnosticCode;
   readonly message: string;
+}
+
+export interface DiagnosticDetails {
   /** The correct form. */
   readonly expected?: string;
   /** The probable intention, or a remedy. */
   readonly hint?: string;
   /** A related place, such as the first definition of a name. */
   readonly related?: { readonly place: SourceSpan; readonly message: string };
-}
-
-export interface DiagnosticDetails {
-  expected?: string;
-  hint?: string;
-  related?: { readonly place: SourceSpan; readonly message: string };
 }
 
 export interface FormatOptions {

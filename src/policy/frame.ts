@@ -1,6 +1,6 @@
+import type { SourceSpan } from '../core/source-place.ts';
 import { visibleLines } from '../core/visible.ts';
 import { maskSecrets } from './mask.ts';
-import type { SourceSpan } from './source-span.ts';
 import { blanksFor, widthOf } from './width.ts';
 
 /** A file for diagnostics; without text if it could not be read. */

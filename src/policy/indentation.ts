@@ -27,8 +27,9 @@ export function findSlip({ code, message }: YAMLError, line: number, text: strin
   const isOnTheLine = /^All (?:mapping|sequence) items|without - indicator/.test(message);
   if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return null;
   // A value that continues below its line: the line below is indented deeper than the key.
-  const at = nextFilled(lines, isOnTheLine ? line - 1 : line);
-  const above = lastFilled(lines, at - 1);
+  const from = isOnTheLine ? line - 1 : line;
+  const at = lines.findIndex((one, index) => index >= from && isFilled(one));
+  const above = lines.findLastIndex((one, index) => index < at && isFilled(one));
   const slipped = lines[at];
   const stands = lines[above];
   if (slipped === undefined || stands === undefined) return null;
@@ -45,16 +46,4 @@ export function findSlip({ code, message }: YAMLError, line: number, text: strin
 
 const count = (spaces: number) => `${spaces} ${spaces === 1 ? 'space' : 'spaces'}`;
 
-const isFilled = (line: string | undefined) => line !== undefined && /^\s*[^\s#]/.test(line);
-
-function nextFilled(lines: readonly string[], from: number): number {
-  let at = from;
-  while (at < lines.length && !isFilled(lines[at])) at++;
-  return at;
-}
-
-function lastFilled(lines: readonly string[], from: number): number {
-  let at = from;
-  while (at >= 0 && !isFilled(lines[at])) at--;
-  return at;
-}
+const isFilled = (line: string) => /^\s*[^\s#]/.test(line);

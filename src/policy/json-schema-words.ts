@@ -61,30 +61,11 @@ const REASONS: Readonly<Record<Rejection, string>> = {
 };
 
 /** Time zones that editors offer. The loader takes all IANA names. */
-const ZONES = [
-  'UTC',
-  'Africa/Johannesburg',
-  'Africa/Lagos',
-  'America/Chicago',
-  'America/Denver',
-  'America/Los_Angeles',
-  'America/New_York',
-  'America/Sao_Paulo',
-  'America/Toronto',
-  'Asia/Dubai',
-  'Asia/Kolkata',
-  'Asia/Shanghai',
-  'Asia/Singapore',
-  'Asia/Tokyo',
-  'Australia/Sydney',
-  'Europe/Amsterdam',
-  'Europe/Berlin',
-  'Europe/London',
-  'Europe/Madrid',
-  'Europe/Paris',
-  'Europe/Warsaw',
-  'Europe/Zurich',
-];
+const ZONES: readonly string[] =
+  `UTC Africa/Johannesburg Africa/Lagos America/Chicago America/Denver America/Los_Angeles America/New_York
+  America/Sao_Paulo America/Toronto Asia/Dubai Asia/Kolkata Asia/Shanghai Asia/Singapore Asia/Tokyo
+  Australia/Sydney Europe/Amsterdam Europe/Berlin Europe/London Europe/Madrid Europe/Paris Europe/Warsaw
+  Europe/Zurich`.split(/\s+/);
 
 /** All names that a policy can use, given its plugins and its own names. */
 export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): EditorVocabulary {

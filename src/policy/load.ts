@@ -1,13 +1,9 @@
-import type { PluginMaps } from '../contract/kinds.ts';
-import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { compile } from './compile.ts';
+import { type CompileContext, compile } from './compile.ts';
 import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
 import { deepFreeze } from './freeze.ts';
 import type { PolicyFile } from './parse.ts';
 import { type ParsedPolicy, parsePolicy } from './parsed.ts';
-import type { LoadedPlugin } from './plugins.ts';
-import type { Environment } from './providers.ts';
 import { Report } from './report.ts';
 
 export type { FileProblem, PolicyFile } from './parse.ts';
@@ -15,17 +11,7 @@ export { type ParsedPolicy, parsePolicy } from './parsed.ts';
 export type { LoadedPlugin } from './plugins.ts';
 export type { Environment } from './providers.ts';
 
-/** The surroundings that a policy is loaded in: installed plugins by name, environment and more. */
-export interface LoadContext extends PluginMaps {
-  readonly env: Environment;
-  /** Specifier → loaded plugins of the policy. Their option schemas are checked, and `prepare` is tried. */
-  readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
-  /** Specifier → the first file of its code outside the policy's folder, relative to the folder. */
-  readonly outside?: ReadonlyMap<string, string>;
-  /** The day, such as `2026-10-07`. Turns on warnings of stale or unverified figures and of misspelt languages. */
-  readonly today?: string;
-  /** The ledger that the policy would spend from. If given, the policy must fit it. */
-  readonly ledger?: LedgerState;
+export interface LoadContext extends CompileContext {
   /**
    * Hashes a content: the texts of the files and the effects of the environment (providers that lack a
    * variable, addresses in force). The content holds no secret.

@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import type { SourceSpan } from './diagnostics.ts';
-import { didYouMean, listNames } from './nearest.ts';
+import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { SECTIONS } from './schema.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
@@ -17,12 +17,11 @@ const NAMES = Object.keys(SECTIONS);
  */
 export function mergeFiles(files: readonly MapTree[], report: Report): Sections {
   const merged = new Map<SectionName, Entry>();
-  for (const stated of files.flatMap((file) => file.entries)) {
-    const { key } = stated;
-    if (!isSection(key)) {
-      refuseSection(stated, report);
-      continue;
-    }
+  const entries = files.flatMap((file) => file.entries);
+  const names = new Set(entries.map(({ key }) => key));
+  for (const stated of entries) {
+    const key = isSection(stated.key) ? stated.key : intendedSection(stated, names, report);
+    if (key === null) continue;
     const entry = { ...stated, value: expandShortForm(key, stated.value) };
     const before = merged.get(key);
     if (!before) merged.set(key, entry);
@@ -46,11 +45,22 @@ function isSection(name: string): name is SectionName {
   return NAMES.includes(name);
 }
 
-function refuseSection({ key, place }: Entry, report: Report): void {
+/**
+ * Reports an unknown section. Returns the section that it probably stands for if no file states that one, so that what it
+ * holds does not seem to be missing; otherwise null.
+ */
+function intendedSection(
+  { key, place, value }: Entry,
+  stated: ReadonlySet<string>,
+  report: Report,
+): SectionName | null {
   report.add('unknown-key', place, `there is no section \`${key}\``, {
     expected: `one of ${listNames(NAMES)}`,
-    ...didYouMean(key, NAMES),
+    hint: didYouMean(key, NAMES),
   });
+  const meant = nearest(key, NAMES);
+  const isMeant = meant !== null && isSection(meant) && !stated.has(meant) && kindOf(meant) === value.kind;
+  return isMeant ? meant : null;
 }
 
 /** Every file may state the version, as long as it is the same. */

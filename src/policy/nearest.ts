@@ -51,9 +51,9 @@ export function byNearness(name: string, known: Iterable<string>): string[] {
 }
 
 /** A hint with the nearest known name, if one is close. */
-export function didYouMean(name: string, known: Iterable<string>): { hint?: string } {
+export function didYouMean(name: string, known: Iterable<string>): string | undefined {
   const meant = nearest(name, known);
-  return meant === null ? {} : { hint: `did you mean \`${meant}\`?` };
+  return meant === null ? undefined : `did you mean \`${meant}\`?`;
 }
 
 /** Limit of names in one list. */

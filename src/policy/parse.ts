@@ -81,7 +81,7 @@ export function parseFile(file: PolicyFile, report: Report): MapTree | null {
   const start: SourceSpan = { file: file.path, line: 1, column: 1, length: 1 };
   if (file.text === undefined) {
     const [code, message, hint] = PROBLEMS[file.problem];
-    report.add(code, start, file.detail === '' ? message : `${message}: ${file.detail}`, hint ? { hint } : {});
+    report.add(code, start, file.detail === '' ? message : `${message}: ${file.detail}`, { hint });
     return null;
   }
   const tree = new YamlReader(file.path, file.text, report).read();
@@ -138,11 +138,11 @@ class YamlReader {
       const place = open ? this.#place(open.at, open.at + 1) : this.#place(error.pos[0], error.pos[1]);
       if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
       if (open) {
-        this.#report.add(code, place, open.message, open.hint ? { hint: open.hint } : {});
+        this.#report.add(code, place, open.message, { hint: open.hint });
         continue;
       }
       const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'it nests too deep to be read' : error.message);
-      this.#report.add(code, place, message, this.#hintFor(error.code, place.line));
+      this.#report.add(code, place, message, { hint: this.#hintFor(error.code, place.line) });
     }
     if (document.errors.length > 0) return null;
     return this.#tree(document.contents, this.#place(0, 0), 0);
@@ -174,16 +174,15 @@ class YamlReader {
   }
 
   /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
-  #hintFor(code: string, lineNumber: number): { hint?: string } {
-    if (code === 'TAB_AS_INDENT') return { hint: 'indent with spaces' };
-    if (code === 'BLOCK_AS_IMPLICIT_KEY') return { hint: 'a value with `: ` in it needs quotes around it' };
+  #hintFor(code: string, lineNumber: number): string | undefined {
+    if (code === 'TAB_AS_INDENT') return 'indent with spaces';
+    if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'a value with `: ` in it needs quotes around it';
     const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
     const [, key, value = ''] =
       /^\s*(?:-\s+)?(when|require|prefer|match|each):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
     const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
-    if (!key || isQuoted)
-      return code === 'TAG_RESOLVE_FAILED' ? { hint: 'a text that begins with `!` needs quotes' } : {};
-    return { hint: `put the whole expression in quotes: ${key}: ${quoted(withoutOuterQuotes(value))}` };
+    if (!key || isQuoted) return code === 'TAG_RESOLVE_FAILED' ? 'a text that begins with `!` needs quotes' : undefined;
+    return `put the whole expression in quotes: ${key}: ${quoted(withoutOuterQuotes(value))}`;
   }
 
   /** `depth` counts the maps and lists around the node. */

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import type { LedgerPolicy } from '../core/budget.ts';
-import { type Decimal, toNumber } from '../core/decimal.ts';
+import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import type { GatewayPolicy, PolicySnapshot, Task } from '../core/snapshot.ts';
@@ -9,7 +9,6 @@ import { draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
 import { readOrigins } from './cors.ts';
-import { plainText } from './decimal-text.ts';
 import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { draftLearning, type LearningDraft } from './learning.ts';
 import { draftRateLimits, type RateLimitDraft, readAdmission } from './limit-drafts.ts';

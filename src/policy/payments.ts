@@ -1,7 +1,6 @@
 import type { Static } from '@sinclair/typebox';
-import type { Decimal } from '../core/decimal.ts';
+import { type Decimal, plainText } from '../core/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
-import { plainText } from './decimal-text.ts';
 import { reportDuplicate } from './merge.ts';
 import { draftNetwork } from './payment-networks.ts';
 import type { Report } from './report.ts';

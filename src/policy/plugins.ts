@@ -29,7 +29,7 @@ export function draftPlugins(context: CheckContext): PluginDraft[] {
     if (!PATH.test(specifier) && !PACKAGE.test(specifier)) {
       context.report.add('bad-form', tree.place, `\`${specifier}\` is neither a path nor the name of a package`, {
         expected: 'a path to a .ts or .js file such as `./plugins/thrifty.ts`, or a name such as `@acme/strategy`',
-        ...(/\.[cm]?[jt]s$/.test(specifier) && { hint: 'a path begins with `./` or `../`' }),
+        hint: /\.[cm]?[jt]s$/.test(specifier) ? 'a path begins with `./` or `../`' : undefined,
       });
       return [];
     }

@@ -93,7 +93,7 @@ function rateAt(tree: Tree, key: (typeof RATES)[number], report: Report): Decima
   const looks = meant.map(({ unit }) => unit).join(' or ') || 'per token';
   report.add('price-per-token', placeAt(tree, key), `\`${key}\` looks like a price ${looks}`, {
     expected: 'USD per 1M tokens',
-    ...(hint && { hint }),
+    hint,
   });
   return rate;
 }

@@ -1,9 +1,9 @@
 import {
-  DIAGNOSTICS,
   type Diagnostic,
   type DiagnosticCode,
   type DiagnosticDetails,
   type SourceSpan,
+  severityOf,
 } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
@@ -23,12 +23,20 @@ export class Report {
 
   add(code: DiagnosticCode, place: SourceSpan, message: string, details: DiagnosticDetails = {}): void {
     const { file, line, column, length } = place;
-    const { severity } = DIAGNOSTICS[code];
-    // Many messages quote names and values of the policy.
-    const masked = { ...details, message: maskSecrets(message) };
-    if (masked.expected) masked.expected = maskSecrets(masked.expected);
-    if (masked.hint) masked.hint = maskSecrets(masked.hint);
-    this.#found.push({ severity, code, file, line, column, length, ...masked });
+    const { expected, hint, related } = details;
+    this.#found.push({
+      severity: severityOf(code),
+      code,
+      file,
+      line,
+      column,
+      length,
+      // Many messages quote names and values of the policy.
+      message: maskSecrets(message),
+      ...(expected && { expected: maskSecrets(expected) }),
+      ...(hint && { hint: maskSecrets(hint) }),
+      ...(related && { related }),
+    });
   }
 
   get failed(): boolean {

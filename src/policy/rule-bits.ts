@@ -171,7 +171,7 @@ function* compileFilter(
   const at = () => require.placeOf(require.ast);
   if (ofCatalog === 0) {
     const message = `selector \`${selector}\` has no candidates: no model of the catalog passes`;
-    report.add('selector-empty', at(), message, hintForTags(require.ast, tags));
+    report.add('selector-empty', at(), message, { hint: hintForTags(require.ast, tags) });
   } else if (ofServed === 0 && size > 0) {
     const message = `selector \`${selector}\` has no candidates here: no model that passes can be served`;
     report.add('selector-idle', at(), message, { hint: 'set the variable of a provider that serves one' });

@@ -5,34 +5,9 @@ import { TOKENIZERS } from '../core/tokenizer.ts';
 import { boolean, closed, day, integer, number, oneOf, string } from './schema-parts.ts';
 
 /** Languages that editors offer. The loader knows more, and takes any name. */
-export const LANGUAGES = [
-  'bash',
-  'c',
-  'cpp',
-  'csharp',
-  'css',
-  'dart',
-  'elixir',
-  'go',
-  'haskell',
-  'html',
-  'java',
-  'javascript',
-  'kotlin',
-  'lua',
-  'perl',
-  'php',
-  'powershell',
-  'python',
-  'r',
-  'ruby',
-  'rust',
-  'scala',
-  'sql',
-  'swift',
-  'typescript',
-  'yaml',
-] as const;
+export const LANGUAGES: readonly string[] =
+  `bash c cpp csharp css dart elixir go haskell html java javascript kotlin lua perl php powershell python r ruby
+  rust scala sql swift typescript yaml`.split(/\s+/);
 
 const BASIS_OF_PRICE = ['vendor-list', 'aggregator', 'own', 'unverified'] as const;
 const BASIS_OF_FIGURE = ['measured', 'guessed', 'unknown'] as const;

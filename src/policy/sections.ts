@@ -105,7 +105,7 @@ export function reportUnknown(
   const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
   report.add('unknown-reference', place, `there is no ${what} \`${name}\``, {
     expected: `one of ${listNames(names)}`,
-    ...didYouMean(name, names),
+    hint: didYouMean(name, names),
   });
 }
 

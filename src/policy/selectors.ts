@@ -167,6 +167,6 @@ function refuseClash(name: string, place: SourceSpan, ids: ReadonlyMap<string, S
   const model = ids.get(name);
   report.add('duplicate-name', place, `\`${name}\` names both a selector and a model`, {
     hint: 'callers give either as `model`, so the names must differ',
-    ...(model && { related: { place: model, message: 'the model' } }),
+    related: model && { place: model, message: 'the model' },
   });
 }

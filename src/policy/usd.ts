@@ -1,7 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
-import { type Decimal, parseDecimal } from '../core/decimal.ts';
+import { type Decimal, parseDecimal, plainText } from '../core/decimal.ts';
 import type { PaymentNetwork } from '../core/payment-policy.ts';
-import { plainText } from './decimal-text.ts';
 import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';

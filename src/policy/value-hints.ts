@@ -2,50 +2,45 @@ import type { TSchema } from '@sinclair/typebox';
 import { VARIABLE_NAME } from './schema-parts.ts';
 import type { ScalarTree, Tree } from './tree.ts';
 
-interface Hint {
-  readonly hint?: string;
-}
-
 /** A hint for a value of the wrong type. */
-export function typeHint(schema: TSchema, tree: Tree): Hint {
+export function typeHint(schema: TSchema, tree: Tree): string | undefined {
   if (tree.kind !== 'scalar') return example(schema);
   if (schema.type === 'object' && tree.value !== null) return asMap(schema, tree);
   if (tree.value === null) return example(schema);
-  if (schema.type === 'array') return { hint: `write a list: [${tree.source}]` };
-  if (typeof tree.value !== 'string')
-    return fitsInQuotes(schema, tree) ? { hint: 'put it in quotes' } : example(schema);
+  if (schema.type === 'array') return `write a list: [${tree.source}]`;
+  if (typeof tree.value !== 'string') return fitsInQuotes(schema, tree) ? 'put it in quotes' : example(schema);
   const isNumber = schema.type === 'number' || schema.type === 'integer';
-  if (!isNumber) return {};
-  if (/^[\d_]+$/.test(tree.source) && tree.source.includes('_')) return { hint: 'write the digits without `_`' };
-  if (/^-?\d+(\.\d+)?$/.test(tree.source)) return { hint: 'remove the quotes' };
+  if (!isNumber) return undefined;
+  if (/^[\d_]+$/.test(tree.source) && tree.source.includes('_')) return 'write the digits without `_`';
+  if (/^-?\d+(\.\d+)?$/.test(tree.source)) return 'remove the quotes';
   const percent = schema.maximum === 1 ? /^(\d+(?:\.\d+)?) ?%$/.exec(tree.source) : null;
-  if (percent) return { hint: `write the share: ${Number(percent[1]) / 100}` };
+  if (percent) return `write the share: ${Number(percent[1]) / 100}`;
   const [, whole, rest] = /^(-?\d[\d,]*),(\d+)$/.exec(tree.source) ?? [];
-  if (whole !== undefined && rest !== undefined) return { hint: withoutComma(whole, rest) };
+  if (whole !== undefined && rest !== undefined) return withoutComma(whole, rest);
   const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(tree.source);
-  return hasUnit ? { hint: 'write the figure alone, in the unit that the key names' } : example(schema);
+  return hasUnit ? 'write the figure alone, in the unit that the key names' : example(schema);
 }
 
 function fitsInQuotes({ type, pattern }: TSchema, { source }: ScalarTree): boolean {
   return type === 'string' && (typeof pattern !== 'string' || new RegExp(pattern).test(source));
 }
 
-export function example(schema: TSchema): Hint {
+export function example(schema: TSchema): string | undefined {
   const [first]: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
   const written = JSON.stringify(first);
   // The example of a map that takes anything is `{}`, which shows nothing.
-  return written === undefined || written === '{}' ? {} : { hint: `for example ${written}` };
+  return written === undefined || written === '{}' ? undefined : `for example ${written}`;
 }
 
 /** A hint for a lone value in place of a map: the map with the value under its first required key. */
-function asMap(schema: TSchema, { value, source }: ScalarTree): Hint {
+function asMap(schema: TSchema, { value, source }: ScalarTree): string | undefined {
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const required: readonly string[] = schema.required ?? [];
   const [first, ...others] = required.filter((key) => properties[key]?.default === undefined);
   if (first === undefined) return example(schema);
-  if (properties[first]?.type !== typeof value) return {};
+  if (properties[first]?.type !== typeof value) return undefined;
   const written = typeof value === 'string' ? quoted(value) : source;
-  return { hint: `write \`{ ${[`${first}: ${written}`, ...others.map((key) => `${key}: …`)].join(', ')} }\`` };
+  return `write \`{ ${[`${first}: ${written}`, ...others.map((key) => `${key}: …`)].join(', ')} }\``;
 }
 
 function quoted(text: string): string {
@@ -56,17 +51,17 @@ function quoted(text: string): string {
 const SWITCHES: Readonly<Record<string, string>> = { true: 'on', yes: 'on', false: 'off', no: 'off' };
 
 /** A hint for `true`, `yes`, `false` or `no` where the key takes `on` or `off`. */
-export function switchHint(words: readonly string[], { source }: ScalarTree): Hint {
+export function switchHint(words: readonly string[], { source }: ScalarTree): string | undefined {
   const meant = SWITCHES[source.toLowerCase()];
-  return meant !== undefined && words.includes(meant) ? { hint: `write \`${meant}\`` } : {};
+  return meant !== undefined && words.includes(meant) ? `write \`${meant}\`` : undefined;
 }
 
 /** A hint for a text in the wrong form. */
-export function formHint(schema: TSchema, tree: Tree): Hint {
-  if (schema.pattern !== VARIABLE_NAME.pattern || tree.kind !== 'scalar') return {};
+export function formHint(schema: TSchema, tree: Tree): string | undefined {
+  if (schema.pattern !== VARIABLE_NAME.pattern || tree.kind !== 'scalar') return undefined;
   const [, dollar, name = ''] = /^(\$?)\{?([A-Za-z_]\w*)\}?$/.exec(tree.source) ?? [];
-  if (name === '') return {};
-  return { hint: `write \`${name.toUpperCase()}\`${dollar ? ' without `$`' : ', in capitals'}` };
+  if (name === '') return undefined;
+  return `write \`${name.toUpperCase()}\`${dollar ? ' without `$`' : ', in capitals'}`;
 }
 
 /** A hint for a decimal comma: YAML reads `{ input: 0,25 }` as `input: 0` and a key `25`. */

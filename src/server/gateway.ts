@@ -14,7 +14,7 @@ import type { LearningPolicyInForce } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
 import type { ServerLearner } from '../learning/stored-learner.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
-import { openLedger } from '../ledger/open.ts';
+import { openLedger } from '../ledger/ledger.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';

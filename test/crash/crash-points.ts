@@ -5,7 +5,7 @@
 import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
 import { ReservationHold } from '../../src/ledger/hold.ts';
-import { StoredLedger } from '../../src/ledger/stored-ledger.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import type { SqlWrite } from '../../src/store/sqlite/statement.ts';
 import { ChunkWriter } from '../../src/surface/openai-chat/chunks.ts';
@@ -117,8 +117,8 @@ function watchLedger(): void {
     pass('settle-in-memory');
     return settlement;
   };
-  const { prepare } = StoredLedger.prototype;
-  StoredLedger.prototype.prepare = async function (terms) {
+  const { prepare } = Ledger.prototype;
+  Ledger.prototype.prepare = async function (terms) {
     const isReload = ++policies > 1;
     const swap = await prepare.call(this, terms);
     return () => {

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { policyHere } from '../support/policy-command.ts';
+import { DIM, INK, LINE, text } from './svg.ts';
 
 /**
  * The picture of the README: a decision of the shipped policy with one rule of a team, as `policy explain --json` tells
@@ -76,7 +77,6 @@ const TOP = 176;
 /** Where utility is 0, and how many pixels 1 is. */
 const ZERO = 470;
 const SCALE = 490;
-const [INK, DIM, LINE] = ['#1f2328', '#656d76', '#d0d7de'];
 const [GAIN, COST, TIME, CHOSEN] = ['#2f81f7', '#e16f24', '#9a9fa6', '#ddf4ff'];
 
 function draw({ choice, route_reason, facts, expected_output_tokens, candidates }: Explained): string {
@@ -174,7 +174,3 @@ function oneForEachReason(rejected: readonly Candidate[]): readonly Candidate[] 
 
 /** `1,200`, `24.04`, `4.51`: at most two places. */
 const figure = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 2 });
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-const text = (x: number, y: number, words: string, more = ''): string =>
-  `<text x="${x}" y="${y}" ${more}>${words.replace(/[&<>]/g, (found) => ENTITIES[found]!)}</text>`;

@@ -12,7 +12,7 @@ export interface Example {
 const LOOP = (name: string) => `[1, 2, 3, 4, 5, 6].all(${name}, `;
 const extra = '    max_output: 2048\n';
 
-/** Code → its example, grouped as docs/diagnostics.md has them. */
+/** Code → its example, grouped as docs/policies/diagnostics.md has them. */
 export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Example>>>> = {
   'Files and YAML': {
     'file-too-large': { golden: 'file-too-large', mended: 'Split it into several files.' },
@@ -41,7 +41,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     'no-version': { golden: 'version-missing', mended: ['providers:', 'version: 1\nproviders:'] },
     'no-models': {
       golden: 'models-missing',
-      mended: 'Add a model and its provider ([policy.md](policy.md#add-a-model)), or name the right folder.',
+      mended: 'Add a model and its provider ([add a model](guide.md#add-a-model)), or name the right folder.',
     },
     'nothing-to-serve': {
       golden: 'variable-missing',
@@ -193,7 +193,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     'case-failed': {
       golden: 'case-failed',
       mended:
-        'Mend the rule, or the case where the change was meant: `signalbox policy test` shows both sides ([testing.md](policies/testing.md)).',
+        'Mend the rule, or the case where the change was meant: `signalbox policy test` shows both sides ([testing.md](testing.md)).',
     },
   },
 };

@@ -3,7 +3,7 @@ import { DIAGNOSTICS } from '../../src/policy/diagnostics.ts';
 import { loadGolden } from '../policy/golden.ts';
 import { DIAGNOSED } from './diagnostics-page.ts';
 
-describe('docs/diagnostics.md', () => {
+describe('docs/policies/diagnostics.md', () => {
   test('has an example for every code, once', () => {
     const codes: readonly string[] = DIAGNOSED.map(([code]) => code);
     expect([...codes].sort()).toEqual(Object.keys(DIAGNOSTICS).sort());

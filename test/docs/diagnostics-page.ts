@@ -1,4 +1,4 @@
-import { DIAGNOSTICS, type DiagnosticCode, formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { DIAGNOSTICS, type DiagnosticCode, formatDiagnostics, severityOf } from '../../src/policy/diagnostics.ts';
 import { type GoldenResult, loadGolden } from '../policy/golden.ts';
 import { EXAMPLES, type Example } from './diagnostics-examples.ts';
 
@@ -11,13 +11,11 @@ function isCode(code: string): code is DiagnosticCode {
   return Object.hasOwn(DIAGNOSTICS, code);
 }
 
-/** `docs/diagnostics.md`, made from the table of codes and policies with something wrong; a test holds the file to it. */
+/** `docs/policies/diagnostics.md`, made from the table of codes and policies with something wrong; a test holds the file to it. */
 export function diagnosticsPage(): string {
   const groups = Object.entries(EXAMPLES).map(([title, group]) => {
     const codes = Object.keys(group).filter(isCode);
-    const rows = codes.map(
-      (code) => `| [\`${code}\`](#${code}) | ${DIAGNOSTICS[code].severity} | ${DIAGNOSTICS[code].means} |`,
-    );
+    const rows = codes.map((code) => `| [\`${code}\`](#${code}) | ${severityOf(code)} | ${DIAGNOSTICS[code]} |`);
     return { title, table: `### ${title}\n\n| code | severity | means |\n| --- | --- | --- |\n${rows.join('\n')}` };
   });
   const sections = DIAGNOSED.map(([code, example]) => section(code, example));
@@ -53,7 +51,8 @@ ${sections.join('\n\n')}
 }
 
 function section(code: DiagnosticCode, { golden, where, mended }: Example): string {
-  const { severity, means } = DIAGNOSTICS[code];
+  const severity = severityOf(code);
+  const means = DIAGNOSTICS[code];
   const judged = loadGolden(golden);
   const first = judged.diagnostics.filter((each) => each.code === code).slice(0, 1);
   const said = `\`\`\`text\n${formatDiagnostics(first, judged.files)}\n\`\`\``;

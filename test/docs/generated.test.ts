@@ -5,22 +5,28 @@ import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { explainPicture } from './explain-picture.ts';
 import { failureModesPage } from './failure-modes-page.ts';
+import { housePicture } from './house-picture.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { providersPage } from './providers-page.ts';
+import { requestPicture } from './request-picture.ts';
 import { choicesPage, selectorsPage } from './selectors-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
   'docs/operate/errors.md': errorsPage,
-  'docs/diagnostics.md': diagnosticsPage,
+  'docs/policies/diagnostics.md': diagnosticsPage,
   'docs/failure-modes.md': failureModesPage,
   'docs/metrics.md': metricsPage,
   'docs/pictures/decision.svg': decisionPicture,
+  'docs/pictures/explain.svg': explainPicture,
+  'docs/pictures/house.svg': housePicture,
+  'docs/pictures/request.svg': requestPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
-  'docs/policy-reference.md': policyReferencePage,
+  'docs/policies/reference.md': policyReferencePage,
   'docs/providers.md': providersPage,
   'docs/route/selectors.md': selectorsPage,
   'test/panel/choices.md': choicesPage,

@@ -9,7 +9,7 @@ const repo = new Repo(ROOT, new Set(['node_modules', '.git', '.signalbox', 'dist
 const PAGES = repo.filesLike('**/*.md');
 
 test('every page is looked at', () => {
-  for (const page of ['README.md', 'CHANGELOG.md', 'docs/policy-language.md', 'deploy/README.md'])
+  for (const page of ['README.md', 'CHANGELOG.md', 'docs/policies/language.md', 'deploy/README.md'])
     expect(PAGES).toContain(page);
 });
 

@@ -17,7 +17,7 @@ function failingCases(file: TextFile, names: readonly string[]): string[] {
   return names.filter((_, at) => places.includes(`${lines - names.length + at + 1}`));
 }
 
-describe('the files of docs/policy.md', () => {
+describe('the files of docs/policies/guide.md', () => {
   test('have cases wherever a case can prove something', () => {
     expect(GUIDE.length).toBeGreaterThan(10);
     const silent = GUIDE.filter(({ cases }) => cases.length === 0).map(({ sections }) => Object.keys(sections));

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { shippedPolicy } from '../policy/support.ts';
 
-/** What docs/policy.md shows, for its tests: the files of its tasks, and its shell blocks. */
-const PAGE = readFileSync(join(import.meta.dir, '../../docs/policy.md'), 'utf8');
+/** What docs/policies/guide.md shows, for its tests: the files of its tasks, and its shell blocks. */
+const PAGE = readFileSync(join(import.meta.dir, '../../docs/policies/guide.md'), 'utf8');
 
 /** A policy file that can be read. */
 export interface TextFile {

@@ -6,43 +6,43 @@ import { SECTIONS } from '../../src/policy/schema.ts';
 /** The sections by what they are about, with where that is told. */
 const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, string>>>> = {
   'What is served': {
-    providers: 'policy-language.md#providers',
-    models: 'policy-language.md#models',
-    plugins: 'plugins.md',
+    providers: 'language.md#providers',
+    models: 'language.md#models',
+    plugins: '../plugins.md',
   },
   'How a model is chosen': {
-    selectors: 'policy-language.md#selectors',
-    tasks: 'route/scoring.md#the-task',
-    reference_price: 'route/selectors.md#the-formulas',
-    answer_worth: 'policy.md#say-what-a-good-answer-is-worth',
-    unstated_latency: 'route/scoring.md#latency',
-    language_worth: 'route/scoring.md#programming-languages',
-    unstated_languages: 'route/scoring.md#programming-languages',
-    default_weights: 'route/selectors.md#the-formulas',
-    baseline: 'route/explain.md',
-    constraints: 'policy-language.md#constraints',
-    preferences: 'policy-language.md#preferences',
-    learning: 'route/learning.md',
+    selectors: 'language.md#selectors',
+    tasks: '../route/scoring.md#the-task',
+    reference_price: '../route/selectors.md#the-formulas',
+    answer_worth: 'guide.md#say-what-a-good-answer-is-worth',
+    unstated_latency: '../route/scoring.md#latency',
+    language_worth: '../route/scoring.md#programming-languages',
+    unstated_languages: '../route/scoring.md#programming-languages',
+    default_weights: '../route/selectors.md#the-formulas',
+    baseline: '../route/explain.md',
+    constraints: 'language.md#constraints-and-preferences',
+    preferences: 'language.md#constraints-and-preferences',
+    learning: '../route/learning.md',
   },
   'What may be spent, and how fast': {
-    credits: 'spend/budgets.md',
-    budgets: 'spend/budgets.md',
-    rate_limits: 'spend/rate-limits.md',
-    ledger: 'spend/budgets.md',
-    payments: 'spend/accepting-payments.md',
+    credits: '../spend/budgets.md',
+    budgets: '../spend/budgets.md',
+    rate_limits: '../spend/rate-limits.md',
+    ledger: '../spend/budgets.md',
+    payments: '../spend/accepting-payments.md',
   },
   'The gateway and the policy itself': {
-    version: 'policy-language.md#the-smallest-policy',
-    gateway: 'operations.md',
-    records: 'privacy.md',
-    cases: 'policies/testing.md',
+    version: 'language.md#files',
+    gateway: '../operations.md',
+    records: '../privacy.md',
+    cases: 'testing.md',
   },
 };
 
 /** Of each section where it is told, in the page's order. */
 const TOLD: ReadonlyMap<string, string> = new Map(Object.values(GROUPS).flatMap((group) => Object.entries(group)));
 
-/** `docs/policy-reference.md`, made from the schema of the language; a test holds the file to it. */
+/** `docs/policies/reference.md`, made from the schema of the language; a test holds the file to it. */
 export function policyReferencePage(): string {
   const unplaced = Object.keys(SECTIONS).filter((name) => !TOLD.has(name));
   if (unplaced.length > 0) throw new Error(`no group of the policy reference has ${unplaced.join(', ')}`);
@@ -60,8 +60,8 @@ export function policyReferencePage(): string {
   });
   return `# Policy reference
 
-Every key of the policy language, made from the schema that checks it. By task: [policy.md](policy.md). How it is meant:
-[policy-language.md](policy-language.md). What can go wrong: [diagnostics.md](diagnostics.md). A key without a default that is
+Every key of the policy language, made from the schema that checks it. By task: [guide.md](guide.md). How it is meant:
+[language.md](language.md). What can go wrong: [diagnostics.md](diagnostics.md). A key without a default that is
 not marked *required* may be left out. Keys that are not listed are errors.
 
 | section | holds |

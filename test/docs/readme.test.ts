@@ -3,10 +3,9 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd, type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** The code blocks of the README and the docs that say they can be run are run, as they stand. */
+/** The code blocks of the README and docs/start.md that say they can be run are run, as they stand. */
 const ROOT = join(import.meta.dir, '../..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const RELOAD = readFileSync(join(ROOT, 'docs/reload.md'), 'utf8');
 const START = readFileSync(join(ROOT, 'docs/start.md'), 'utf8');
 
 interface Block {
@@ -14,13 +13,13 @@ interface Block {
   readonly mark: string;
   readonly text: string;
 }
-const blocks: readonly Block[] = [
-  ...`${README}\n${START}\n${RELOAD}`.matchAll(/^```(\w+)(?: (\w+))?\n([\s\S]*?)^```$/gm),
-].map(([, language = '', mark = '', text = '']) => ({
-  language,
-  mark,
-  text,
-}));
+const blocks: readonly Block[] = [...`${README}\n${START}`.matchAll(/^```(\w+)(?: (\w+))?\n([\s\S]*?)^```$/gm)].map(
+  ([, language = '', mark = '', text = '']) => ({
+    language,
+    mark,
+    text,
+  }),
+);
 const marked = (mark: string, language: string) =>
   blocks.filter((block) => block.mark === mark && block.language === language);
 

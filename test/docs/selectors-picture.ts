@@ -1,10 +1,11 @@
-import { UNNAMED } from '../../src/operate/policy/reasons.ts';
+import { UNNAMED } from '../../src/operate/policy/hypothetical.ts';
 import { certify } from '../../src/routing/certify.ts';
 import { type Runtime, strategyOf } from '../../src/runtime/runtime.ts';
 import { factsFor, runtimeWith } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
 import { KEY_SETS } from '../panel/offers.ts';
 import { requestOf } from './selectors-page.ts';
+import { DIM, INK, LINE, text as textAt } from './svg.ts';
 
 /**
  * The picture of `docs/route/selectors.md`: cost against quality of every model, for four requests of the panel and all keys,
@@ -50,7 +51,6 @@ function panelFor(id: string, title: string, runtime: Runtime): Panel {
 
 const [WIDTH, HEIGHT] = [920, 720];
 const PLOT = { width: 370, height: 200, left: 72, top: 86, stepX: 440, stepY: 322 };
-const [INK, DIM, LINE] = ['#1f2328', '#656d76', '#d0d7de'];
 /** Apart for most kinds of colour blindness (Okabe and Ito); each ring has a size of its own besides. */
 const COLOURS: Readonly<Record<Selector, string>> = {
   auto: '#0072b2',
@@ -108,6 +108,5 @@ function plot({ title, points, choices }: Panel, left: number, top: number): str
   ].join('\n');
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 const text = (x: number, y: number, words: string, more = ''): string =>
-  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${words.replace(/[&<>]/g, (found) => ENTITIES[found]!)}</text>`;
+  textAt(Number(x.toFixed(1)), Number(y.toFixed(1)), words, more);

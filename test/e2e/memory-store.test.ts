@@ -13,7 +13,7 @@ import { createApp } from '../../src/http/app.ts';
 import type { Learner } from '../../src/learning/learner.ts';
 import { emptyMemories } from '../../src/learning/open.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
-import { openLedger } from '../../src/ledger/open.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';

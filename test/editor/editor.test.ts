@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatYaml } from '../../src/operate/policy/format-yaml.ts';
+import { LANGUAGE_POLICY } from '../policy/language-policy.ts';
 import { MAIN, runToEnd, writePolicy } from '../support/signalbox.ts';
 import { LanguageServer, type Offer, type Position } from './language-server.ts';
 
@@ -53,11 +54,12 @@ describe('files of the policy', () => {
   });
 
   test('have nothing wrong with them, and neither have the examples of the docs', async () => {
-    const examples = ['policy-language.md', 'policy.md'].flatMap((name) => [
+    const examples = ['policies/language.md', 'policies/guide.md'].flatMap((name) => [
       ...readFileSync(join(DOCS, name), 'utf8').matchAll(/^```yaml(?: policy.*)?\n([\s\S]*?)^```$/gm),
     ]);
     expect(examples.length).toBeGreaterThan(12);
-    const all = [...shipped, ...examples.map(([, text = '']) => fileOf(text))];
+    const texts = [...examples.map(([, text = '']) => text), ...LANGUAGE_POLICY.map(({ text }) => text)];
+    const all = [...shipped, ...texts.map((text) => fileOf(text))];
     const found = await Promise.all(all.map(({ path, text }) => server.open(path, text)));
     expect(found.flatMap((problems, at) => problems.map(({ message }) => `${all[at]?.path}: ${message}`))).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { idAt } from '../../src/core/id.ts';
 import { countAnew } from '../../src/ledger/count.ts';
-import { BudgetFund, type FundTerms } from '../../src/ledger/drawn-fund.ts';
+import { BudgetFund } from '../../src/ledger/drawn-fund.ts';
 import { Counter } from '../../src/ledger/funds.ts';
 import { QUARTER_MS, quarterOf } from '../../src/ledger/rules/quarter.ts';
 import { windowAt } from '../../src/ledger/rules/window.ts';
@@ -21,12 +21,8 @@ describe('the alerts of a fund', () => {
     { weight: 3, arbitrary: fc.record({ spend: fc.integer({ min: 0, max: 40 }) }) },
     fc.record({ limit: fc.integer({ min: 1, max: 150 }), added: fc.array(fraction, { maxLength: 3 }) }),
   );
-  const titleOf = { kind: 'budget', name: 'b', subject: '', definition: '', starts: 0, ends: 1 } as const;
-  const termsOf = (limit: number, fractions: readonly number[]): FundTerms => ({
-    limit,
-    onExhausted: 'reject',
-    alertAt: [...new Set(fractions)].sort((a, b) => a - b),
-  });
+  const termsOf = (limit: number, fractions: readonly number[]) =>
+    budget(limit, { alertAt: [...new Set(fractions)].sort((a, b) => a - b) });
 
   test('rise: none comes twice, whatever becomes of the limit and whichever fractions are added', () => {
     const law = fc.property(fc.array(fraction), fc.array(command, { maxLength: 20 }), (first, commands) => {
@@ -34,7 +30,7 @@ describe('the alerts of a fund', () => {
       let fractions = first;
       let told = 0;
       let spent = 0;
-      let fund = new BudgetFund('b', titleOf, termsOf(limit, fractions), spent);
+      let fund = new BudgetFund(1, termsOf(limit, fractions), windowAt('total', 'UTC', NOON), '', spent);
       for (const command of commands) {
         if ('spend' in command) {
           spent += command.spend;

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import { idText } from '../../src/core/id.ts';
-import type { Earmark } from '../../src/ledger/earmark.ts';
+import type { Earmark } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
 import type { Deposit } from '../../src/ledger/rules/entry.ts';

@@ -3,7 +3,7 @@ import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type Purse, pursePolicy, startPurse } from './purse.ts';
 
-/** What edits of budgets do while the server runs: the table in docs/policy-language.md, by POST /admin/policy/reload. */
+/** What edits of budgets do while the server runs: the table in docs/spend/budgets.md, by POST /admin/policy/reload. */
 let purse: Purse;
 
 beforeAll(async () => {

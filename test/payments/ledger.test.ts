@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
-import { openLedger } from '../../src/ledger/open.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Book } from '../../src/payments/payments.ts';
 import type { Payment } from '../../src/store/payments.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';

@@ -1,15 +1,13 @@
 import { expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { LANGUAGE_POLICY } from './language-policy.ts';
 import { loadShipped as load } from './shipped.ts';
 import { shippedPolicy } from './support.ts';
 
 /** Valid policies that cover the language. One file of each is damaged. */
-const DOCS = readFileSync(join(import.meta.dir, '../../docs/policy-language.md'), 'utf8');
 const POLICIES: readonly (readonly string[])[] = [
-  [...DOCS.matchAll(/^```yaml policy(?: beside)?\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text),
+  LANGUAGE_POLICY.map(({ text }) => text),
   shippedPolicy()
     .filter(({ path }) => !path.endsWith('models.yaml'))
     .map(({ text }) => text),

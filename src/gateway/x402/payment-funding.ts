@@ -1,7 +1,7 @@
 import { type Caller, walletCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
-import type { Earmark } from '../../ledger/earmark.ts';
+import type { Earmark } from '../../ledger/hold.ts';
 import type { ReservationRequest } from '../../ledger/ledger.ts';
 import { type FundShortage, isShortage } from '../../ledger/standing.ts';
 import type { SignedPayment } from '../../payments/payment.ts';

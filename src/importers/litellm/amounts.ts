@@ -23,14 +23,6 @@ export function booleanOf(node: ConfigNode | undefined): boolean | null {
   return /^(?:false|no|off)$/i.test(node.text) ? false : null;
 }
 
-/** A decimal in plain digits, without trailing zeros. */
-export function decimalText({ digits, scale }: Decimal): string {
-  const text = digits.toString().padStart(scale + 1, '0');
-  const fraction = scale === 0 ? '' : text.slice(-scale).replace(/0+$/, '');
-  const whole = scale === 0 ? text : text.slice(0, -scale);
-  return fraction === '' ? whole : `${whole}.${fraction}`;
-}
-
 /** Rounds up to `decimals` decimals, so that no price is too low. */
 export function roundUp(decimal: Decimal, decimals: number): Decimal {
   const { digits, scale } = decimal;

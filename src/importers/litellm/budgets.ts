@@ -1,5 +1,5 @@
-import { type Decimal, toNumber } from '../../core/decimal.ts';
-import { decimalOf, decimalText, times, windowOf } from './amounts.ts';
+import { type Decimal, plainText, toNumber } from '../../core/decimal.ts';
+import { decimalOf, times, windowOf } from './amounts.ts';
 import { asName, type ImportContext, mapOf, textOf } from './context.ts';
 import { exact, type Field, type FieldBlock, field } from './emit.ts';
 import type { Deployment } from './entries.ts';
@@ -51,8 +51,14 @@ export function readLimits(
   return { budgets: unique([...budgets, ...budget]), rateLimits };
 }
 
+/** The limit and the duration of a budget, by their usual keys. */
+const amountsIn = (owner: ConfigNode | null | undefined) => ({
+  limit: valueAt(owner, 'max_budget'),
+  duration: valueAt(owner, 'budget_duration'),
+});
+
 function globalBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
-  const [limit, duration] = [valueAt(settings, 'max_budget'), valueAt(settings, 'budget_duration')];
+  const { limit, duration } = amountsIn(settings);
   if (decimalOf(limit)?.digits === 0n) {
     context.outcomes.leftOut(limit, 'LiteLLM takes a 0 here for no budget');
     context.outcomes.leftOut(duration, 'there is no budget that it is for');
@@ -100,7 +106,7 @@ function budgetOf(
     field('name', name, { above: [comment] }),
     ...(each === undefined ? [] : [field('each', each)]),
     ...(match === undefined ? [] : [field('match', match)]),
-    field('limit_credits', exact(decimalText(roundDown(credits))), { beside: `${decimalText(usd)} USD` }),
+    field('limit_credits', exact(plainText(roundDown(credits))), { beside: `${plainText(usd)} USD` }),
     field('window', windowed.window),
     field('alert_at', [exact('0.8'), exact('1.0')]),
   ];
@@ -122,14 +128,14 @@ const BY_LABEL = (label: string) => `it counts keys with the label: \`signalbox 
 function userBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
   const { outcomes } = context;
   const defaults = mapOf(valueAt(settings, 'default_internal_user_params'), outcomes, 'a map of what new users get');
-  const [limit, duration] = [
-    valueAt(settings, 'max_internal_user_budget'),
-    valueAt(settings, 'internal_user_budget_duration'),
-  ];
-  const own = valueAt(defaults, 'max_budget');
-  if (own) {
-    outcomes.leftOut(limit, 'default_internal_user_params.max_budget is what new users get');
-    outcomes.leftOut(duration, 'default_internal_user_params.max_budget is what new users get');
+  const older = {
+    limit: valueAt(settings, 'max_internal_user_budget'),
+    duration: valueAt(settings, 'internal_user_budget_duration'),
+  };
+  const own = amountsIn(defaults);
+  if (own.limit) {
+    outcomes.leftOut(older.limit, 'default_internal_user_params.max_budget is what new users get');
+    outcomes.leftOut(older.duration, 'default_internal_user_params.max_budget is what new users get');
   }
   outcomes.leftOut(valueAt(defaults, 'models'), '`signalbox keys create --model ID` names the models of a key');
   outcomes.leftOut(
@@ -139,8 +145,7 @@ function userBudget(settings: ConfigNode | undefined, context: ImportContext): F
   return budgetOf(
     {
       name: 'each-user',
-      limit: own ?? limit,
-      duration: own ? valueAt(defaults, 'budget_duration') : duration,
+      ...(own.limit ? own : older),
       each: 'key.labels.user',
       match: 'key.labels.user != ""',
       differs: BY_LABEL('user=NAME'),
@@ -168,8 +173,7 @@ function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): 
     const budget = budgetOf(
       {
         name,
-        limit: valueAt(item, 'max_budget'),
-        duration: valueAt(item, 'budget_duration'),
+        ...amountsIn(item),
         match: `key.labels.team == ${JSON.stringify(id)}`,
         differs: BY_LABEL(`team=${id}`),
         comment: `for keys of the team: signalbox keys create --label team=${id}`,
@@ -193,8 +197,7 @@ function tagBudgets(settings: ConfigNode | undefined, context: ImportContext): F
     return budgetOf(
       {
         name: budgetName('tag', key),
-        limit: valueAt(budget, 'max_budget'),
-        duration: valueAt(budget, 'budget_duration'),
+        ...amountsIn(budget),
         match: `key.labels.tag == ${JSON.stringify(key)}`,
         differs: `requests have no tags: ${BY_LABEL(`tag=${key}`)}`,
         comment: `for keys with the tag: signalbox keys create --label tag=${key}`,
@@ -211,7 +214,7 @@ function deploymentBudgets(
 ): FieldBlock[] {
   const byGroup = Map.groupBy(deployments, ({ group }) => group);
   return deployments.flatMap((one) => {
-    const [limit, duration] = [valueAt(one.params, 'max_budget'), valueAt(one.params, 'budget_duration')];
+    const { limit, duration } = amountsIn(one.params);
     const isAlone = byGroup.get(one.group)?.length === 1;
     if (!isAlone) {
       const why = 'no budget for one endpoint of several: limit the spend at its provider';
@@ -251,8 +254,7 @@ function keyLimits(
   const budget = budgetOf(
     {
       name: 'each-key',
-      limit: valueAt(bounds, 'max_budget'),
-      duration: valueAt(bounds, 'budget_duration'),
+      ...amountsIn(bounds),
       each: 'key',
       differs,
       comment: 'no key spends more; one may have less by signalbox keys create --budget',

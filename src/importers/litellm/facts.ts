@@ -1,5 +1,5 @@
-import { type Decimal, parseDecimal, toNumber } from '../../core/decimal.ts';
-import { booleanOf, decimalOf, decimalText, roundUp, times } from './amounts.ts';
+import { type Decimal, parseDecimal, plainText, toNumber } from '../../core/decimal.ts';
+import { booleanOf, decimalOf, roundUp, times } from './amounts.ts';
 import { type CatalogModel, findCatalogModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import { block, exact, flow, type PolicyValue } from './emit.ts';
@@ -22,7 +22,7 @@ export interface ModelFacts {
 /** A price with its source. */
 export interface SourcedPrice {
   readonly value: PolicyValue;
-  readonly source: 'configuration' | 'price map' | 'catalog';
+  readonly source: 'configuration' | 'price map' | 'catalog' | 'own server' | 'unknown';
 }
 
 interface FactSources {
@@ -127,7 +127,7 @@ function rateOf(node: ConfigNode, outcomes: OutcomeRecorder): { rate: Decimal; n
   }
   if (perMillion.digits > 0n && toNumber(perMillion) < toNumber(SMALLEST))
     return { rate: decimal, note: 'raised to 0.001 USD per 1M, the least that a policy takes' };
-  const isRounded = decimalText(roundUp(perMillion, DECIMALS)) !== decimalText(perMillion);
+  const isRounded = plainText(roundUp(perMillion, DECIMALS)) !== plainText(perMillion);
   return { rate: decimal, note: isRounded ? 'rounded up to six decimals of a USD per 1M' : '' };
 }
 
@@ -141,7 +141,7 @@ function priceOf(
     const rate = rates(key);
     if (!rate) return null;
     const rounded = roundUp(times(rate, 1_000_000n), DECIMALS);
-    return decimalText(rounded.digits > 0n && toNumber(rounded) < toNumber(SMALLEST) ? SMALLEST : rounded);
+    return plainText(rounded.digits > 0n && toNumber(rounded) < toNumber(SMALLEST) ? SMALLEST : rounded);
   };
   const lineOf = (suffix: string) =>
     Object.fromEntries(

@@ -85,16 +85,12 @@ const modelsOf = ({ chosen }: ImportedPolicy): ImportedModel[] => chosen.groups.
 function main({ chosen, common }: ImportedPolicy): Field[] {
   const longest = Math.max(0, ...chosen.selectors.map(({ steps }) => steps.flat().length - 1));
   const alternatives = common.alternatives ?? (longest > 3 ? Math.min(16, longest) : null);
+  const setting = (key: string, value: number | null, beside: string) =>
+    value === null ? null : field(key, value, { beside });
   const gateway = block(
-    common.retriesMax === null
-      ? null
-      : field('retries_max', common.retriesMax, { beside: 'attempts beside the first at each endpoint' }),
-    alternatives === null
-      ? null
-      : field('alternatives', alternatives, { beside: 'models that a failure may fall back to' }),
-    common.concurrencyMax === null
-      ? null
-      : field('concurrency_max', common.concurrencyMax, { beside: 'requests that are worked on at once' }),
+    setting('retries_max', common.retriesMax, 'attempts beside the first at each endpoint'),
+    setting('alternatives', alternatives, 'models that a failure may fall back to'),
+    setting('concurrency_max', common.concurrencyMax, 'requests that are worked on at once'),
   );
   const selectors = [
     ...chosen.selectors.flatMap((one) => one.names.map((name) => selectorField(name, one, common))),
@@ -184,53 +180,46 @@ function preferencesOf({ names, steps }: ImportedSelector): FieldBlock[] {
 
 function casesOf(drafts: ImportedPolicy): FieldBlock[] {
   const { groups, selectors, aliases } = drafts.chosen;
-  const one = (
-    name: string,
-    given: Readonly<Record<string, PolicyValue>>,
-    expect: Readonly<Record<string, PolicyValue>>,
-  ): FieldBlock => block(field('name', name), field('given', flow(given)), field('expect', flow(expect)));
   const byName = groups.flatMap(({ name, models }) =>
     models.some((model) => model.id === name && takesUsual(model))
-      ? [one(`${name} is there by its name`, { model: name }, { model: name })]
+      ? [caseOf(`${name} is there by its name`, { model: name }, { model: name })]
       : [],
   );
   const all = modelsOf(drafts);
   const tooSmall = new Set(all.filter((model) => !takesUsual(model)).map(({ id }) => id));
   const byAlias = aliases.flatMap(({ name, model }) =>
-    tooSmall.has(model) ? [] : [one(`${name} means ${model}`, { model: name }, { model })],
+    tooSmall.has(model) ? [] : [caseOf(`${name} means ${model}`, { model: name }, { model })],
   );
   const bySelector = selectors.flatMap((selector) =>
-    selector.names.flatMap((name) => selectorCases(name, selector, all, one)),
+    selector.names.flatMap((name) => selectorCases(name, selector, all)),
   );
   return [...byName, ...byAlias, ...bySelector];
 }
 
-type Case = (
-  name: string,
-  given: Readonly<Record<string, PolicyValue>>,
-  expect: Readonly<Record<string, PolicyValue>>,
-) => FieldBlock;
+type Values = Readonly<Record<string, PolicyValue>>;
+
+const caseOf = (name: string, given: Values, expect: Values): FieldBlock =>
+  block(field('name', name), field('given', flow(given)), field('expect', flow(expect)));
 
 function selectorCases(
   name: string,
   { steps, forLength }: ImportedSelector,
   all: readonly ImportedModel[],
-  one: Case,
 ): FieldBlock[] {
   const inside = new Set(steps.flat());
   const cases: FieldBlock[] = [];
   const [first, ...others] = steps[0] ?? [];
   const outside = all.find((model) => !inside.has(model));
   if (first && others.length === 0 && takesUsual(first))
-    cases.push(one(`${name} takes ${first.id} first`, { model: name }, { model: first.id }));
+    cases.push(caseOf(`${name} takes ${first.id} first`, { model: name }, { model: first.id }));
   else if (outside)
     cases.push(
-      one(`${name} chooses among its own models`, { model: name }, { rejected: flow({ [outside.id]: 'selector' }) }),
+      caseOf(`${name} chooses among its own models`, { model: name }, { rejected: flow({ [outside.id]: 'selector' }) }),
     );
   const long = forLength > 0 ? longest([...inside]) : null;
   if (long)
     cases.push(
-      one(
+      caseOf(
         `${name} takes ${long.id} for what is too long for the others`,
         { model: name, estimated_input_tokens: long.tokens },
         { model: long.id },

@@ -14,31 +14,29 @@ export interface LitellmService {
   readonly baseEnv: string | null;
 }
 
-const hosted = (preset: string, keyEnv: string, presetKeyEnv = keyEnv): LitellmService => ({
-  preset,
-  keyEnv,
-  presetKeyEnv,
+const NOTHING_KNOWN: LitellmService = {
+  preset: null,
+  keyEnv: null,
+  presetKeyEnv: null,
   isOwn: false,
   baseUrl: null,
   baseEnv: null,
+};
+const hosted = (preset: string, keyEnv: string, presetKeyEnv = keyEnv): LitellmService => ({
+  ...NOTHING_KNOWN,
+  preset,
+  keyEnv,
+  presetKeyEnv,
 });
 const own = (preset: string | null, baseEnv: string | null, baseUrl: string | null = null): LitellmService => ({
+  ...NOTHING_KNOWN,
   preset,
-  keyEnv: null,
-  presetKeyEnv: null,
   isOwn: true,
   baseUrl,
   baseEnv,
 });
 /** An OpenAI-compatible service at a known address, without a preset. */
-const compatible = (baseUrl: string, keyEnv: string): LitellmService => ({
-  preset: null,
-  keyEnv,
-  presetKeyEnv: null,
-  isOwn: false,
-  baseUrl,
-  baseEnv: null,
-});
+const compatible = (baseUrl: string, keyEnv: string): LitellmService => ({ ...NOTHING_KNOWN, keyEnv, baseUrl });
 
 const OLLAMA = own('ollama', 'OLLAMA_API_BASE', 'http://localhost:11434/v1');
 
@@ -93,16 +91,8 @@ export const WITHOUT_ADAPTER: ReadonlyMap<string, string> = new Map([
     ...['nlp_cloud', 'petals', 'predibase', 'palm', 'aleph_alpha', 'baseten', 'triton', 'oobabooga', 'vllm', 'voyage'],
     ...['text-completion-openai', 'azure_text', 'codestral', 'jina_ai', 'snowflake', 'github', 'github_copilot', 'oci'],
     ...['dashscope', 'volcengine', 'clarifai', 'maritalk', 'friendliai', 'galadriel', 'novita', 'nebius', 'meta_llama'],
-    ...[
-      'hyperbolic',
-      'featherless_ai',
-      'lambda_ai',
-      'xinference',
-      'empower',
-      'anyscale',
-      'docker_model_runner',
-      'gradient_ai',
-    ],
+    ...['hyperbolic', 'featherless_ai', 'lambda_ai', 'xinference', 'empower', 'anyscale'],
+    ...['docker_model_runner', 'gradient_ai'],
   ].map((name) => [name, ELSEWHERE] as const),
 ]);
 

@@ -26,7 +26,7 @@ export function modelField({ id, deployments }: ImportedModel, common: CommonSet
   const sizes = sizesOf(id, deployments, context);
   const value = block(
     ...endpointFields(id, deployments, prices),
-    { key: 'price', value: price, above: comments.above, ...(comments.beside && { beside: comments.beside }) },
+    field('price', price, comments),
     ...sizes.fields,
     capabilitiesField(id, deployments, model, context),
     ...catalogFields(model, ['languages', 'lacks_languages', 'family']),
@@ -91,35 +91,31 @@ interface Prices {
 }
 
 function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext): Prices {
-  const all = deployments.map((one): SourcedPrice | 'unknown' | 'own' => {
-    if (one.facts.price) return one.facts.price;
-    return one.connection.isOwn ? 'own' : 'unknown';
-  });
-  const valueAt = (one: SourcedPrice | 'unknown' | 'own', today: PolicyValue): PolicyValue => {
-    if (one === 'unknown') return UNKNOWN_PRICE;
-    return one === 'own' ? today : one.value;
-  };
   const free = flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' });
-  const values = all.map((one) => valueAt(one, free));
-  const [price = UNKNOWN_PRICE] = values;
-  if (all.includes('unknown')) todo.prices.add(id);
-  const text = JSON.stringify(price);
-  const prices = values.map((value) => (JSON.stringify(value) === text ? null : value));
-  const above: string[] = [];
+  const all = deployments.map(({ facts, connection }): SourcedPrice => {
+    if (facts.price) return facts.price;
+    return connection.isOwn ? { value: free, source: 'own server' } : { value: UNKNOWN_PRICE, source: 'unknown' };
+  });
   const [first] = all;
+  const price = first?.value ?? UNKNOWN_PRICE;
+  const text = JSON.stringify(price);
+  const prices = all.map(({ value }) => (JSON.stringify(value) === text ? null : value));
+  const above: string[] = [];
   const model = deployments[0]?.facts.catalogModel;
-  if (all.includes('unknown'))
+  if (all.some(({ source }) => source === 'unknown')) {
+    todo.prices.add(id);
     above.push(
       'PRICE UNKNOWN: 999 stands for it, so that no budget is overspent. Write what you pay, USD per 1M tokens.',
     );
-  if (first !== 'unknown' && first !== 'own' && first?.source === 'catalog') {
+  }
+  if (first?.source === 'catalog') {
     above.push(
       `Price and facts are those of ${model?.id ?? 'the model'} in the shipped catalog (${model?.priceBasis ?? ''}).`,
     );
   }
-  if (first !== 'unknown' && first !== 'own' && first?.source === 'price map')
-    above.push("Price and facts are those of LiteLLM's map of prices.");
-  return { price, prices, comments: { above, ...(first === 'own' && { beside: 'your own server' }) } };
+  if (first?.source === 'price map') above.push("Price and facts are those of LiteLLM's map of prices.");
+  const beside = first?.source === 'own server' ? 'your own server' : undefined;
+  return { price, prices, comments: { above, beside } };
 }
 
 function firstOf(deployments: readonly Deployment[], key: 'contextWindow' | 'maxOutput'): number | null {

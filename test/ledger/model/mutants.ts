@@ -1,6 +1,6 @@
 import { LinkedSet } from '../../../src/core/linked-set.ts';
 import { Contention } from '../../../src/ledger/contention.ts';
-import { StoredLedger } from '../../../src/ledger/stored-ledger.ts';
+import { Ledger } from '../../../src/ledger/ledger.ts';
 import { Bookings } from '../../../src/store/sqlite/books/bookings.ts';
 import { Checkpoints } from '../../../src/store/sqlite/books/checkpoint.ts';
 import { Deposits } from '../../../src/store/sqlite/books/deposits.ts';
@@ -111,8 +111,8 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'a reload forgets the holds that are open': {
     infect: () =>
-      patch(StoredLedger.prototype, 'prepare', (prepare) => {
-        return async function (this: StoredLedger, terms) {
+      patch(Ledger.prototype, 'prepare', (prepare) => {
+        return async function (this: Ledger, terms) {
           const swap = await prepare.call(this, terms);
           return () => {
             const cure = patch(LinkedSet.prototype, 'all', () => () => []);
@@ -225,8 +225,8 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'an earmark asks the balance for all of it': {
     infect: () =>
-      patch(StoredLedger.prototype, 'earmark', (earmark) => {
-        return function (this: StoredLedger, order) {
+      patch(Ledger.prototype, 'earmark', (earmark) => {
+        return function (this: Ledger, order) {
           return earmark.call(this, order, 0);
         };
       }),

@@ -1,0 +1,204 @@
+import { toCredits } from '../core/credits.ts';
+import { idText, timeOfId } from '../core/id.ts';
+import { LinkedSet } from '../core/linked-set.ts';
+import type { AttachOp, HoldOp, LedgerBooks, OpResult } from '../store/books.ts';
+import type { Account } from './accounts.ts';
+import type { Contention } from './contention.ts';
+import type { DrawnFund } from './drawn-fund.ts';
+import type { Funds } from './funds.ts';
+import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
+import type { News } from './news.ts';
+import type { ReservationRequest } from './reservation-request.ts';
+import { checkDeposit } from './rules/entry.ts';
+import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
+import { type FundShortage, shortage } from './standing.ts';
+
+export interface ReservationDeskOptions {
+  readonly books: LedgerBooks;
+  readonly funds: Funds;
+  readonly contention: Contention;
+  readonly news: News;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** A request for money. */
+interface MoneyRequest {
+  readonly order: ReservationRequest;
+  readonly account: Account;
+  /** Microcredits that a payment under way will add to the balance. */
+  readonly expected: number;
+}
+
+/** Money that is set aside, and the funds that it is drawn on. A reload may change them. */
+interface Drawing {
+  readonly id: number;
+  readonly account: Account;
+  funds: readonly DrawnFund[];
+}
+
+/** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
+type Send<Made> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Made | FundShortage>;
+
+/** Sets money aside for requests, and knows what of it is open in this process. */
+export class ReservationDesk {
+  readonly #options: ReservationDeskOptions;
+  readonly #tools: HoldTools;
+  readonly #owner = crypto.randomUUID();
+  readonly #holds = new LinkedSet<ReservationHold>();
+  readonly #earmarks = new Set<Drawing>();
+
+  /** @param riding the operations of the settlement under way */
+  constructor(options: ReservationDeskOptions, riding: HoldTools['riding']) {
+    const { books, now, news } = options;
+    this.#options = options;
+    this.#tools = { books, now, news, riding, closed: (hold) => this.#holds.remove(hold) };
+  }
+
+  hold(order: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
+    return this.#setAside({ order, account, expected: 0 }, this.#sendHold);
+  }
+
+  /** @param expected microcredits that a payment under way will add to the balance */
+  earmark(order: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
+    return this.#setAside({ order, account, expected }, this.#sendEarmark);
+  }
+
+  /** Open reservations and earmarks draw on what applies to them now. Returns the operations for it. */
+  attachAll(): AttachOp[] {
+    const { funds, now } = this.#options;
+    const ops: AttachOp[] = [];
+    for (const made of [...this.#earmarks, ...this.#holds.all()]) {
+      const present = funds.of(made.account, timeOfId(made.id));
+      if (present === made.funds) continue;
+      // A balance is drawn on from the start of a reservation or not at all.
+      const hasBalance = made.funds.some(({ title }) => title.kind === 'balance');
+      made.funds = hasBalance ? present : present.filter(({ title }) => title.kind !== 'balance');
+      ops.push({ kind: 'attach', id: made.id, at: now(), funds: made.funds });
+    }
+    return ops;
+  }
+
+  /** Closes holds that should have ended: their upstreams may still be working, and be paid. */
+  expire(): void {
+    const { news, now } = this.#options;
+    const time = now();
+    for (const hold of this.#holds.all()) {
+      if (hold.expiresAt > time || !hold.isBooked) continue;
+      const charged = hold.expire();
+      news.alarm('a reservation was never settled', {
+        decision: idText('dec_', hold.id),
+        key: hold.account.keyId,
+        charged_credits: toCredits(charged),
+      });
+    }
+  }
+
+  /**
+   * Takes the amount that all funds of an account have free, waiting for it where that helps. The figures of the funds decide
+   * only who waits; whether there is money, the books decide.
+   */
+  #setAside<Made>(request: MoneyRequest, send: Send<Made>): Promise<Made | FundShortage> {
+    const { books, funds, contention } = this.#options;
+    const { order, account, expected } = request;
+    const { id, amounts, waitMs } = order;
+    const drawn = funds.of(account, timeOfId(id));
+    const line = contention.lineBefore(drawn);
+    if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(request, drawn);
+    const standings = books.standing(drawn);
+    const fitting = fit(standings, amounts, expected);
+    if (isBlocked(fitting))
+      return fitting.why === 'contended' ? this.#wait(fitting, request, send) : send(request, drawn);
+    // Requests that wait for one of the funds come first.
+    if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, request, send);
+    return send(request, drawn);
+  }
+
+  async #wait<Made>(blocked: FundBlock, request: MoneyRequest, send: Send<Made>): Promise<Made | FundShortage> {
+    const { books, funds, contention } = this.#options;
+    const { order, account, expected } = request;
+    const { id, amounts, waitMs, signal } = order;
+    let sent: Promise<Made | FundShortage> | null = null;
+    const attempt = () => {
+      // The budgets may have changed since.
+      const drawn = funds.of(account, timeOfId(id));
+      const fitting = fit(books.standing(drawn), amounts, expected);
+      if (isBlocked(fitting)) return fitting;
+      sent = send(request, drawn);
+      return null;
+    };
+    const obstacle = await contention.wait(blocked, waitMs, attempt, signal);
+    if (obstacle) return shortage(obstacle, amounts[0]);
+    if (sent === null) throw new Error('an attempt that succeeded sent nothing');
+    return sent;
+  }
+
+  readonly #sendHold: Send<Hold> = (request, funds) => {
+    const booking = this.#options.books.apply([this.#opOf(request, funds)]);
+    return this.#held(request, funds, booking, (result) => shortage(refusal(result), request.order.amounts[0]));
+  };
+
+  readonly #sendEarmark: Send<Earmark> = async (request, funds) => {
+    const { order, account, expected } = request;
+    const drawing: Drawing = { id: order.id, account, funds };
+    this.#earmarks.add(drawing);
+    const op = { ...this.#opOf(request, funds), kind: 'earmark', expected } as const;
+    const [result] = await this.#options.books.apply([op]);
+    if (result?.kind === 'granted') return this.#earmarkOf(request, drawing, result.amount);
+    this.#earmarks.delete(drawing);
+    return shortage(refusal(result), order.amounts[0]);
+  };
+
+  #opOf({ order, account }: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
+    const { id, amounts, expiresAt, agentWallet: note } = order;
+    const { dimensions } = account;
+    const at = this.#options.now();
+    return { kind: 'hold', id, at, dimensions, funds, amounts, owner: this.#owner, expiresAt, note };
+  }
+
+  /** Resolves with the hold once the books have granted it. */
+  #held<Refused>(
+    { order, account }: MoneyRequest,
+    funds: readonly DrawnFund[],
+    booking: Promise<readonly OpResult[]>,
+    refused: (result: OpResult | undefined) => Refused,
+  ): Promise<Hold | Refused> {
+    const { id, expiresAt, limit } = order;
+    const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
+    // Among the open ones from the first moment on, so that a reload moves it.
+    this.#holds.add(hold);
+    return booking.then(
+      ([result]) => {
+        if (result?.kind === 'granted') return hold.granted(result.amount);
+        this.#holds.remove(hold);
+        return refused(result);
+      },
+      (cause) => {
+        this.#holds.remove(hold);
+        throw cause;
+      },
+    );
+  }
+
+  #earmarkOf(request: MoneyRequest, drawing: Drawing, amount: number): Earmark {
+    const { books, now } = this.#options;
+    const { id } = drawing;
+    return {
+      amount,
+      capture: async (deposit, also) => {
+        checkDeposit(deposit);
+        if (!this.#earmarks.delete(drawing)) throw new Error('an earmark is captured once, and not after its release');
+        const booking = books.apply([{ kind: 'capture', id, at: now(), deposit }], also);
+        return this.#held(request, drawing.funds, booking, () => null);
+      },
+      release: () => {
+        if (this.#earmarks.delete(drawing)) books.append([{ kind: 'release', id }]);
+      },
+    };
+  }
+}
+
+function refusal(result: OpResult | undefined): FundBlock {
+  if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
+  throw new Error('the books have neither granted nor refused a hold');
+}
