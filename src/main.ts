@@ -13,6 +13,7 @@ import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { scrub } from './telemetry/secrets.ts';
+import { openSink } from './telemetry/sink.ts';
 import { stackOf } from './telemetry/thrown.ts';
 
 /** The commands. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
@@ -21,6 +22,8 @@ const terminal = (stream: NodeJS.WriteStream) => ({
   write: (text: string): void => void stream.write(text),
   isTerminal: stream.isTTY === true,
 });
+/** The descriptor that log lines go to. */
+const STDOUT = 1;
 const out = terminal(process.stdout);
 const now = steady(Date.now);
 
@@ -117,6 +120,9 @@ const hostOf = async (): Promise<Host> => ({
   env: (name) => process.env[name],
   now,
   clock: () => performance.now(),
+  openSink: () => openSink(STDOUT),
+  on: (event, listener) => void process.on(event, listener),
+  exit: process.exit,
 });
 
 async function serve(options: ServeOptions): Promise<void> {

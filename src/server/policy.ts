@@ -20,7 +20,7 @@ import { logReload } from './events.ts';
 import type { Host, Terminal } from './host.ts';
 
 /** The tools that judge policies, which are parsed on this thread. */
-export function judgeTools({ shipped, env, now }: Host): Omit<PolicyTools, 'folder'> {
+export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' | 'now'>): Omit<PolicyTools, 'folder'> {
   return { shipped, loader: createPluginLoader(), env: { get: env }, now, parse: parseFiles, rehearse };
 }
 

@@ -33,14 +33,14 @@ import { openDataStore } from './store.ts';
  * @throws UsageError where it cannot start, and then has served nothing.
  */
 export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
-  const { out, err, now, clock } = host;
+  const { out, err, now, clock, on } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: linesWritten } = openServerLog(options, host);
   const defects = watchDefects(log, host);
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
-  process.on('SIGHUP', () => onHangup());
+  on('SIGHUP', () => onHangup());
   const health = new Health({
     clock,
     now,
@@ -91,10 +91,10 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
   const parts = { gateway, idempotency, keys, store, note, lock, tracer, data: options.data, drainMs: options.drainMs };
-  const shutdown = openShutdown({ ...parts, stop, stopListening, written: linesWritten });
+  const shutdown = openShutdown({ ...parts, stop, stopListening, exit: host.exit, written: linesWritten });
   defects.onException(shutdown.byException);
-  process.on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
-  process.on('SIGINT', () => shutdown.bySignal('SIGINT'));
+  on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
+  on('SIGINT', () => shutdown.bySignal('SIGINT'));
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
 
   // Other output to the terminal comes first.

@@ -19,8 +19,8 @@ import { selectorsPicture } from './selectors-picture.ts';
 const PAGES = {
   'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,
-  'docs/failure-modes.md': failureModesPage,
-  'docs/metrics.md': metricsPage,
+  'docs/operate/incidents.md': failureModesPage,
+  'docs/operate/metrics.md': metricsPage,
   'docs/pictures/decision.svg': decisionPicture,
   'docs/pictures/explain.svg': explainPicture,
   'docs/pictures/house.svg': housePicture,

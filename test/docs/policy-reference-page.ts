@@ -33,7 +33,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
   },
   'The gateway and the policy itself': {
     version: 'language.md#files',
-    gateway: '../operations.md',
+    gateway: '../spend/rate-limits.md',
     records: '../privacy.md',
     cases: 'testing.md',
   },
