@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { GatePlace } from '../access/limits/gate.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
-import { checkJsonLimits } from './json-limits.ts';
 
 export interface BodyLimits {
   readonly bytesMax: number;
@@ -41,6 +41,20 @@ export async function readJson(
     const message =
       text === '' ? 'The body is empty; send a JSON object.' : `The body is not valid JSON: ${reason(cause)}.`;
     throw new SignalboxError('invalid_json', message, { cause });
+  }
+}
+
+/**
+ * Checks the text of a body before it is parsed.
+ * @throws SignalboxError
+ */
+export function checkJsonLimits(text: string, valuesMax: number): void {
+  const limit = beyondLimits(text, valuesMax);
+  if (limit === 'depth') {
+    throw new SignalboxError('invalid_json', `The body nests deeper than ${DEPTH_MAX} levels.`);
+  }
+  if (limit === 'values') {
+    throw new SignalboxError('request_too_large', `The body may hold at most ${valuesMax} values.`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
 import type { TaskReasons } from '../../operate/policy/explain.ts';
@@ -90,7 +91,7 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
 }
 
 /** The first line of an expression's error: the others draw the place. */
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
+const reasonOf = (error: unknown): string => messageOf(error).split('\n')[0]!;
 
 /** At most a folder with a policy and a file with a request, in any order. */
 function placesIn(positionals: readonly string[]): { folder?: string; file?: string } {
