@@ -2,7 +2,7 @@ import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
 import { columnOf } from '../../operate/usage-sums.ts';
-import { labelOf, pairsOf } from '../keys/terms.ts';
+import { pairsOf } from '../keys/terms.ts';
 import { parseFlags } from '../options.ts';
 import { grid } from '../terminal.ts';
 import { jsonText } from '../text.ts';
@@ -30,7 +30,7 @@ export function parseUsage(args: readonly string[], now: number): { query: Usage
   if (Temporal.PlainDate.compare(period.from, period.to) >= 0) {
     throw new UsageError(`--to ${period.to} must be later than --from ${period.from}.`);
   }
-  const labels = pairsOf(label ?? [], labelOf);
+  const labels = pairsOf(label, 'A label');
   return { query: { ...period, by: groupingsOf(by), keyId: key ?? null, model: model ?? null, labels }, json };
 }
 
