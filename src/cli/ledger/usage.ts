@@ -1,6 +1,6 @@
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
+import { parseDay, type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
 import { columnOf } from '../../operate/usage-sums.ts';
 import { pairsOf } from '../keys/terms.ts';
 import { parseFlags } from '../options.ts';
@@ -35,11 +35,8 @@ export function parseUsage(args: readonly string[], now: number): { query: Usage
 }
 
 function dateOf(text: string): Temporal.PlainDate {
-  try {
-    if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return Temporal.PlainDate.from(text);
-  } catch {
-    // A date that no calendar has.
-  }
+  const date = parseDay(text);
+  if (date) return date;
   throw new UsageError(`A day is written 2026-11-20, not "${text}".`);
 }
 
