@@ -80,15 +80,65 @@ test('a refused key’s request is found in the log by the ID that its caller go
   await waitFor(() => box.lines.some((line) => isTold(line) && line.includes('"error":"model_not_found"')));
 });
 
-test('a foreign key and an unknown path get an error that says what would be right', async () => {
+test('a foreign key and an unknown path get an error that says what would be right, the path with any key and without', async () => {
   const said = async (path: string, init?: RequestInit) =>
     ((await (await box.post(path, {}, init)).json()) as { error: { message: string } }).error.message;
   expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(/^What was sent is no key of this gateway\./);
-  expect(await said('/chat/completions')).toContain(
-    '/v1/chat/completions is there: a client’s base URL ends with /v1.',
-  );
-  expect(await said('/v1/responses')).toContain('/v1/chat/completions and /v1/models are there.');
-  expect(await said('/nothing')).toBe('There is nothing at /nothing.');
+  for (const init of [undefined, withKey('sk-of-another'), { headers: {} }]) {
+    expect(await said('/chat/completions', init)).toBe(
+      'There is nothing at /chat/completions. Use /v1/chat/completions: the base URL of a client ends with /v1.',
+    );
+    expect(await said('/v1/responses', init)).toContain('/v1/chat/completions and /v1/models; /docs lists every path.');
+  }
+});
+
+test('a key is taken in the headers of other APIs, wherever it is taken as a bearer token', async () => {
+  const bodies = { messages: [{ role: 'user', content: 'hi' }], model: 'auto' };
+  for (const name of ['x-api-key', 'api-key']) {
+    const answer = await post('/v1/chat/completions', JSON.stringify(bodies), {
+      'content-type': 'application/json',
+      [name]: box.key,
+    });
+    expect(answer.status, name).toBe(200);
+    expect((await fetch(`${box.url}/admin/keys`, { headers: { [name]: box.key } })).status, name).toBe(200);
+    const both = { [name]: box.key, authorization: 'Bearer sb_live_nobody_0123456789' };
+    expect((await fetch(`${box.url}/v1/models`, { headers: both })).status, name).toBe(401);
+  }
+});
+
+test('a browser that opens the address is led to the documentation', async () => {
+  const answer = await fetch(`${box.url}/`, { redirect: 'manual' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs']);
+});
+
+test('a mistake in a body is told with its place, and a misspelt field with the right one', async () => {
+  const error = async (body: string) => {
+    const answer = await post('/v1/chat/completions', body, {
+      'content-type': 'application/json',
+      authorization: `Bearer ${box.key}`,
+    });
+    return ((await answer.json()) as { error: { code: string; param: string | null; message: string } }).error;
+  };
+  expect(await error('{\n  "model": "auto",\n}')).toMatchObject({
+    code: 'invalid_json',
+    message: 'The body is not valid JSON at line 3, column 1: a comma may not stand before }.',
+  });
+  const messages = [{ role: 'user', content: 'hi' }];
+  expect(await error(JSON.stringify({ model: 'auto', message: messages }))).toMatchObject({
+    code: 'unknown_field',
+    param: 'message',
+    message: '`message` is not a known field; did you mean `messages`?',
+  });
+  expect((await error(JSON.stringify({ model: 'auto', messages, temprature: 1 }))).message).toContain('`temperature`');
+  expect(
+    (await error(JSON.stringify({ model: 'auto', messages, constraints: { max_latncy_ms: 1 } }))).message,
+  ).toContain('perhaps `max_latency_ms` is meant');
+  expect(
+    (await error(JSON.stringify({ model: 'auto', messages: [{ rol: 'user', content: 'hi' }] }))).message,
+  ).not.toContain('perhaps');
+  expect(await error(JSON.stringify({ model: 'auto', messages: 1, top_k: 4, min_tokens: 2 }))).toMatchObject({
+    param: 'messages',
+  });
 });
 
 describe('before the body is read', () => {

@@ -58,6 +58,7 @@ export function docsRoutes(document: () => Promise<object>) {
   let made: Promise<object> | null = null;
   const hide = unlisted({ access: 'open' });
   return new Elysia({ name: 'docs' })
+    .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
     .get('/docs', () => text(PAGE, 'text/html'), hide)
     .get(
       '/docs/json',
