@@ -16,7 +16,7 @@ import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.t
 import { routeDocs } from './docs/route-docs.ts';
 import { fundBody } from './ledger.ts';
 import type { RouteServices } from './route-services.ts';
-import * as schemas from './schemas/usage.ts';
+import * as schemas from './schemas/ledger.ts';
 
 /** Days of a report at most. */
 const DAYS_MAX = 366;

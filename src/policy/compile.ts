@@ -16,8 +16,7 @@ import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { compileProvider, type Environment, type ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
-import { type CompiledRules, compileRules } from './rule-bits.ts';
-import { type CheckedRules, checkRules } from './rules.ts';
+import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */

@@ -1,5 +1,6 @@
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
+import { messageOf } from '../core/thrown.ts';
 import { type OpenStore, openStore, type SpoolReport, settlementsIn } from '../store/open.ts';
 import { SpoolError, type StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -45,7 +46,7 @@ export async function closeStore(data: string, store: OpenStore, log: Log): Prom
   } catch (error) {
     const { unkept } = store;
     const facts = {
-      error: error instanceof Error ? error.message : String(error),
+      error: messageOf(error),
       settlements_in_spool: settlementsIn(path),
       file: path,
     };

@@ -9,13 +9,13 @@ describe('docs/policies/diagnostics.md', () => {
     expect([...codes].sort()).toEqual(Object.keys(DIAGNOSTICS).sort());
   });
 
-  for (const [code, { golden, mended }] of DIAGNOSED) {
-    test(`shows ${code} where it is said, and a line that mends it`, () => {
+  for (const [code, { golden, correction }] of DIAGNOSED) {
+    test(`has an example in which ${code} is reported, and a correction that mends it`, () => {
       const before = loadGolden(golden).diagnostics;
       const [first] = before.filter((found) => found.code === code);
       expect(first).toBeDefined();
-      if (typeof mended === 'string') return;
-      const after = loadGolden(golden, (text) => text.replace(...mended)).diagnostics;
+      if (!correction) return;
+      const after = loadGolden(golden, (text) => text.replace(...correction)).diagnostics;
       const told = ({ code: said, message }: (typeof before)[number]) => `${said} ${message}`;
       const known = new Set(before.map(told));
       // What was shown is gone, and nothing else is said instead.

@@ -15,6 +15,7 @@ import { toCredits } from '../../src/core/credits.ts';
 import { costOf, type Price } from '../../src/core/price.ts';
 import { EVERY_VARIABLE, SERVICES, shippedSnapshot } from '../policy/shipped.ts';
 import { madeOf, neededBy, PROBES, type Probed } from './provider-fields.ts';
+import { markdownTable } from './table.ts';
 
 const PATH = join(import.meta.dir, '../../docs/providers.md');
 
@@ -40,14 +41,6 @@ const snapshot = shippedSnapshot(EVERY_VARIABLE);
 const code = (text: string) => `\`${text}\``;
 const codes = (texts: Iterable<string>) => [...texts].map(code).join(', ');
 
-/** Laid out as the formatter does, so that it has nothing to say about what was made. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => Bun.stringWidth(cells[at] ?? ''))));
-  const padded = (cell: string, at: number) => cell + ' '.repeat((widths[at] ?? 0) - Bun.stringWidth(cell));
-  const line = (cells: readonly string[]) => `| ${cells.map(padded).join(' | ')} |`;
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
-}
-
 function presets(): string {
   const rows = SERVICES.map(({ plugin, name, preset }) => [
     code(name),
@@ -57,7 +50,7 @@ function presets(): string {
     cacheOf(preset),
     codes(preset.passthrough ?? []),
   ]);
-  return table(['preset', 'adapter', 'address', 'key', 'keeps a prompt', 'passes on besides'], rows);
+  return markdownTable(['preset', 'adapter', 'address', 'key', 'keeps a prompt', 'passes on besides'], rows);
 }
 
 function cacheOf({ cache }: ProviderPreset): string {
@@ -96,7 +89,7 @@ function lacks(): string {
     const besides = new Set(reasons.filter((one) => !ofAny.has(one)));
     return [code(name), codes(inOrder(ofAny)), codes(inOrder(besides))];
   });
-  return table(['preset', 'none of its models can be asked for', 'nor those that reason for'], rows);
+  return markdownTable(['preset', 'none of its models can be asked for', 'nor those that reason for'], rows);
 }
 
 const inOrder = (names: ReadonlySet<Capability>) => CAPABILITY_NAMES.filter((name) => names.has(name));
@@ -107,7 +100,7 @@ function capabilities(): string {
     const asked = PROBES.filter((probe) => neededBy(probe).includes(name)).map(({ asks }) => asks);
     return [code(name), of === 'model' ? 'the model' : 'the dialect', means, asked.join('; ')];
   });
-  return table(['capability', 'of', 'means', 'needed by'], rows);
+  return markdownTable(['capability', 'of', 'means', 'needed by'], rows);
 }
 
 /** One model of each adapter, as the shipped catalog describes it; and the dialect without anybody's particulars. */
@@ -138,7 +131,7 @@ function wire(name: string, settings: Readonly<Record<string, unknown>>): Probed
 function fields(): string {
   const columns = probed();
   const rows = PROBES.map((probe) => [probe.asks, ...columns.map(([, one]) => madeOf(probe, one))]);
-  return table(['asked', ...columns.map(([title]) => title)], rows);
+  return markdownTable(['asked', ...columns.map(([title]) => title)], rows);
 }
 
 function models(): string {
@@ -150,7 +143,7 @@ function models(): string {
       codes(capabilityNames(OF_EVERY_DIALECT & ~bits)),
     ]),
   );
-  return table(['model', 'at', 'can be asked for', 'not for'], rows);
+  return markdownTable(['model', 'at', 'can be asked for', 'not for'], rows);
 }
 
 /** What becomes of the reasoning of earlier answers, by the setting of the name. */
@@ -172,7 +165,7 @@ function history(): string {
         .map(({ name }) => name),
     ),
   ]);
-  return table(['earlier reasoning goes back', 'to'], rows);
+  return markdownTable(['earlier reasoning goes back', 'to'], rows);
 }
 
 /** A conversation of 11,000 tokens and what was answered, as each provider reports it. */
@@ -215,7 +208,7 @@ function invoices(): string {
     const sum = items.map(([tokens = 0, rate = 0]) => `${grouped(tokens)} × ${usd(rate / price.divisor)}`).join(' + ');
     return [code(id), code(JSON.stringify(report)), sum, `${toCredits(costOf(price, usage))} Credits`];
   });
-  return table(['model', 'reported', 'tokens × USD per 1M', 'makes'], rows);
+  return markdownTable(['model', 'reported', 'tokens × USD per 1M', 'makes'], rows);
 }
 
 const grouped = (tokens: number) => tokens.toLocaleString('en-US');
@@ -238,5 +231,5 @@ function failures(): string {
     String(status),
     ...columns.map(([, adapter]) => code(adapter.failure(status, new Headers(), '').kind)),
   ]);
-  return table(['status', ...columns.map(([title]) => title)], rows);
+  return markdownTable(['status', ...columns.map(([title]) => title)], rows);
 }

@@ -3,15 +3,16 @@ import { shipped } from '../../plugins/index.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { countInput, decisiveTokenizers } from '../../src/gateway/exact-count.ts';
-import { hypotheticalFacts } from '../../src/operate/policy/hypothetical.ts';
-import { decideFor, USUAL_TIME } from '../../src/operate/policy/reasons.ts';
+import { decideFor, hypotheticalFacts } from '../../src/operate/policy/hypothetical.ts';
+import { USUAL_TIME } from '../../src/operate/policy/reasons.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { createTokenCounter } from '../../src/tokenizer/counter.ts';
 import { shippedPolicy } from '../policy/support.ts';
-import { chatFacts, textsOf } from '../support/chat-body.ts';
+import { textsOf } from '../support/chat-body.ts';
+import { chatRequest } from '../support/model-request.ts';
 import { faultsOf, isTask, lawsBroken, type Selector } from './judge.ts';
 import { type KeySet, MODELS } from './offers.ts';
 import type { Case } from './panel.ts';
@@ -83,8 +84,7 @@ const counter = createTokenCounter((error) => {
 export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
   const request = { ...one.body, model };
   const key = { id: 'panel', labels: {}, models: null };
-  const hypothetical = { key, metadata: {}, user: '', stream: false, timeMs: Date.parse(USUAL_TIME) };
-  return hypotheticalFacts((caller) => chatFacts(request, caller, runtime.snapshot), hypothetical, runtime);
+  return hypotheticalFacts({ request: chatRequest(request), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
 }
 
 /** Decides as the gateway does for the same chat, before anything was seen of an upstream and where nothing is learnt. */

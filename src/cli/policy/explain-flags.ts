@@ -1,6 +1,6 @@
 import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { Body } from '../../operate/policy/request-reader.ts';
+import type { Body } from '../../operate/policy/tools.ts';
 import { pairsOf } from '../keys/terms.ts';
 
 /** Flags that stand for fields of a request's body. */

@@ -1,11 +1,17 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { visible } from '../../core/visible.ts';
+import type { TaskReasons } from '../../operate/policy/explain.ts';
 import { explainRequest } from '../../operate/policy/explain.ts';
-import { bodyOf, momentOf } from '../../operate/policy/request-reader.ts';
-import { isFolder, runtimeOf } from '../../operate/policy/tools.ts';
+import { momentOf } from '../../operate/policy/hypothetical.ts';
+import { bodyOf, isFolder, runtimeOf } from '../../operate/policy/tools.ts';
+import { percent } from '../../routing/advise.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
+import { readRoute } from '../../surface/openai-chat/read-body.ts';
+import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import { labelOf, pairsOf } from '../keys/terms.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
@@ -13,7 +19,6 @@ import type { PolicyCommand } from './command.ts';
 import { runExplainCase } from './explain-case.ts';
 import { withFlags } from './explain-flags.ts';
 import { explanationResult } from './explain-result.ts';
-import { taskBody, taskText } from './task-text.ts';
 
 const FLAGS = {
   model: { type: 'string' },
@@ -56,7 +61,11 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
   };
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
-  const explanation = await explainRequest({ body, key, timeMs }, runtime, command.database);
+  const explanation = await explainRequest(
+    { request: readRouteRequest(readRoute(body)), key, timeMs },
+    runtime,
+    command.database,
+  );
   const { taskNote, taskReasons: reasons, failedRules } = explanation;
   const form = {
     json: flags.json ?? false,
@@ -82,7 +91,7 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
 }
 
 /** The first line of an expression's error: the others draw the place. */
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
+const reasonOf = (error: unknown): string => messageOf(error).split('\n')[0]!;
 
 /** At most a folder with a policy and a file with a request, in any order. */
 function placesIn(positionals: readonly string[]): { folder?: string; file?: string } {
@@ -110,3 +119,20 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
     throw new UsageError(`${name} is not JSON.`);
   }
 }
+
+const PLACES = { question: '', 'system prompt': ' in the system prompt', 'question before': ' in the question before' };
+
+/** `Task: classification (81 %; “classify”, “tickets” in the system prompt; “label”).` */
+function taskText({ task, share, words }: TaskReasons): string {
+  const places = Map.groupBy(words, ({ of }) => of);
+  const signs = [...places].map(
+    ([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of]}`,
+  );
+  return `Task: ${task} (${[percent(share), ...signs].join('; ')}).`;
+}
+
+const taskBody = ({ task, share, words }: TaskReasons): object => ({
+  task,
+  share,
+  words: words.map(({ text, of, adds }) => ({ text, of, adds: Number(adds.toFixed(2)) })),
+});

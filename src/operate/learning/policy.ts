@@ -1,8 +1,7 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import type { Repositories } from '../../store/repositories.ts';
-import { generous } from '../policy/environment.ts';
-import { type JudgeTools, runtimeOf } from '../policy/tools.ts';
+import { generous, type JudgeTools, runtimeOf } from '../policy/tools.ts';
 
 /**
  * Builds the policy by which the stored outcomes are read: with every variable set, so that what was learned of a model

@@ -1,11 +1,12 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
-import { generous } from './environment.ts';
-import { type JudgeTools, readPolicy } from './tools.ts';
-import { unreadFiles } from './unread.ts';
+import { isPolicyFile } from '../../runtime/source.ts';
+import { idleIn, idleText, type JudgeTools, readPolicy, toolsFor } from './tools.ts';
 
 /** The result of checking a policy. */
 export interface PolicyCheck {
@@ -27,13 +28,11 @@ export interface PolicyCheck {
  */
 export async function checkPolicy(folder: string, judge: JudgeTools, today: string): Promise<PolicyCheck> {
   const bundle = await readPolicy(folder);
-  const parsed = await judge.parse(bundle.files, null);
-  // Its text is the same in both environments.
-  const tools: PolicyTools = { ...judge, folder, parse: () => parsed, today };
-  const judged = await buildCandidate(bundle, { ...tools, env: generous(tools.env) });
+  const tools = await toolsFor(folder, bundle, { ...judge, today });
+  const judged = await buildCandidate(bundle, tools.anywhere);
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
   const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
-  const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools);
+  const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools.here);
   return {
     bundle,
     snapshot: isRejected(judged) ? null : judged.runtime.snapshot,
@@ -51,13 +50,29 @@ const NO_FINDINGS: LocalFindings = { missing: [], diagnostics: [] };
 async function checkHere(bundle: PolicyBundle, tools: PolicyTools): Promise<LocalFindings> {
   const judged = await buildCandidate(bundle, tools);
   if (!isRejected(judged)) return { missing: leftOutProviders(judged.runtime.snapshot), diagnostics: [] };
-  // A lack of providers is a fact of this environment, not a mistake of the policy.
-  const idle = judged.problems.filter(({ code }) => code === 'nothing-to-serve');
-  return {
-    missing: idle.map(({ hint, message }) => `every provider, so \`serve\` would not start: ${hint ?? message}`),
-    diagnostics: judged.problems.filter((one) => !idle.includes(one)),
-  };
+  const idle = idleIn(judged.problems);
+  return { missing: idle ? [idleText(idle)] : [], diagnostics: judged.problems.filter((one) => one !== idle) };
 }
 
 const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
   a.code === b.code && a.file === b.file && a.line === b.line && a.column === b.column && a.message === b.message;
+
+/** Lists files that look like a part of the policy and are not read, so that their rules have no effect: each with the reason. */
+async function unreadFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const visible = entries.filter(({ name }) => !name.startsWith('.'));
+  const misnamed = visible.filter((entry) => !entry.isDirectory() && isYaml(entry.name) && !isPolicyFile(entry.name));
+  const folders = visible.filter((entry) => entry.isDirectory() && entry.name !== 'node_modules');
+  const below = await Promise.all(folders.map(({ name }) => yamlIn(folder, name)));
+  return [
+    ...misnamed.map(({ name }) => `${name} (files of a policy end in .yaml or .yml, in small letters)`),
+    ...below.flat().map((path) => `${path} (folders below the policy's are not looked into)`),
+  ].sort();
+}
+
+const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name);
+
+async function yamlIn(folder: string, name: string): Promise<string[]> {
+  const names = await readdir(join(folder, name)).catch(() => []);
+  return names.filter((one) => isYaml(one) && !one.startsWith('.')).map((one) => join(name, one));
+}

@@ -5,7 +5,7 @@ import { UsageError } from '../../core/usage-error.ts';
 import { compileCheck } from '../../core/validation.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRoute } from '../../surface/openai-chat/read-body.ts';
-import type { RouteRequest } from '../../surface/openai-chat/route-query.ts';
+import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import {
   isRefused,
@@ -18,10 +18,9 @@ import {
   type Totals,
   withOutcomes,
 } from './compare.ts';
-import { exactFacts } from './exact-facts.ts';
-import type { HypotheticalRequest } from './hypothetical.ts';
-import { decideFor, USUAL_TIME } from './reasons.ts';
-import { bodyOf, momentOf, readerOf } from './request-reader.ts';
+import { decideFor, exactFacts, type HypotheticalRequest, momentOf } from './hypothetical.ts';
+import { USUAL_TIME } from './reasons.ts';
+import { bodyOf } from './tools.ts';
 
 /** Most bytes of one line. */
 const LINE_BYTES_MAX = 10_000_000;
@@ -104,7 +103,7 @@ export async function compareRequests(file: string, a: Side, b: Side): Promise<C
 
 async function decided(text: string, a: Side, b: Side, counter: TokenCounter) {
   const { name, count = 1, ...query } = readLine(text);
-  const [before, after] = settingFor(query.body.model ?? 'auto', a, b);
+  const [before, after] = settingFor(query.request.model, a, b);
   return { name, count, a: await answer(query, before, counter), b: await answer(query, after, counter) };
 }
 
@@ -124,13 +123,7 @@ async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
   }
 }
 
-interface LineQuery {
-  readonly body: RouteRequest;
-  readonly key: HypotheticalRequest['key'];
-  readonly timeMs: number;
-}
-
-function readLine(text: string): LineQuery & Pick<RequestLine, 'name' | 'count'> {
+function readLine(text: string): HypotheticalRequest & Pick<RequestLine, 'name' | 'count'> {
   const value = parsed(text);
   const isWrapped = typeof value === 'object' && value !== null && 'request' in value;
   if (isWrapped) checkLine(value);
@@ -138,7 +131,7 @@ function readLine(text: string): LineQuery & Pick<RequestLine, 'name' | 'count'>
   const { request, key = {}, time, ...more } = isWrapped ? (value as RequestLine) : { request: value };
   const { id = 'request', labels = {}, models = null } = key;
   return {
-    body: readRoute(bodyOf(request)),
+    request: readRouteRequest(readRoute(bodyOf(request))),
     key: { id, labels, models },
     timeMs: momentOf('`time`', time ?? USUAL_TIME),
     ...more,
@@ -153,16 +146,10 @@ function parsed(text: string): unknown {
   }
 }
 
-async function answer(
-  { body, key, timeMs }: LineQuery,
-  runtime: Runtime,
-  counter: TokenCounter,
-): Promise<RequestOutcome> {
+async function answer(query: HypotheticalRequest, runtime: Runtime, counter: TokenCounter): Promise<RequestOutcome> {
   const { snapshot } = runtime;
   try {
-    const reader = readerOf(body, snapshot);
-    const { user, metadata, stream } = reader;
-    const facts = await exactFacts(reader, { key, user, metadata, stream, timeMs }, runtime, () => {}, counter);
+    const facts = await exactFacts(query, runtime, undefined, counter);
     return requestOutcomeOf(decideFor(facts, runtime), snapshot);
   } catch (error) {
     if (error instanceof SignalboxError) return requestOutcomeOf(error, snapshot);

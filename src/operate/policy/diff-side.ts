@@ -9,9 +9,8 @@ import {
 import { diffPolicies, findRenames, type Outline, type PolicyChange, type PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { Side } from './compare.ts';
-import { generous } from './environment.ts';
 import type { PolicySource } from './policy-source.ts';
-import type { JudgeTools } from './tools.ts';
+import { type JudgeTools, toolsFor } from './tools.ts';
 
 /** One of two compared policies, as far as it can be built. */
 export interface BuiltPolicy {
@@ -33,17 +32,17 @@ export interface BuiltPolicy {
  * `policy check` reports it for the next one.
  */
 export async function buildSide(place: PolicySource, judge: JudgeTools): Promise<BuiltPolicy> {
-  const { ledger: _, ...tools } = { ...judge, folder: place.folder, loader: place.loader };
-  const parsed = await tools.parse(place.bundle.files, null);
-  const parse = () => parsed;
-  const anywhere = await compileCandidate(place.bundle, { ...tools, parse, env: generous(tools.env) });
+  const { folder, bundle, loader } = place;
+  const { ledger: _, ...others } = judge;
+  const { parsed, ...tools } = await toolsFor(folder, bundle, { ...others, loader });
+  const anywhere = await compileCandidate(bundle, tools.anywhere);
   // Written by JSON.stringify of an object.
   const outline: Outline = JSON.parse(parsed.outline);
   if (isRejected(anywhere)) {
     const { message } = anywhere;
     return { place, outline, code: new Map(), side: null, problems: errorsOf(anywhere), message };
   }
-  const here = await compileCandidate(place.bundle, { ...tools, parse });
+  const here = await compileCandidate(bundle, tools.here);
   const side: Side = {
     cases: anywhere.runtime.snapshot.cases,
     anywhere: anywhere.runtime,

@@ -5,18 +5,17 @@ import { UsageError } from '../../core/usage-error.ts';
 import { taskNote } from '../../routing/advise.ts';
 import type { Certificate } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
+import { type InfluentialWord, influentialWords } from '../../routing/profile/influential-words.ts';
+import type { ProfileInput } from '../../routing/profile/input.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
+import { questionOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
-import { readRoute } from '../../surface/openai-chat/read-body.ts';
 import { caseNamed } from './case-names.ts';
 import { type CaseRun, runCase, type UnservedPart } from './cases.ts';
-import { exactFacts } from './exact-facts.ts';
-import type { HypotheticalRequest } from './hypothetical.ts';
+import { exactFacts, type HypotheticalRequest, UNNAMED } from './hypothetical.ts';
 import { learntOf } from './learnt.ts';
-import { factsOf, UNNAMED } from './reasons.ts';
-import { type Body, readerOf } from './request-reader.ts';
+import { factsOf } from './reasons.ts';
 import { type SettingName, settingsOf } from './settings.ts';
-import { type TaskReasons, taskReasons } from './task-reasons.ts';
 import type { JudgeTools } from './tools.ts';
 
 /** The decision for a hypothetical request, with its reasons. */
@@ -38,32 +37,27 @@ export interface RequestExplanation extends HypotheticalExplanation {
   readonly failedRules: ReadonlyMap<string, unknown>;
 }
 
-/** A request to explain. */
-export interface ExplainQuery extends Pick<HypotheticalRequest, 'key' | 'timeMs'> {
-  readonly body: Body;
-}
-
 /**
  * Explains the decision for a request by the policy's figures and the stored outcomes.
  * @param database the path of the database with the outcomes, which need not exist.
  * @throws SignalboxError as the API would.
  */
 export async function explainRequest(
-  { body, key, timeMs }: ExplainQuery,
+  hypothetical: HypotheticalRequest,
   runtime: Runtime,
   database: string,
 ): Promise<RequestExplanation> {
-  const reader = readerOf(readRoute(body), runtime.snapshot);
-  const { user, metadata, stream, task } = reader;
+  const { request } = hypothetical;
+  const { turns } = request.conversation;
+  const { task } = request.routing;
   const failedRules = new Map<string, unknown>();
-  const request = { key, user, metadata, stream, timeMs };
-  const facts = await exactFacts(reader, request, runtime, (rule, error) => failedRules.set(rule.name, error));
-  const { estimate, words } = await learntOf(facts, reader.question, runtime, database);
+  const facts = await exactFacts(hypothetical, runtime, (rule, error) => failedRules.set(rule.name, error));
+  const { estimate, words } = await learntOf(facts, questionOf(turns), runtime, database);
   return {
     ...explained(facts, estimate, runtime),
     words,
     taskNote: taskNote(task, facts.task)?.trim() || null,
-    taskReasons: reader.profiled && taskReasons(reader.profiled, facts),
+    taskReasons: turns.length > 0 && task === undefined ? taskReasons(request, facts) : null,
     failedRules,
   };
 }
@@ -71,6 +65,21 @@ export async function explainRequest(
 function explained(facts: Facts, estimate: Estimate | null, runtime: Runtime) {
   const context = { ...UNNAMED, ...strategyOf(facts, runtime), estimate };
   return { runtime, facts, certificate: certify(runtime.snapshot, facts, context) };
+}
+
+/** The evidence for a request's task, read from its text. */
+export interface TaskReasons {
+  readonly task: string;
+  /** The probability of the task, 0..1. */
+  readonly share: number;
+  /** In the order of the request; empty where no word counts, such as for an image. */
+  readonly words: readonly InfluentialWord[];
+}
+
+/** Returns the words that decided the likeliest task of a request. It takes milliseconds. */
+function taskReasons(request: ProfileInput, { task, mix }: Facts): TaskReasons {
+  const likeliest = mix[0]?.task ?? task;
+  return { task: likeliest, share: mix[0]?.share ?? 1, words: influentialWords(request, likeliest) };
 }
 
 /** The explanation of a case's request. */

@@ -1,10 +1,26 @@
 import { type Caller, SCOPES } from '../../core/caller.ts';
+import type { Decision, Refusal } from '../../core/decision.ts';
 import type { Facts } from '../../core/facts.ts';
-import { type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
+import { screen } from '../../gateway/screen.ts';
+import { routeFacts } from '../../routing/facts.ts';
+import { type OnRuleFailure, withRules } from '../../routing/rules.ts';
+import { textsOf } from '../../routing/texts.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 
-/** A request that was never sent, without its body. */
-export interface HypotheticalRequest extends Pick<RuleInputs, 'stream' | 'user' | 'metadata'> {
+/** The ID and seed of a decision without a record: the same inputs always give the same decision. */
+export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
+
+/** Decides by the policy alone: without readings, an estimate or a draw. */
+export const decideFor = (facts: Facts, runtime: Runtime): Decision | Refusal =>
+  runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+
+/** A request that was never sent. */
+export interface HypotheticalRequest {
+  readonly request: ModelRequest;
   readonly key: {
     readonly id: string;
     readonly labels: Readonly<Record<string, string>>;
@@ -17,16 +33,14 @@ export interface HypotheticalRequest extends Pick<RuleInputs, 'stream' | 'user' 
 
 /**
  * Returns the facts of a hypothetical request, with the rules that apply to it.
- * @param read reads the facts of the body for a caller.
  * @throws SignalboxError as a request would.
  */
 export function hypotheticalFacts(
-  read: (caller: Caller) => Facts,
-  request: HypotheticalRequest,
+  { request, key, timeMs }: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure = () => {},
+  inputTokensCounted: Facts['inputTokensCounted'] = null,
 ): Facts {
-  const { key, timeMs, ...inputs } = request;
   const caller: Caller = {
     keyId: key.id,
     scopes: new Set(SCOPES),
@@ -35,6 +49,42 @@ export function hypotheticalFacts(
     limits: null,
     budgets: [],
   };
-  const rules = () => ({ ...inputs, caller, time: runtime.localTime(timeMs) });
-  return withRules(read(caller), runtime.snapshot, rules, onFailure);
+  const { stream, settings, routing } = request;
+  const { user = '' } = settings;
+  const { metadata = {} } = routing;
+  const rules = () => ({ stream, user, metadata, caller, time: runtime.localTime(timeMs) });
+  const facts = { ...routeFacts(request, caller, runtime.snapshot), inputTokensCounted };
+  return withRules(facts, runtime.snapshot, rules, onFailure);
+}
+
+/**
+ * Returns the facts as a server would: with the prompt's exact count where its upper bound alone leaves no model.
+ * @throws SignalboxError, by rejecting, as the API would.
+ */
+export async function exactFacts(
+  hypothetical: HypotheticalRequest,
+  runtime: Runtime,
+  onFailure: OnRuleFailure = () => {},
+  counter: TokenCounter = createTokenCounter(() => {}),
+): Promise<Facts> {
+  const { conversation, routing } = hypothetical.request;
+  screen(hypothetical.request, runtime.snapshot.gateway);
+  const facts = hypotheticalFacts(hypothetical, runtime, onFailure);
+  const names = decisiveTokenizers(decideFor(facts, runtime), false, runtime.snapshot);
+  if (names.length === 0) return facts;
+  const turns = routing.inputTokens === undefined ? conversation.turns : [];
+  const counted = await countInput(counter, names, facts, textsOf(turns));
+  return hypotheticalFacts(hypothetical, runtime, onFailure, counted);
+}
+
+/**
+ * Reads a time as ms since 1970.
+ * @param name the flag or field, for the message of the UsageError that it throws.
+ */
+export function momentOf(name: string, text: string): number {
+  try {
+    return Temporal.Instant.from(text).epochMilliseconds;
+  } catch {
+    throw new UsageError(`${name} is written 2026-11-20T08:00:00Z, with its offset, not "${text}".`);
+  }
 }

@@ -5,15 +5,11 @@ import { dropNulls } from '../../core/nullable.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { hasBit } from '../../core/rules.ts';
 import { isRefusal } from '../../routing/decide.ts';
-import { routeFacts } from '../../routing/facts.ts';
 import { violatedConstraints } from '../../routing/rejections.ts';
-import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../../surface/openai-chat/route-query.ts';
-import { hypotheticalFacts } from './hypothetical.ts';
-
-/** The ID and seed of a decision without a record: the same inputs always give the same decision. */
-export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
+import { decideFor, hypotheticalFacts } from './hypothetical.ts';
 
 /** The time of cases and requests that state none, a Wednesday noon, so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
@@ -25,16 +21,10 @@ const dropped = dropNulls(RouteRequest);
  * @throws SignalboxError as a request would.
  */
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
-  const { key, metadata, time } = given;
+  const { query, model, metadata, key, time } = given;
   // Checked with the query's schema when the policy was read.
-  const query = readRouteRequest(dropped({ ...given.query, model: given.model }));
-  const request = { key, metadata, user: '', stream: false, timeMs: Date.parse(time ?? USUAL_TIME) };
-  return hypotheticalFacts((caller) => routeFacts(query, caller, runtime.snapshot), request, runtime);
-}
-
-/** Decides by the policy alone: without readings, an estimate or a draw. */
-export function decideFor(facts: Facts, runtime: Runtime): Decision | Refusal {
-  return runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+  const request = readRouteRequest(dropped({ ...query, model, metadata }));
+  return hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
 }
 
 /** A decision, or the reason why there is none. */

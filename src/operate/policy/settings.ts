@@ -3,8 +3,7 @@ import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { compileCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
-import { generous } from './environment.ts';
-import { type JudgeTools, nothingServes, readPolicy } from './tools.ts';
+import { idleIn, idleText, type JudgeTools, nothingServes, readPolicy, toolsFor } from './tools.ts';
 
 /** The environments that a policy is judged in: with every variable set, and with those that are set here. */
 const SETTINGS = ['all_set', 'here'] as const;
@@ -34,16 +33,14 @@ export interface Settings {
  */
 export async function settingsOf(folder: string, judge: JudgeTools, onlyHere: boolean): Promise<Settings> {
   const bundle = await readPolicy(folder);
-  const parsed = judge.parse(bundle.files, null);
-  // Its text is the same in both settings.
-  const tools = { ...judge, folder, parse: () => parsed };
-  const anywhere = onlyHere ? null : await preparedBy(bundle, { ...tools, env: generous(tools.env) });
+  const tools = await toolsFor(folder, bundle, judge);
+  const anywhere = onlyHere ? null : await preparedBy(bundle, tools.anywhere);
   if (anywhere && !anywhere.runtime) return { bundle, settings: [], problems: anywhere.problems, missing: [] };
-  const here = await preparedBy(bundle, tools);
-  const idle = here.problems.find(({ code }) => code === 'nothing-to-serve');
+  const here = await preparedBy(bundle, tools.here);
+  const idle = idleIn(here.problems);
   if (idle && !anywhere) throw nothingServes(folder, idle);
   const problems = here.problems.filter((one) => one !== idle);
-  const missing = idle ? [`every provider, so \`serve\` would not start: ${idle.hint ?? idle.message}`] : here.missing;
+  const missing = idle ? [idleText(idle)] : here.missing;
   if (problems.length > 0) return { bundle, settings: [], problems, missing };
   return { bundle, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
 }

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../runtime/candidate.ts';
@@ -17,6 +18,15 @@ export interface PolicyWorkspace {
   readonly database: string;
 }
 
+/** The body of a request, not checked yet. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** Takes a value as the body of a request. The default model is `auto`. Throws UsageError for anything but an object. */
+export function bodyOf(value: unknown): Body {
+  if (!isObject(value)) throw new UsageError('A request is a JSON object.');
+  return { ...value, model: value.model ?? 'auto' };
+}
+
 export const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
 /** Reads the files of a policy. Throws UsageError. */
@@ -30,6 +40,29 @@ export async function readPolicy(folder: string): Promise<PolicyBundle> {
   }
 }
 
+/** Stands for a variable that is not set here: an address, which is a usable key too. */
+const PLACEHOLDER = 'http://127.0.0.1:9/';
+
+/** A policy is judged as if every variable were set: whether it is right does not depend on who looks. */
+export const generous = (env: PolicyTools['env']): PolicyTools['env'] => ({
+  get: (name) => env.get(name)?.trim() || PLACEHOLDER,
+});
+
+/** Returns the tools that judge a policy with every variable set, and those of this environment. Its text is parsed once. */
+export async function toolsFor(folder: string, { files }: PolicyBundle, judge: JudgeTools) {
+  const parsed = await judge.parse(files, null);
+  const here: PolicyTools = { ...judge, folder, parse: () => parsed };
+  return { here, anywhere: { ...here, env: generous(here.env) }, parsed };
+}
+
+/** Finds the diagnostic of a policy that `serve` would not start with: a fact of this environment, not a mistake. */
+export const idleIn = (problems: readonly Diagnostic[]): Diagnostic | undefined =>
+  problems.find(({ code }) => code === 'nothing-to-serve');
+
+/** The entry of such a policy in a list of the providers that are left out. */
+export const idleText = ({ hint, message }: Diagnostic): string =>
+  `every provider, so \`serve\` would not start: ${hint ?? message}`;
+
 /** Returns the error of a policy that `serve` would not start with, for no provider can be reached. */
 export const nothingServes = (folder: string, { hint, message }: Diagnostic): UsageError =>
   new UsageError(`No provider of ${folder} can serve with the variables that are set here: ${hint ?? message}.`);
@@ -38,7 +71,7 @@ export const nothingServes = (folder: string, { hint, message }: Diagnostic): Us
 export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runtime> {
   const judged = await buildCandidate(await readPolicy(folder), { ...tools, folder });
   if (!isRejected(judged)) return judged.runtime;
-  const idle = judged.problems.find(({ code }) => code === 'nothing-to-serve');
+  const idle = idleIn(judged.problems);
   if (idle) throw nothingServes(folder, idle);
   const why = judged.message ?? '`serve` would refuse this policy; signalbox policy check tells why';
   throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);

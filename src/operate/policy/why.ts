@@ -4,7 +4,7 @@ import type { CandidateEntry } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
 import { shortPlace } from '../../routing/story.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
-import { UNNAMED } from './reasons.ts';
+import { UNNAMED } from './hypothetical.ts';
 
 /** Returns, in a line, why none of these models was chosen: the rank of the best one, or the reasons against them. */
 export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {

@@ -19,7 +19,7 @@ import { SELECT_BALANCES } from './tables.ts';
 const SELECT_CHECKPOINT: Statement = { sql: 'SELECT through, open FROM checkpoint' };
 const SELECT_UNIT: Statement = { sql: 'SELECT usd_per_credit AS usdPerCredit FROM checkpoint' };
 const SELECT_FUNDS: Statement = {
-  sql: `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq FROM funds
+  sql: `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
     WHERE id > ? ORDER BY id LIMIT ?`,
 };
 const SELECT_ROWS: Statement = {

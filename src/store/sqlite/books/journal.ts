@@ -1,7 +1,7 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
 import type { EntryLine, Tariff } from '../../../ledger/rules/entry.ts';
-import type { OpenReservation } from '../../journal-reader.ts';
+import type { JournalRow, OpenReservation } from '../../journal-reader.ts';
 import type { Write } from '../../store.ts';
 import type { SqlStore } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
@@ -17,7 +17,6 @@ import {
   insertHolding,
   insertPaid,
   insertTariff,
-  type JournalRow,
   type TokenCounts,
 } from './tables.ts';
 
@@ -163,7 +162,7 @@ export class Journal {
       ends: Number.isFinite(ends) ? ends : null,
       most: kind === 'balance' ? 0 : fund.limit,
       opening: fund.spent,
-      after_seq: this.#seq,
+      afterSeq: this.#seq,
     };
     this.#store.append([insertFund(row)]);
   }

@@ -1,8 +1,8 @@
 import type { Microcredits } from '../../../core/credits.ts';
-import type { BalanceRow, OpenReservation } from '../../journal-reader.ts';
+import type { BalanceRow, JournalRow, OpenReservation } from '../../journal-reader.ts';
 import type { SqlReader, Statement } from '../statement.ts';
 import type { Spender, Sums } from './sums.ts';
-import { type JournalRow, SELECT_BALANCES, SELECT_JOURNAL } from './tables.ts';
+import { SELECT_BALANCES, SELECT_JOURNAL } from './tables.ts';
 
 export interface Balance {
   granted: Microcredits;

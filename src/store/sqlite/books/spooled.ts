@@ -1,11 +1,11 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { idText } from '../../../core/id.ts';
-import type { OpenReservation } from '../../journal-reader.ts';
+import type { EntryKind, OpenReservation } from '../../journal-reader.ts';
 import type { SpooledRow, SpooledUnit } from '../spool.ts';
 import { type SqlReader, type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
 import { recover } from './recover.ts';
 import { Sums } from './sums.ts';
-import { type EntryKind, SELECT_STATE, SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, type StateRow } from './tables.ts';
+import { SELECT_STATE, SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, type StateRow } from './tables.ts';
 
 /** The part of a spool that its database does not have yet. */
 export interface SpooledEntries {

@@ -2,30 +2,6 @@ import type { Microcredits } from '../../../core/credits.ts';
 import type { BalanceRow, FundRow, SpendRow } from '../../journal-reader.ts';
 import { type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
 
-/**
- * The kind of a row of the journal. Rows are only ever added, in the order in which things happened; what was
- * wrong is put right by a row of its own.
- *
- * `reserve`: sets `amount` aside in `funds`. `raise`: sets so much more aside. `attach`: draws on `funds` from
- * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
- * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes what was never settled,
- * mostly for a crash. `overrun`: an upstream's bill beyond the reservation, charged to no caller.
- * `correct`: gives a charge back (negative). `grant`: adds to a balance, or takes from it. `deposit`: what a wallet
- * has paid in. `fee`: what is kept of that for its settlement (negative), or given back.
- */
-export type EntryKind =
-  | 'reserve'
-  | 'raise'
-  | 'attach'
-  | 'post'
-  | 'settle'
-  | 'expire'
-  | 'overrun'
-  | 'correct'
-  | 'grant'
-  | 'deposit'
-  | 'fee';
-
 const INSERT_HOLDING: Statement = {
   sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds) VALUES (?, ?, ?, ?, ?, ?, ?)',
 };
@@ -174,8 +150,8 @@ export function insertTariff(id: number, model: string, provider: string, upstre
 }
 
 export function insertFund(row: FundRow): SqlWrite {
-  const { id, kind, name, subject, definition, starts, ends, most, opening, after_seq } = row;
-  return write(INSERT_FUND, id, kind, name, subject, definition, starts, ends, most, opening, after_seq);
+  const { id, kind, name, subject, definition, starts, ends, most, opening, afterSeq } = row;
+  return write(INSERT_FUND, id, kind, name, subject, definition, starts, ends, most, opening, afterSeq);
 }
 
 /** The figures that a start needs: the last numbers given, and the end of the sums. */
@@ -219,20 +195,6 @@ export const SELECT_JOURNAL: Statement = {
       j.output_tokens AS output, a.key_id AS keyId
     FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.seq > ? ORDER BY j.seq LIMIT ?`,
 };
-export interface JournalRow {
-  readonly seq: number;
-  readonly kind: EntryKind;
-  /** Null for what moves a balance alone. */
-  readonly reservation: number | null;
-  readonly account: number;
-  readonly amount: Microcredits;
-  readonly time: number;
-  readonly funds: string | null;
-  readonly tariff: number | null;
-  readonly input: number | null;
-  readonly output: number | null;
-  readonly keyId: string;
-}
 
 /** The sums spent from a quarter of an hour on, by account. */
 export const SELECT_SPEND_BY_ACCOUNT: Statement = {
