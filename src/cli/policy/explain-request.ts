@@ -12,7 +12,7 @@ import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRoute } from '../../surface/openai-chat/read-body.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
-import { labelOf, pairsOf } from '../keys/terms.ts';
+import { pairsOf } from '../keys/terms.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
@@ -57,7 +57,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const runtime = await runtimeOf(folder, command.judge);
   const key = {
     id: flags.key ?? 'explain',
-    labels: pairsOf(flags.label ?? [], labelOf),
+    labels: pairsOf(flags.label, 'A label'),
     models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
   };
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
