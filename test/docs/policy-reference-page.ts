@@ -34,7 +34,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
   'The gateway and the policy itself': {
     version: 'language.md#files',
     gateway: '../spend/rate-limits.md',
-    records: '../privacy.md',
+    records: '../operate/privacy.md',
     cases: 'testing.md',
   },
 };
