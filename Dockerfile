@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 # Signalbox as one program on an image that holds glibc, certificates and time zones, and nothing else: no shell, no
-# package manager. Tags are named here, no digests: pin both images by digest where you build (docs/install.md).
+# package manager. Tags are named here, no digests: pin both images by digest where you build (docs/operate/deploy.md).
 
 FROM node:22-bookworm-slim AS build
 WORKDIR /build

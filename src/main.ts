@@ -5,6 +5,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { type DataArguments, type HealthArguments, type PolicyArguments, parseCommand } from './cli/options.ts';
 import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
+import { messageOf } from './core/thrown.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
 import type { ServeOptions } from './operate/serve-options.ts';
@@ -13,6 +14,7 @@ import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { scrub } from './telemetry/secrets.ts';
+import { openSink } from './telemetry/sink.ts';
 import { stackOf } from './telemetry/thrown.ts';
 
 /** The commands. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
@@ -21,6 +23,8 @@ const terminal = (stream: NodeJS.WriteStream) => ({
   write: (text: string): void => void stream.write(text),
   isTerminal: stream.isTTY === true,
 });
+/** The descriptor that log lines go to. */
+const STDOUT = 1;
 const out = terminal(process.stdout);
 const now = steady(Date.now);
 
@@ -117,6 +121,9 @@ const hostOf = async (): Promise<Host> => ({
   env: (name) => process.env[name],
   now,
   clock: () => performance.now(),
+  openSink: () => openSink(STDOUT),
+  on: (event, listener) => void process.on(event, listener),
+  exit: process.exit,
 });
 
 async function serve(options: ServeOptions): Promise<void> {
@@ -262,6 +269,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  complain(error instanceof Error ? error.message : String(error));
+  complain(messageOf(error));
   endWith(1);
 });

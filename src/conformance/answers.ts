@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Frame } from '../contract/provider.ts';
 import { anyText } from './any-text.ts';
-import { type ProviderSubject, typicalAdapter } from './provider-subject.ts';
+import { framesIn, type ProviderSubject, typicalAdapter } from './provider-subject.ts';
 
 /** Malformed answers. */
 export const oddTexts: fc.Arbitrary<string> = fc.oneof(
@@ -67,12 +67,7 @@ export function bodies({ samples }: ProviderSubject): fc.Arbitrary<string> {
 function recordedFrames({ plugin, samples, host }: ProviderSubject): (readonly Frame[])[] {
   const adapter = typicalAdapter(plugin);
   const kind = adapter?.kind === 'wire' ? adapter.frames : 'sse';
-  return samples
-    .filter((sample) => sample.kind === 'stream')
-    .map(({ text }) => {
-      const parser = host.frames(kind);
-      return [...parser.push(text), ...parser.end()];
-    });
+  return samples.filter((sample) => sample.kind === 'stream').map(({ text }) => framesIn(host, kind, text));
 }
 
 /** Malformed streams, and recorded ones, intact or with frames lost, duplicated, reordered and corrupted. */

@@ -33,7 +33,7 @@ const reply = wireLaw<string>({
     if (fault) return fault;
     return isNoAnswer(text) && hasFinish(parts) ? 'it takes that for a finished answer' : null;
   },
-  tell: describeBody,
+  describe: describeBody,
 });
 
 function readAll(adapter: WireAdapter, list: readonly Frame[]): StreamPart[] {
@@ -55,7 +55,7 @@ const stream = wireLaw<readonly Frame[]>({
     const isNonsense = list.every(({ event, data }) => event === '' && isNoAnswer(data) && !/DONE/.test(data));
     return isNonsense && hasFinish(readAll(adapter, list)) ? 'it takes that for a finished answer' : null;
   },
-  tell: describeFrames,
+  describe: describeFrames,
 });
 
 const apart = wireLaw<{ readonly one: readonly Frame[]; readonly other: readonly Frame[] }>({
@@ -74,7 +74,7 @@ const apart = wireLaw<{ readonly one: readonly Frame[]; readonly other: readonly
     const again = readAll(adapter, one);
     return isEqual(again, alone) ? null : `read again it says ${shortJson(again)}, and first ${shortJson(alone)}`;
   },
-  tell: ({ one, other }) => `${describeFrames(one)}, beside ${describeFrames(other)}`,
+  describe: ({ one, other }) => `${describeFrames(one)}, beside ${describeFrames(other)}`,
 });
 
 const translates = wireLaw<{ readonly text: string; readonly list: readonly Frame[] }>({
@@ -86,7 +86,7 @@ const translates = wireLaw<{ readonly text: string; readonly list: readonly Fram
     const { value, reached } = runSealed(() => [once(), once()]);
     return reachedFault(reached) ?? (isEqual(value[0], value[1]) ? null : 'read twice it says two things');
   },
-  tell: ({ text, list }) => `${describeBody(text)} and ${describeFrames(list)}`,
+  describe: ({ text, list }) => `${describeBody(text)} and ${describeFrames(list)}`,
 });
 
 interface ErrorResponse {
@@ -120,7 +120,7 @@ const failure = wireLaw<ErrorResponse>({
   cases: errorResponses,
   fault: (adapter, { status, headers, body }) =>
     failureFault(adapter.failure(status, new Headers(headers.map(([name, value]) => [name, value])), body)),
-  tell: ({ status, headers, body }) => `status ${status}, headers ${JSON.stringify(headers)}, body ${quote(body)}`,
+  describe: ({ status, headers, body }) => `status ${status}, headers ${JSON.stringify(headers)}, body ${quote(body)}`,
 });
 
 type Kind = ProviderFailure['kind'];
@@ -147,7 +147,7 @@ const statuses = wireLaw<number>({
       ? null
       : `its kind is \`${kind}\`, not ${meant.map((one) => `\`${one}\``).join(' or ')}`;
   },
-  tell: (status) => `status ${status} with an empty body`,
+  describe: (status) => `status ${status} with an empty body`,
 });
 
 /** Laws of every adapter about answers. */

@@ -51,7 +51,7 @@ const answers = inProcessLaw<ProviderCall>({
       ? null
       : `${choices - finished.size} of ${choices} choices have no finish`;
   },
-  tell: describeCall,
+  describe: describeCall,
 });
 
 const repeats = inProcessLaw<ProviderCall>({
@@ -62,7 +62,7 @@ const repeats = inProcessLaw<ProviderCall>({
     const { value, reached } = runSealed(() => [answerOf(adapter, call), answerOf(adapter, call)]);
     return reachedFault(reached) ?? (isEqual(value[0], value[1]) ? null : 'asked twice it answers two things');
   },
-  tell: describeCall,
+  describe: describeCall,
 });
 
 export const IN_PROCESS_LAWS: readonly Law<ProviderSubject>[] = [answers, repeats];

@@ -91,7 +91,7 @@ const form = wireLaw({
       return `no key can go into the header ${quote(header)}`;
     }
   },
-  tell: () => 'the adapter as it is prepared',
+  describe: () => 'the adapter as it is prepared',
 });
 
 const lacks = adapterLaw({
@@ -105,7 +105,7 @@ const lacks = adapterLaw({
     if (unknown !== undefined) return `it lacks ${quote(unknown)}; there are ${CAPABILITY_NAMES.join(', ')}`;
     return isEqual(lacking, adapter.lacks(model, upstream)) ? null : 'asked twice it tells two things';
   },
-  tell: ({ model, upstream }) => `the model \`${upstream}\` with ${shortJson(model)}`,
+  describe: ({ model, upstream }) => `the model \`${upstream}\` with ${shortJson(model)}`,
 });
 
 /** Policies can state any address with a path. */
@@ -167,7 +167,7 @@ const request = wireLaw<ProviderCall>({
       return `in place of a request it gives a failure of kind ${shortJson(made.kind)}, not \`rejected\``;
     return typeof made.message === 'string' && made.message !== '' ? null : 'it rejects, and does not say what';
   },
-  tell: describeCall,
+  describe: describeCall,
 });
 
 const pure = wireLaw<ProviderCall>({
@@ -183,7 +183,7 @@ const pure = wireLaw<ProviderCall>({
       (isEqual(value[0], value[1]) ? null : `it gives ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
     );
   },
-  tell: describeCall,
+  describe: describeCall,
 });
 
 const keyless = wireLaw<ProviderCall>({
@@ -200,7 +200,7 @@ const keyless = wireLaw<ProviderCall>({
     const [where] = Object.entries(places).find(([, text]) => text.includes(CANARY)) ?? [];
     return where ? `what a variable of the environment holds stands in its ${where}` : null;
   },
-  tell: describeCall,
+  describe: describeCall,
 });
 
 /** Whether a number occurs anywhere in a JSON value. */
@@ -218,7 +218,7 @@ const capped = wireLaw<ProviderCall>({
     if ('kind' in made || has(parsed(made.body), call.outputCap)) return null;
     return `no figure of its body is the cap of ${call.outputCap} tokens: ${quote(made.body)}`;
   },
-  tell: describeCall,
+  describe: describeCall,
 });
 
 /** Fields of a chat request. */
@@ -272,7 +272,7 @@ const heard = wireLaw<FieldCase>({
     const capability = needs.at(-1);
     return `\`${field}\` changes nothing of the request: name it in \`dropped\`${capability ? `, or \`${capability}\` in \`lacks\`` : ''}`;
   },
-  tell: ({ call }) => describeCall(call),
+  describe: ({ call }) => describeCall(call),
 });
 
 /** Laws of every provider about its settings. */

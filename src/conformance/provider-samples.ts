@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import type { StreamPart } from '../contract/parts.ts';
-import type { Frame, WireAdapter } from '../contract/provider.ts';
+import type { WireAdapter } from '../contract/provider.ts';
 import { isPlausible } from '../core/usage.ts';
 import type { ConformanceHost } from './host.ts';
 import { isEqual, type Law, shortJson } from './law.ts';
 import { joinParts } from './parts.ts';
-import { type ProviderSubject, wireLaw } from './provider-subject.ts';
+import { framesIn, type ProviderSubject, wireLaw } from './provider-subject.ts';
 import { expectationFault, type Sample } from './samples.ts';
 
 const encoder = new TextEncoder();
@@ -17,11 +17,6 @@ function readPieces(adapter: WireAdapter, host: ConformanceHost, pieces: readonl
   const reader = adapter.stream();
   const list = [...pieces.flatMap((piece) => [...parser.push(decoder.decode(piece, { stream: true }))])];
   return [...list, ...parser.push(decoder.decode()), ...parser.end()].flatMap((frame) => [...reader.read(frame)]);
-}
-
-function framesIn(adapter: WireAdapter, host: ConformanceHost, text: string): readonly Frame[] {
-  const parser = host.frames(adapter.frames);
-  return [...parser.push(text), ...parser.end()];
 }
 
 const partsOf = (adapter: WireAdapter, host: ConformanceHost, { kind, text }: Sample): readonly StreamPart[] =>
@@ -44,7 +39,7 @@ const samples = wireLaw<Sample>({
   cases: (subject) => sampleFrom(subject.samples.filter(({ expect }) => expect !== null)),
   fault: (adapter, sample, { host }) =>
     sample.expect && expectationFault(partsOf(adapter, host, sample), sample.expect),
-  tell: describeSample,
+  describe: describeSample,
 });
 
 const splits = wireLaw<{ readonly sample: Sample; readonly places: readonly number[]; readonly isNoisy: boolean }>({
@@ -61,7 +56,7 @@ const splits = wireLaw<{ readonly sample: Sample; readonly places: readonly numb
     const cut = readPieces(adapter, host, split(encoder.encode(text), places));
     return isEqual(cut, whole) ? null : `in pieces it says ${shortJson(cut)}, and in one ${shortJson(whole)}`;
   },
-  tell: ({ sample, places, isNoisy }) =>
+  describe: ({ sample, places, isNoisy }) =>
     `the sample ${sample.name}, cut at ${places.join(', ') || 'no place'}${isNoisy ? ', with CRLF and comments' : ''}`,
 });
 
@@ -94,7 +89,7 @@ const ending = wireLaw<Sample>({
   says: 'a recorded answer ends with a `finish` for each choice, nothing behind it but usage, and a usage that can be',
   cases: (subject) => sampleFrom(subject.samples),
   fault: (adapter, sample, { host }) => endingFault(joinParts(partsOf(adapter, host, sample))),
-  tell: describeSample,
+  describe: describeSample,
 });
 
 const isContent = (part: StreamPart): boolean =>
@@ -108,7 +103,7 @@ const cut = wireLaw<{ readonly sample: Sample; readonly place: number }>({
     return sample && fc.record({ sample, place: fc.nat(65_536) });
   },
   fault(adapter, { sample, place }, { host }) {
-    const list = framesIn(adapter, host, sample.text);
+    const list = framesIn(host, adapter.frames, sample.text);
     const kept = place % (list.length + 1);
     const reader = adapter.stream();
     const parts = list.map((frame) => [...reader.read(frame)]);
@@ -117,7 +112,7 @@ const cut = wireLaw<{ readonly sample: Sample; readonly place: number }>({
     const early = before.find((part) => part.type === 'finish' && choices.has(part.choice));
     return early ? `${shortJson(early)} comes while there is more to say` : null;
   },
-  tell: ({ sample, place }) => `the sample ${sample.name}, cut behind event ${place} (counted around)`,
+  describe: ({ sample, place }) => `the sample ${sample.name}, cut behind event ${place} (counted around)`,
 });
 
 /** Laws of every adapter about recorded answers. */

@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
-import type { InProcessAdapter, PreparedProvider, ProviderPlugin, WireAdapter } from '../contract/provider.ts';
+import type { Frame, InProcessAdapter, PreparedProvider, ProviderPlugin, WireAdapter } from '../contract/provider.ts';
 import type { ConformanceHost } from './host.ts';
 import { type Law, law, shortJson } from './law.ts';
 import type { Sample } from './samples.ts';
@@ -35,6 +35,12 @@ export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<ProviderS
   return others ? fc.oneof(fc.constantFrom(...right), others) : fc.constantFrom(...right);
 }
 
+/** The frames of a stream's text. */
+export function framesIn(host: ConformanceHost, kind: WireAdapter['frames'], text: string): readonly Frame[] {
+  const parser = host.frames(kind);
+  return [...parser.push(text), ...parser.end()];
+}
+
 /** Prepares the adapter; null if it rejects the settings. */
 function adapterWith(plugin: ProviderPlugin, settings: ProviderSettings): PreparedProvider | null {
   try {
@@ -55,7 +61,7 @@ interface AdapterLawText<Adapter, Case> {
   readonly says: string;
   cases(subject: ProviderSubject): fc.Arbitrary<Case> | null;
   fault(adapter: Adapter, one: Case, subject: ProviderSubject): string | null;
-  tell(one: Case): string;
+  describe(one: Case): string;
 }
 
 type Wire = WireAdapter & PreparedProvider;
@@ -70,8 +76,7 @@ function lawOfAdapters<Adapter, Case>(
   pick: (adapter: PreparedProvider) => Adapter | null,
 ): Law<ProviderSubject> {
   return law<ProviderSubject, { readonly settings: ProviderSettings; readonly one: Case }>({
-    name: text.name,
-    says: text.says,
+    ...text,
     cases(subject) {
       const [settings, cases] = [settingsFor(subject), text.cases(subject)];
       return settings && cases && fc.record({ settings, one: cases });
@@ -83,7 +88,7 @@ function lawOfAdapters<Adapter, Case>(
     },
     describe({ settings, one }) {
       const set = Object.keys(settings).length > 0 ? ` (settings ${shortJson(settings)})` : '';
-      return `${text.tell(one)}${set}`;
+      return `${text.describe(one)}${set}`;
     },
   });
 }

@@ -19,7 +19,7 @@ import { actorOf, inTerms, limitOf } from './terms.ts';
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
 
-export interface KeyContext extends Pick<RouteServices, 'gateway' | 'callerOf'> {
+export interface KeyServices extends Pick<RouteServices, 'gateway' | 'callerOf'> {
   readonly keys: KeyAdmin;
   readonly store: Pick<GrantStore, 'ledger'>;
 }
@@ -32,10 +32,10 @@ const checkGrant = compileCheck(GrantRequest);
 const SECRET_HEADERS = { 'cache-control': 'no-store' };
 
 /** `/admin/keys` and `/admin/trail`: `signalbox keys` for programs. */
-export const keyRoutes = (context: KeyContext) =>
-  new Elysia({ name: 'keys' }).use(readingRoutes(context)).use(changingRoutes(context));
+export const keyRoutes = (services: KeyServices) =>
+  new Elysia({ name: 'keys' }).use(readingRoutes(services)).use(changingRoutes(services));
 
-const readingRoutes = ({ gateway, keys }: Omit<KeyContext, 'store'>) =>
+const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
@@ -84,7 +84,7 @@ const TRAIL_QUERY = t.Object({
   ),
 });
 
-const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
+const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
   const actor = (request: Request, requestId: unknown) => actorOf({ callerOf }, request, requestId);
   const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
@@ -187,7 +187,7 @@ async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
 const notValid = () =>
   new SignalboxError('not_found', 'There is no valid key with this ID: none, or one that is revoked or expired.');
 
-async function statusBody({ ledger, now }: KeyContext['gateway'], info: KeyInfo) {
+async function statusBody({ ledger, now }: KeyServices['gateway'], info: KeyInfo) {
   const { uses, balance } = await servedKeyFunds(ledger, info);
   return keyStatusBody(info, now(), uses, balance);
 }

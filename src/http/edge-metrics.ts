@@ -35,7 +35,7 @@ export function createEdgeMetrics(): EdgeMetrics {
   });
   const duration = histogram({
     name: 'signalbox_http_request_duration_seconds',
-    help: 'Time from the first byte of a request until its answer and its background work have ended.',
+    help: 'Time from the first byte of a request to the end of its answer and background work.',
     labels: ['route'],
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   });
@@ -68,7 +68,7 @@ export const gateFamilies = (
   gate: Pick<Gate, 'inside' | 'waiting'>,
   inFlight: { readonly size: number },
 ): readonly Family[] => [
-  gauge('signalbox_requests_open', 'Chat and route requests that are worked on.', () => gate.inside),
-  gauge('signalbox_requests_waiting', 'Requests that wait for a place among them.', () => gate.waiting),
-  gauge('signalbox_chats_open', 'Chat requests and top-ups under way.', () => inFlight.size),
+  gauge('signalbox_requests_open', 'Chat and route requests being worked on.', () => gate.inside),
+  gauge('signalbox_requests_waiting', 'Chat and route requests waiting for a place.', () => gate.waiting),
+  gauge('signalbox_chats_open', 'Chat requests and top-ups in progress.', () => inFlight.size),
 ];

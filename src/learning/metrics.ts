@@ -8,14 +8,14 @@ export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly F
   const outcomes: PlainFamily = {
     name: 'signalbox_outcomes_total',
     type: 'counter',
-    help: 'Outcomes of answers, by source: a caller’s score, a check of the answer, the same request repeated.',
+    help: 'Outcomes of answers, by source.',
     labels: ['source'],
     samples: () => OUTCOME_SOURCES.map((source) => [{ source }, learner.activity.outcomes.get(source) ?? 0] as const),
   };
   const brier: PlainFamily = {
     name: 'signalbox_quality_brier',
     type: 'gauge',
-    help: 'Mean squared error of declared and of estimated quality over callers’ latest scores; a score 500 outcomes old counts half.',
+    help: 'Mean squared error of quality against callers’ latest scores; a score 500 outcomes old counts half.',
     labels: ['figure'],
     *samples() {
       for (const [figure, value] of Object.entries(learner.activity.brier)) {
@@ -27,13 +27,13 @@ export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly F
     outcomes,
     total(
       'signalbox_outcomes_withheld_total',
-      'Outcomes that counted for nothing since their key had its share of what is learnt.',
+      'Outcomes not counted, because their key had used its share.',
       () => learner.activity.withheld,
     ),
     brier,
     total(
       'signalbox_estimator_faults_total',
-      'Times that the estimator plugin failed; what is declared held then.',
+      'Failures of the estimator plugin; declared quality is used then.',
       () => learner.activity.faults,
     ),
   ];

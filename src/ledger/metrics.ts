@@ -6,7 +6,7 @@ import type { Ledger } from './ledger.ts';
 import { type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
 
 /** The figures of a budget are those of its fullest window, whose subject is refused first. */
-const TIGHTEST = 'the subject of a budget that has the smallest part of its limit left';
+const TIGHTEST = ', of the subject with the least left';
 
 /** Metrics on reservations, the rest of budgets and balances, and waits for money. */
 export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[] {
@@ -25,10 +25,10 @@ function moneyFamilies(sample: Read): Family[] {
     gauge('signalbox_balances', 'Keys and wallets that have a balance.', () => sample().balances),
     gauge(
       'signalbox_balances_exhausted',
-      'Keys and wallets with a balance that have nothing left.',
+      'Keys and wallets whose balance is used up.',
       () => sample().balancesExhausted,
     ),
-    gauge('signalbox_contention_waiting', 'Requests that wait for Credits which others hold.', () => sample().waiting),
+    gauge('signalbox_contention_waiting', 'Requests waiting for Credits that others hold.', () => sample().waiting),
   ];
 }
 
@@ -48,7 +48,7 @@ function budgetFamilies(sample: Read): PlainFamily[] {
   const refusals: PlainFamily = {
     name: 'signalbox_budget_refusals_total',
     type: 'counter',
-    help: 'Requests refused because a budget had less left than they could cost.',
+    help: 'Requests refused because they could cost more than was left.',
     labels: ['budget'],
     *samples() {
       for (const [budget, count] of sample().refusals) yield [{ budget }, count];
@@ -56,22 +56,16 @@ function budgetFamilies(sample: Read): PlainFamily[] {
   };
   const left = ({ limit, spent, held }: BudgetSample) => toCredits(limit - spent - held);
   return [
-    figure('limit_credits', `Limit of ${TIGHTEST}.`, ({ limit }) => toCredits(limit)),
-    figure('spent_credits', `Credits spent in the window in force of ${TIGHTEST}.`, ({ spent }) => toCredits(spent)),
-    figure('reserved_credits', `Credits held by reservations and payments under way of ${TIGHTEST}.`, ({ held }) =>
-      toCredits(held),
-    ),
-    figure('headroom_credits', `Limit less spent less reserved of ${TIGHTEST}; below 0 where it was lowered.`, left),
-    figure('headroom_ratio', `What is left of the limit as a part of it, 1 for all, of ${TIGHTEST}.`, ratioLeft),
-    figure('subjects', 'Subjects that have drawn on the window in force of a budget.', ({ subjects }) => subjects),
-    figure(
-      'subjects_exhausted',
-      'Subjects of the window in force with at most 1 % of their limit unspent.',
-      (one) => one.exhausted,
-    ),
+    figure('limit_credits', `Limit in Credits${TIGHTEST}.`, ({ limit }) => toCredits(limit)),
+    figure('spent_credits', `Credits spent in the current window${TIGHTEST}.`, ({ spent }) => toCredits(spent)),
+    figure('reserved_credits', `Credits held by reservations and payments${TIGHTEST}.`, ({ held }) => toCredits(held)),
+    figure('headroom_credits', `Limit less spent less reserved${TIGHTEST}.`, left),
+    figure('headroom_ratio', `Headroom as a share of the limit${TIGHTEST}.`, ratioLeft),
+    figure('subjects', 'Subjects with spend in the current window.', ({ subjects }) => subjects),
+    figure('subjects_exhausted', 'Subjects with at most 1 % of their limit left.', (one) => one.exhausted),
     figure(
       'renews_timestamp_seconds',
-      'When the next window of a budget begins; absent for one that never ends.',
+      'When the next window begins; absent if there is none.',
       ({ ends }) => ends / 1_000,
     ),
     refusals,
@@ -83,14 +77,14 @@ function contentionFamilies(sample: Read): Family[] {
     {
       name: 'signalbox_contention_waits_total',
       type: 'counter',
-      help: 'Requests that waited for Credits held by others, by outcome of the wait.',
+      help: 'Requests that waited for Credits held by others, by outcome.',
       labels: ['outcome'],
       samples: () => Object.entries(sample().waits).map(([outcome, count]) => [{ outcome }, count] as const),
     },
     {
       name: 'signalbox_contention_wait_seconds',
       type: 'histogram',
-      help: 'Time that requests waited for Credits held by others, until they got them or gave up.',
+      help: 'Time that requests waited for Credits held by others.',
       labels: [],
       bounds: WAIT_BOUNDS,
       spreads: () => {

@@ -14,12 +14,12 @@ export class PaymentCounts {
   });
   readonly #payments = counter({
     name: 'signalbox_payments_total',
-    help: 'Payments captured (arrived and booked) or failed, counted when that became known.',
+    help: 'Payments captured or failed, counted when that became known.',
     labels: ['network', 'state'],
   });
   readonly #credits = counter({
     name: 'signalbox_payments_credits_total',
-    help: 'Worth of arrived payments in Credits, fees included.',
+    help: 'Value of arrived payments in Credits, including fees.',
     labels: ['network'],
     per: MICROCREDITS,
   });

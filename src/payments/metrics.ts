@@ -1,5 +1,5 @@
 import type { Family, PlainFamily } from '../telemetry/families.ts';
-import type { Payments } from './payments.ts';
+import type { Payments } from './service.ts';
 
 export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): readonly Family[] {
   const figure = (name: string, help: string, read: () => Iterable<readonly [string, number]>): PlainFamily => ({
@@ -13,18 +13,16 @@ export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): reado
   });
   return [
     ...activity.counts.families,
-    figure('signalbox_payments_unsettled', 'Payments of which it is not known yet what became of them.', () => {
+    figure('signalbox_payments_unsettled', 'Payments with an unknown outcome.', () => {
       const unsettled = new Map(activity.networks().map(({ id }) => [id, 0]));
       for (const { network } of activity.unsettled()) unsettled.set(network, (unsettled.get(network) ?? 0) + 1);
       return unsettled;
     }),
-    figure('signalbox_payment_network_ready', '1 for a network of the policy that can be paid on, else 0.', () =>
+    figure('signalbox_payment_network_ready', '1 if payments work on this network.', () =>
       activity.networks().map(({ id, isReady }) => [id, isReady ? 1 : 0]),
     ),
-    figure(
-      'signalbox_payment_gas_ratio',
-      'What the gas key had when it was last looked at, as a multiple of the least that raises no alarm.',
-      () => activity.networks().flatMap(({ id, gasRatio }) => (gasRatio === null ? [] : [[id, gasRatio] as const])),
+    figure('signalbox_payment_gas_ratio', 'Last known gas balance, as a multiple of the alarm level.', () =>
+      activity.networks().flatMap(({ id, gasRatio }) => (gasRatio === null ? [] : [[id, gasRatio] as const])),
     ),
   ];
 }

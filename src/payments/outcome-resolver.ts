@@ -31,7 +31,7 @@ export class OutcomeResolver {
   async resolve(payment: Payment, network: NetworkClients): Promise<Payment> {
     const { register, counts } = this.#options;
     // Another caller may have resolved it since, or a commit may have succeeded although its confirmation was lost.
-    const stored = await register.get(payment.id);
+    const stored = await register.table.get(payment.id);
     if (!stored || stored.state === 'captured' || stored.state === 'settled') {
       const wasOpen = register.resolved(payment);
       if (stored && wasOpen) counts.captured(stored);

@@ -80,7 +80,7 @@ export class Settlements {
     const lock: AuthorizationLock = { id: nextId(), look: null, signal: context.signal };
     this.#locks.set(key, lock);
     try {
-      const known = await orNotSent(() => register.find(name));
+      const known = await orNotSent(() => register.table.find(name));
       checkQuote(known, signed);
       if (!known) return await this.#begin(lock.id, signed, context, book);
       lock.id = known.id;

@@ -8,12 +8,11 @@ import { entryOf, placeAt, valueAt } from './tree.ts';
 import { validPartsOf } from './valid-parts.ts';
 
 /** The names that cases may refer to. */
-export interface CaseNames {
-  readonly models: { has(name: string): boolean; keys(): Iterable<string> };
-  readonly providers: ReadonlySet<string>;
-  readonly selectors: ReadonlySet<string>;
-  readonly constraints: ReadonlySet<string>;
-  readonly tasks: { has(name: string): boolean; keys(): Iterable<string> };
+type CaseNames = Readonly<Record<'models' | 'providers' | 'selectors' | 'constraints' | 'tasks', Names>>;
+
+interface Names {
+  has(name: string): boolean;
+  keys(): Iterable<string>;
 }
 
 /** Checks the cases of the policy, and that every name in them exists. `operate/policy/rehearse.ts` runs them. */
@@ -72,37 +71,28 @@ function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
 }
 
 function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names: CaseNames, report: Report): void {
-  const models = [...names.models.keys()];
   const { given, expect } = stated;
-  if (given.model !== undefined && !names.models.has(given.model) && !names.selectors.has(given.model)) {
-    const place = placeAt(tree, 'given', 'model');
-    reportUnknown('selector or model', given.model, [...names.selectors, ...models], place, report);
-  }
+  const check = (what: string, name: string | undefined, known: Names, ...path: readonly (string | number)[]) => {
+    if (name !== undefined && !known.has(name)) reportUnknown(what, name, known.keys(), placeAt(tree, ...path), report);
+  };
+  const answering = new Set([...names.selectors.keys(), ...names.models.keys()]);
+  check('selector or model', given.model, answering, 'given', 'model');
   for (const [at, id] of (given.key?.models ?? []).entries()) {
-    if (!names.models.has(id)) reportUnknown('model', id, models, placeAt(tree, 'given', 'key', 'models', at), report);
+    check('model', id, names.models, 'given', 'key', 'models', at);
   }
   for (const [at, id] of [expect.model ?? []].flat().entries()) {
-    if (names.models.has(id)) continue;
     // For a single model instead of a list, this is the place of the value.
-    reportUnknown('model', id, models, placeAt(tree, 'expect', 'model', at), report);
+    check('model', id, names.models, 'expect', 'model', at);
   }
-  if (expect.provider !== undefined && !names.providers.has(expect.provider)) {
-    reportUnknown('provider', expect.provider, names.providers, placeAt(tree, 'expect', 'provider'), report);
-  }
-  if (expect.task !== undefined && !names.tasks.has(expect.task)) {
-    reportUnknown('task', expect.task, names.tasks.keys(), placeAt(tree, 'expect', 'task'), report);
-  }
-  if (expect.refused !== undefined && !Object.hasOwn(ERRORS, expect.refused)) {
-    reportUnknown('error code', expect.refused, Object.keys(ERRORS), placeAt(tree, 'expect', 'refused'), report);
-  }
+  check('provider', expect.provider, names.providers, 'expect', 'provider');
+  check('task', expect.task, names.tasks, 'expect', 'task');
+  check('error code', expect.refused, new Set(Object.keys(ERRORS)), 'expect', 'refused');
+  const reasons = new Set([...names.constraints.keys(), ...Object.keys(REJECTIONS)]);
   const rejected = valueAt(tree, 'expect', 'rejected');
   for (const [id, reason] of Object.entries(expect.rejected ?? {})) {
     const entry = rejected && entryOf(rejected, id);
-    if (!entry) continue;
-    if (!names.models.has(id)) reportUnknown('model', id, models, entry.place, report);
-    if (names.constraints.has(reason) || Object.hasOwn(REJECTIONS, reason)) continue;
-    const known = [...names.constraints, ...Object.keys(REJECTIONS)];
-    reportUnknown('constraint or kind of rejection', reason, known, entry.value.place, report);
+    if (entry && !names.models.has(id)) reportUnknown('model', id, names.models.keys(), entry.place, report);
+    check('constraint or kind of rejection', reason, reasons, 'expect', 'rejected', id);
   }
 }
 

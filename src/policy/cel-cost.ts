@@ -101,7 +101,9 @@ class Weigher {
         return this.#receiverCall(node.args, names);
       default: {
         const [left, right] = node.args;
-        return operation(node.op, this.part(left, names), this.part(right, names));
+        const [a, b] = [this.part(left, names), this.part(right, names)];
+        const { steps, extent } = operator(node.op, a.extent, b.extent);
+        return { steps: 1 + a.steps + b.steps + steps, extent };
       }
     }
   }
@@ -171,12 +173,7 @@ function entryOf(owner: PartCost, index: PartCost): PartCost {
   return { steps, extent: extent.value ?? extent.item ?? extent };
 }
 
-function operation(sign: string, left: PartCost, right: PartCost): PartCost {
-  const [a, b] = [left.extent, right.extent];
-  const { steps, extent } = operator(sign, a, b);
-  return { steps: 1 + left.steps + right.steps + steps, extent };
-}
-
+/** An operator without its operands. */
 function operator(sign: string, a: Extent, b: Extent): PartCost {
   switch (sign) {
     case '&&':

@@ -69,42 +69,33 @@ export function checkOptions(
 
 function explain(error: ValueError, subject: Subject, report: Report): void {
   const steps = stepsOf(error.path);
+  const parent = steps.slice(0, -1);
   const last = steps.at(-1) ?? '';
-  const name = nameOf(subject.path, subject.tree, steps);
+  const owner = `\`${nameOf(subject.path, subject.tree, parent)}\``;
   if (error.type === ValueErrorType.ObjectRequiredProperty) {
-    const parent = steps.slice(0, -1);
-    const owner = `\`${nameOf(subject.path, subject.tree, parent)}\``;
     report.add('missing-key', keyPlace(subject, parent), `${owner} needs the key \`${last}\``, {
       hint: about(error.schema, last),
     });
     return;
   }
-  const decimal = splitDecimal(valueAt(subject.tree, ...steps.slice(0, -1)), last);
+  const decimal = splitDecimal(valueAt(subject.tree, ...parent), last);
   if (decimal) {
     report.add('bad-form', keyPlace(subject, steps), 'here a comma ends the value', { hint: decimal });
     return;
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
-    explainUnknown(error, subject, steps, report);
+    const known = propertiesOf(error.schema);
+    report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, {
+      expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',
+      hint: didYouMean(last, known) ?? subject.unknownHint,
+    });
     return;
   }
   const tree = valueAt(subject.tree, ...steps);
   // A missing value was reported as a missing key.
   if (!tree) return;
   const [code, problem, details] = problemOf(error, tree);
-  report.add(code, tree.place, `\`${name}\` ${problem}`, details);
-}
-
-function explainUnknown(error: ValueError, subject: Subject, steps: readonly string[], report: Report): void {
-  const key = steps.at(-1) ?? '';
-  const parent = steps.slice(0, -1);
-  const place = keyPlace(subject, steps);
-  const known = propertiesOf(error.schema);
-  const owner = nameOf(subject.path, subject.tree, parent);
-  report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, {
-    expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',
-    hint: didYouMean(key, known) ?? subject.unknownHint,
-  });
+  report.add(code, tree.place, `\`${nameOf(subject.path, subject.tree, steps)}\` ${problem}`, details);
 }
 
 type Problem = readonly [

@@ -1,5 +1,5 @@
 import type { Plugin } from '../contract/kinds.ts';
-import type { JsonSchema } from './json-schema-form.ts';
+import type { JsonSchema } from './json-schema-words.ts';
 import { FACILITATOR_KEYS } from './schema-payments.ts';
 
 /** Path of a map → conditions between its keys. */
@@ -82,9 +82,13 @@ export function rulesOf(plugins: readonly Plugin[]): SchemaRules {
   const takes = (key: string, plugin: Plugin): JsonSchema => ({
     properties: { [key]: { $ref: `#/definitions/${definitionOf(plugin)}` } },
   });
+  const names = (key: string, ...words: readonly string[]) => ({
+    properties: { [key]: isWord(...words) },
+    ...needs(key),
+  });
   const strategies = plugins.flatMap((plugin) => {
     if (plugin.kind !== 'strategy') return [];
-    const isNamed = { properties: { strategy: isWord(plugin.name) }, ...needs('strategy') };
+    const isNamed = names('strategy', plugin.name);
     const { options: former, by } = plugin.formerly ?? { options: [] };
     const older = plugins.find(({ kind, name }) => kind === 'strategy' && name === by);
     if (!older) return [when(isNamed, takes('options', plugin))];
@@ -96,29 +100,21 @@ export function rulesOf(plugins: readonly Plugin[]): SchemaRules {
       when({ allOf: [isNamed, { not: states }] }, takes('options', plugin)),
     ];
   });
-  // Without `estimator`, the options are those of the default.
-  const estimators = plugins.flatMap((plugin) =>
-    plugin.kind === 'estimator'
-      ? [
-          when(
-            { properties: { estimator: isWord(plugin.name) }, ...(plugin.name !== 'learned' && needs('estimator')) },
-            takes('options', plugin),
-          ),
-        ]
-      : [],
-  );
+  const estimators = plugins.flatMap((plugin) => {
+    if (plugin.kind !== 'estimator') return [];
+    // Without `estimator`, the options are those of the default.
+    const isNamed = {
+      properties: { estimator: isWord(plugin.name) },
+      ...(plugin.name !== 'learned' && needs('estimator')),
+    };
+    return [when(isNamed, takes('options', plugin))];
+  });
   const adapters = plugins.flatMap((plugin) => {
     if (plugin.kind !== 'provider') return [];
     const presets = Object.keys(plugin.presets ?? {});
-    const named = when(
-      { properties: { adapter: isWord(plugin.name) }, ...needs('adapter') },
-      takes('settings', plugin),
-    );
-    const byPreset = when(
-      { properties: { preset: isWord(...presets), adapter: false }, ...needs('preset') },
-      takes('settings', plugin),
-    );
-    return presets.length > 0 ? [named, byPreset] : [named];
+    const byPreset = { properties: { preset: isWord(...presets), adapter: false }, ...needs('preset') };
+    const conditions = [names('adapter', plugin.name), ...(presets.length > 0 ? [byPreset] : [])];
+    return conditions.map((condition) => when(condition, takes('settings', plugin)));
   });
   return {
     ...RULES,

@@ -161,18 +161,16 @@ function checkCachedTtft({ path, tree }: NamedItem<ModelText>, { latency }: Mode
 }
 
 function checkSizes({ path, tree }: NamedItem<ModelText>, data: Partial<ModelText>, { report }: CheckContext): void {
-  const atMost = (
-    key: 'max_output' | 'default_max_output',
-    value = 0,
-    limitKey: string,
-    limit = Number.POSITIVE_INFINITY,
-  ) => {
-    if (value <= limit) return;
+  const bounds = [
+    ['max_output', 'context_window'],
+    ['default_max_output', 'max_output'],
+  ] as const;
+  for (const [key, limitKey] of bounds) {
+    const limit = data[limitKey] ?? Number.POSITIVE_INFINITY;
+    if ((data[key] ?? 0) <= limit) continue;
     const message = `\`${path}.${key}\` is more than \`${limitKey}\``;
     report.add('out-of-range', placeAt(tree, key), message, { expected: `at most ${limit}` });
-  };
-  atMost('max_output', data.max_output, 'context_window', data.context_window);
-  atMost('default_max_output', data.default_max_output, 'max_output', data.max_output);
+  }
 }
 
 /** Reports languages that are in both lists. */
@@ -276,14 +274,8 @@ function byTask(
 }
 
 /** 1 for each task with its own figure, by index. */
-function statedTasks({ quality }: ModelText, { taskIndex }: ModelContext): Uint8Array {
-  const stated = new Uint8Array(taskIndex.size);
-  for (const [task, share] of Object.entries(quality)) {
-    const index = taskIndex.get(task);
-    if (index !== undefined && typeof share === 'number') stated[index] = 1;
-  }
-  return stated;
-}
+const statedTasks = ({ quality }: ModelText, context: ModelContext): Uint8Array =>
+  Uint8Array.from(byTask(quality, Number.NaN, context), (figure) => (Number.isNaN(figure) ? 0 : 1));
 
 /** Reports figures of quality and reasoning for unknown tasks. */
 function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {

@@ -70,15 +70,11 @@ function checkReceivers({ path, tree }: NetworkSubject, report: Report): void {
       expected: 'the address of the contract of the token',
     });
   }
-  const place = placeAt(tree, 'pay_to');
-  const expected = 'an address that you hold the key of';
-  if (payTo === ZERO) {
-    const message = `\`${path}.pay_to\` is the zero address: what is paid there is lost`;
-    report.add('pays-nobody', place, message, { expected });
-  } else if (payTo !== null && payTo === asset) {
-    const message = `\`${path}.pay_to\` is the contract of the token: what is paid there is lost`;
-    report.add('pays-nobody', place, message, { expected });
-  }
+  if (payTo === null || (payTo !== ZERO && payTo !== asset)) return;
+  const owner = payTo === ZERO ? 'the zero address' : 'the contract of the token';
+  report.add('pays-nobody', placeAt(tree, 'pay_to'), `\`${path}.pay_to\` is ${owner}: what is paid there is lost`, {
+    expected: 'an address that you hold the key of',
+  });
 }
 
 /** Reports an address with the right form and a wrong checksum. */

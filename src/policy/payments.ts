@@ -1,13 +1,12 @@
 import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText } from '../core/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
-import { reportDuplicate } from './merge.ts';
 import { draftNetwork } from './payment-networks.ts';
 import type { Report } from './report.ts';
 import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
 import { type CheckContext, checkSection, emptyMap, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
-import { isAbove, type UsdAmount, UsdReader } from './usd.ts';
+import { isAbove, type UsdAmount, type UsdReader, usdReader } from './usd.ts';
 import { validPartsOf } from './valid-parts.ts';
 
 const PATH = 'payments.x402';
@@ -25,7 +24,7 @@ export function draftPayments(context: CheckContext, usdPerCredit: Decimal): Pay
   const { value: tree, place } = entry;
   const parts = text ?? validPartsOf(X402Text, tree);
   const partAt = (key: string): Tree => valueAt(tree, key) ?? emptyMap(place);
-  const usd = new UsdReader(usdPerCredit, report);
+  const usd = usdReader(usdPerCredit, report);
   const quote = readQuote(partAt('quote'), usd, report);
   const topUp = readTopUp(partAt('prepaid'), usd, report);
   const networks = readNetworks(partAt('networks'), text, parts.allow_mainnet ?? false, usdPerCredit, report);
@@ -57,9 +56,9 @@ type QuoteAmounts = Pick<PaymentPolicy, 'quoteMax' | 'chargeMin' | 'settleFee'>;
 
 function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | null {
   const text = validPartsOf(QuoteText, tree);
-  const max = usd.read(tree, 'max_usd', text.max_usd, 'down');
-  const min = usd.read(tree, 'min_charge_usd', text.min_charge_usd, 'up');
-  const fee = usd.read(tree, 'settle_fee_usd', text.settle_fee_usd, 'up');
+  const max = usd(tree, 'max_usd', text.max_usd, 'down');
+  const min = usd(tree, 'min_charge_usd', text.min_charge_usd, 'up');
+  const fee = usd(tree, 'settle_fee_usd', text.settle_fee_usd, 'up');
   if (!max || !min || !fee) return null;
   refuseAbove({ tree, path: `${PATH}.quote`, min, max, key: 'min_charge_usd' }, report);
   if (fee.credits >= max.credits) {
@@ -76,8 +75,8 @@ type TopUp = NonNullable<PaymentPolicy['prepaid']>;
 
 function readTopUp(tree: Tree, usd: UsdReader, report: Report): TopUp | null {
   const text = validPartsOf(PrepaidText, tree);
-  const min = usd.read(tree, 'min_usd', text.min_usd, 'up');
-  const max = usd.read(tree, 'max_usd', text.max_usd, 'down');
+  const min = usd(tree, 'min_usd', text.min_usd, 'up');
+  const max = usd(tree, 'max_usd', text.max_usd, 'down');
   if (!min || !max) return null;
   refuseAbove({ tree, path: `${PATH}.prepaid`, min, max, key: 'min_usd' }, report);
   return { min: Math.min(min.credits, max.credits), max: max.credits };
@@ -123,7 +122,7 @@ function readNetworks(
     const id = valueAt(item, 'id');
     if (id?.kind !== 'scalar' || typeof id.value !== 'string') return [];
     const before = first.get(id.value);
-    if (before) reportDuplicate(`${PATH}.networks: ${id.value}`, id.place, before, report);
+    if (before) report.addDuplicate(`${PATH}.networks: ${id.value}`, id.place, before);
     else first.set(id.value, id.place);
     return network ? [network] : [];
   });

@@ -138,35 +138,31 @@ function resolveAddress(
   }
   if (literal !== undefined) {
     const url = normalUrl(literal);
-    if (url === null) {
-      const message = `\`${path}.base_url\` is not an address`;
-      scope.report.add('bad-form', placeAt(tree, 'base_url'), message, ADDRESS);
-    } else {
-      refuseForbidden(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope.report);
-      refusePathOfCall(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope);
-    }
+    const place = placeAt(tree, 'base_url');
+    const what = `\`${path}.base_url\``;
+    if (url === null) scope.report.add('bad-form', place, `${what} is not an address`, ADDRESS);
+    else refuseForbidden(url, what, place, scope.report);
+    refusePathOfCall(url, what, place, scope);
     return { url, unset: [] };
   }
   if (variable === undefined) return { url: null, unset: [] };
   const value = scope.env.get(variable)?.trim();
   if (!value) return { url: null, unset: [variable] };
   const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
-  if (url === null) {
-    // The message omits the value, which may be a secret in the wrong variable.
-    const message = `the variable ${variable} does not hold an address`;
-    scope.report.add('bad-environment', placeAt(tree, 'base_url_env'), message, ADDRESS);
-  } else {
-    refuseForbidden(url, `the variable ${variable}`, placeAt(tree, 'base_url_env'), scope.report);
-    refusePathOfCall(url, `the address in ${variable}`, placeAt(tree, 'base_url_env'), scope);
-  }
+  const place = placeAt(tree, 'base_url_env');
+  // The message omits the value, which may be a secret in the wrong variable.
+  if (url === null)
+    scope.report.add('bad-environment', place, `the variable ${variable} does not hold an address`, ADDRESS);
+  else refuseForbidden(url, `the variable ${variable}`, place, scope.report);
+  refusePathOfCall(url, `the address in ${variable}`, place, scope);
   return { url, unset: [] };
 }
 
 /** The path of a call at the end of an address. Calls append their path, so the policy must not state it. */
 const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
-function refusePathOfCall(url: string, what: string, place: SourceSpan, { report }: ProviderContext): void {
-  const [path] = OF_A_CALL.exec(url) ?? [];
+function refusePathOfCall(url: string | null, what: string, place: SourceSpan, { report }: ProviderContext): void {
+  const [path] = OF_A_CALL.exec(url ?? '') ?? [];
   if (path === undefined) return;
   report.add('bad-form', place, `${what} ends in \`${path}\`, which is appended to it with each call`, {
     expected: 'the address that calls go below, such as https://api.example.com/v1',

@@ -25,31 +25,29 @@ export function figureAt(tree: Tree, key: string, value: number | undefined, rep
   return valueAt(tree, key) ? decimalAt(tree, key, report) : parseDecimal(String(value));
 }
 
-/** Converts USD to microcredits. Upper limits are rounded down, lower limits up. */
-export class UsdReader {
-  readonly #usdPerCredit: Decimal;
-  readonly #report: Report;
+/** Reads USD at a key, and converts it to microcredits. */
+export type UsdReader = (
+  tree: Tree,
+  key: string,
+  value: number | undefined,
+  rounding: 'down' | 'up',
+) => UsdAmount | null;
 
-  constructor(usdPerCredit: Decimal, report: Report) {
-    this.#usdPerCredit = usdPerCredit;
-    this.#report = report;
-  }
-
-  read(tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up'): UsdAmount | null {
-    const usd = figureAt(tree, key, value, this.#report);
+/** Upper limits are rounded down, lower limits up. */
+export function usdReader(usdPerCredit: Decimal, report: Report): UsdReader {
+  return (tree, key, value, rounding) => {
+    const usd = figureAt(tree, key, value, report);
     if (!usd) return null;
-    const { digits, scale } = this.#usdPerCredit;
-    const above = usd.digits * power(scale + CREDIT_DECIMALS);
-    const below = power(usd.scale) * digits;
+    const above = usd.digits * power(usdPerCredit.scale + CREDIT_DECIMALS);
+    const below = power(usd.scale) * usdPerCredit.digits;
     const credits = (rounding === 'up' ? above + below - 1n : above) / below;
     if (credits <= BigInt(Number.MAX_SAFE_INTEGER)) return { usd, credits: Number(credits) };
-    const worth = plainText(this.#usdPerCredit);
-    const message = `\`${key}\` is more than can be counted in Credits of ${worth} USD`;
-    this.#report.add('out-of-range', placeAt(tree, key), message, {
+    const message = `\`${key}\` is more than can be counted in Credits of ${plainText(usdPerCredit)} USD`;
+    report.add('out-of-range', placeAt(tree, key), message, {
       expected: 'a smaller amount, or Credits that are worth more',
     });
     return null;
-  }
+  };
 }
 
 /** The rate between microcredits and units of a token that is worth 1 USD, in lowest terms. */

@@ -47,7 +47,7 @@ export const policyFamilies = (policy: PolicyReadings, version: string): readonl
   ),
   gauge(
     'signalbox_policy_last_reload_duration_seconds',
-    'How long the last look at the files took, from the edit until the policy was in force or refused.',
+    'Time from the last edit until it was in force or refused.',
     () => policy.status().last.tookMs / 1000,
   ),
 ];
@@ -61,14 +61,14 @@ export function taskFamilies(lease: () => Runtime): readonly PlainFamily[] {
   return [
     {
       name: 'signalbox_task_output_tokens',
-      help: 'Expected visible output tokens of a choice, from the policy’s figure and from answers seen.',
+      help: 'Expected visible output tokens of a choice.',
       labels: ['task'],
       type: 'gauge',
       samples: of(({ readings }, _, at) => readings().outputTokens[at]!),
     },
     {
       name: 'signalbox_task_answers',
-      help: 'Weight of the observed answers, in answers of the present moment; the declared figure weighs 20.',
+      help: 'Weight of the observed answers; the declared figure weighs 20.',
       labels: ['task'],
       type: 'gauge',
       samples: of(({ outputs }, task) => outputs.weight(task)),

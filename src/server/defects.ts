@@ -21,7 +21,7 @@ export interface Defects {
 export function rejectionCounter() {
   const rejections = counter({
     name: 'signalbox_unhandled_rejections_total',
-    help: 'Unhandled promise rejections, by the plugin whose file is in the stack, as the policy names it; `none` without one.',
+    help: 'Unhandled promise rejections, by plugin; `none` without one.',
     labels: ['plugin'],
   });
   rejections.at(NO_PLUGIN);
@@ -32,7 +32,7 @@ export function rejectionCounter() {
  * Watches for uncaught errors. A rejected promise is logged and counted, and ends nothing: it belongs to one request.
  * An exception may leave any state behind, so it ends the process.
  */
-export function watchDefects(log: Log, { clock, err }: Pick<Host, 'clock' | 'err'>): Defects {
+export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clock' | 'err' | 'on' | 'exit'>): Defects {
   const rejections = rejectionCounter();
   const limits = new Map<string, LineLimit>();
   /** Returns null where another line of this kind would drown others. */
@@ -47,15 +47,15 @@ export function watchDefects(log: Log, { clock, err }: Pick<Host, 'clock' | 'err
   };
   let end = (): void => {
     err.write('signalbox: An exception that nobody caught ended the start; the log has its stack.\n');
-    process.exit(1);
+    exit(1);
   };
-  process.on('unhandledRejection', (reason) => {
+  on('unhandledRejection', (reason) => {
     const stack = stackOf(reason);
     const plugin = pluginIn(stack) ?? NO_PLUGIN;
     rejections.at(plugin).value++;
     report('a promise was rejected and nobody handled it', `rejection ${plugin}`, plugin, stack);
   });
-  process.on('uncaughtException', (thrown) => {
+  on('uncaughtException', (thrown) => {
     const stack = stackOf(thrown);
     report('an exception that nobody caught ends the server', 'exception', pluginIn(stack) ?? NO_PLUGIN, stack);
     end();

@@ -1,4 +1,5 @@
 import type { Plugin } from '../contract/kinds.ts';
+import type { Sink } from '../telemetry/sink.ts';
 
 /** The parts of the process that a server uses. */
 export interface Host {
@@ -13,7 +14,15 @@ export interface Host {
   readonly now: () => number;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
+  /** Opens the destination of the log's lines. */
+  openSink(): Sink;
+  /** Listens to a signal, an error that was not caught (the value), or the end of the process. */
+  on(event: ProcessEvent, listener: (value: unknown) => void): void;
+  /** Ends the process. */
+  exit(code: number): void;
 }
+
+export type ProcessEvent = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'unhandledRejection' | 'uncaughtException' | 'exit';
 
 export interface Terminal {
   write(text: string): void;

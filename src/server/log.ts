@@ -1,11 +1,8 @@
 import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Family } from '../telemetry/families.ts';
 import { createLog, type Log, logFamilies, styleOf } from '../telemetry/log.ts';
-import { openSink } from '../telemetry/sink.ts';
 import type { Host } from './host.ts';
 
-/** The descriptor that lines go to. */
-const STDOUT = 1;
 /** Time for the last lines to be read, ms. */
 const LAST_LINES_MS = 1_000;
 
@@ -16,13 +13,13 @@ export interface ServerLog {
   written(): Promise<void>;
 }
 
-/** The log of a server, on standard output. The server goes on without a reader. */
-export function openServerLog({ log: form }: ServeOptions, { out, env, now }: Host): ServerLog {
-  const sink = openSink(STDOUT);
+/** The log of a server. The server goes on without a reader. */
+export function openServerLog({ log: form }: ServeOptions, { out, env, now, openSink, on }: Host): ServerLog {
+  const sink = openSink();
   const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));
   const log = createLog({ write: (lines) => sink.write(lines), ...looks, now });
   sink.onResume((lines) => log.warn('log lines were lost: they were not read in time', { lines }));
-  process.on('exit', () => {
+  on('exit', () => {
     log.flush();
     sink.flushNow();
   });

@@ -1,7 +1,7 @@
 import { UsageError } from '../core/usage-error.ts';
 import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
 import { rehearse } from '../operate/policy/rehearse.ts';
-import type { Payments } from '../payments/payments.ts';
+import type { Payments } from '../payments/service.ts';
 import { createPluginLoader } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
@@ -20,7 +20,7 @@ import { logReload } from './events.ts';
 import type { Host, Terminal } from './host.ts';
 
 /** The tools that judge policies, which are parsed on this thread. */
-export function judgeTools({ shipped, env, now }: Host): Omit<PolicyTools, 'folder'> {
+export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' | 'now'>): Omit<PolicyTools, 'folder'> {
   return { shipped, loader: createPluginLoader(), env: { get: env }, now, parse: parseFiles, rehearse };
 }
 

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { Gate } from '../access/limits/gate.ts';
 import { openKeys } from '../access/stored-keys.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
@@ -33,14 +34,14 @@ import { openDataStore } from './store.ts';
  * @throws UsageError where it cannot start, and then has served nothing.
  */
 export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
-  const { out, err, now, clock } = host;
+  const { out, err, now, clock, on } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: linesWritten } = openServerLog(options, host);
   const defects = watchDefects(log, host);
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
-  process.on('SIGHUP', () => onHangup());
+  on('SIGHUP', () => onHangup());
   const health = new Health({
     clock,
     now,
@@ -91,10 +92,10 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
   const parts = { gateway, idempotency, keys, store, note, lock, tracer, data: options.data, drainMs: options.drainMs };
-  const shutdown = openShutdown({ ...parts, stop, stopListening, written: linesWritten });
+  const shutdown = openShutdown({ ...parts, stop, stopListening, exit: host.exit, written: linesWritten });
   defects.onException(shutdown.byException);
-  process.on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
-  process.on('SIGINT', () => shutdown.bySignal('SIGINT'));
+  on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
+  on('SIGINT', () => shutdown.bySignal('SIGINT'));
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
 
   // Other output to the terminal comes first.
@@ -108,7 +109,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
 
 /** Names the variable: the reader of the error may not be the one who set it. */
 function notInstalled(error: unknown): never {
-  throw new Error(`SIGNALBOX_API_KEY cannot be installed: ${error instanceof Error ? error.message : String(error)}`);
+  throw new Error(`SIGNALBOX_API_KEY cannot be installed: ${messageOf(error)}`);
 }
 
 const whoAnswers = ({ runtime: { snapshot } }: Candidate) => ({

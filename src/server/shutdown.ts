@@ -27,6 +27,8 @@ export interface ServerParts {
   stop(): void;
   /** Stops taking connections. Resolves once the last one is closed. */
   stopListening(): Promise<unknown> | undefined;
+  /** Ends the process. */
+  exit(code: number): void;
   /** Resolves once the log is written. */
   written(): Promise<void>;
 }
@@ -39,7 +41,7 @@ export interface Shutdown {
 }
 
 export function openShutdown(parts: ServerParts): Shutdown {
-  const { gateway, written } = parts;
+  const { gateway, exit, written } = parts;
   const { log } = gateway;
   let code: 0 | 1 = 0;
   let isSignalled = false;
@@ -58,11 +60,11 @@ export function openShutdown(parts: ServerParts): Shutdown {
         },
       )
       .then(written)
-      .finally(() => process.exit(code));
+      .finally(() => exit(code));
   };
   return {
     bySignal(signal) {
-      if (isSignalled) process.exit(1);
+      if (isSignalled) return exit(1);
       isSignalled = true;
       begin({ signal });
     },

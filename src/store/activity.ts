@@ -9,9 +9,9 @@ export const COMMIT_BOUNDS: readonly number[] = [
 export interface StoreActivity {
   /** Durations of successful transactions in seconds, by `COMMIT_BOUNDS`. */
   readonly commits: Pick<Spread, 'counts' | 'sum'>;
-  /** Commits and appends that no transaction has taken yet. */
+  /** Commits and appends waiting for a transaction. */
   readonly waiting: number;
-  /** Reads and transactions that failed, and writes that were refused or lost. */
+  /** Failed reads, transactions and writes. */
   readonly errors: number;
   /** Whether the disk has refused the last transaction. Its appends are tried again. */
   readonly isFailing: boolean;

@@ -31,7 +31,8 @@ export interface FundRow {
   /** The limit of a budget; 0 for a balance, whose grants are entries. */
   readonly most: Microcredits;
   readonly opening: Microcredits;
-  readonly after_seq: number;
+  /** The last row before those that may name it. */
+  readonly afterSeq: number;
 }
 
 /** The sum of the charges of a quarter of an hour, by account and tariff. */
@@ -52,22 +53,55 @@ export interface BalanceRow {
   readonly spent: Microcredits;
 }
 
-/** A row of the journal with what it names, as far as that exists. */
-export interface AuditRow {
+/**
+ * The kind of an entry. Entries are only ever added, in the order in which things happened; a mistake is put right by
+ * another entry.
+ *
+ * `reserve`: sets `amount` aside in `funds`. `raise`: sets so much more aside. `attach`: draws on `funds` from
+ * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
+ * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes a reservation that was never settled,
+ * mostly after a crash. `overrun`: an upstream's bill beyond the reservation, charged to no caller.
+ * `correct`: gives a charge back (negative). `grant`: adds to a balance, or takes from it. `deposit`: a wallet's payment.
+ * `fee`: the part of it that is kept for its settlement (negative), or given back.
+ */
+export type EntryKind =
+  | 'reserve'
+  | 'raise'
+  | 'attach'
+  | 'post'
+  | 'settle'
+  | 'expire'
+  | 'overrun'
+  | 'correct'
+  | BalanceKind;
+
+/** An entry that moves a balance alone: a grant of an operator, a deposit of a wallet, the fee of a deposit. */
+export type BalanceKind = 'grant' | 'deposit' | 'fee';
+
+/** A row of the journal. */
+export interface JournalRow {
   readonly seq: number;
-  readonly kind: string;
+  readonly kind: EntryKind;
+  /** Null for what moves a balance alone. */
   readonly reservation: number | null;
   readonly account: number;
   readonly amount: Microcredits;
   readonly time: number;
+  /** IDs of the funds that it draws on, separated by spaces; null for none. */
   readonly funds: string | null;
   readonly tariff: number | null;
   readonly input: number | null;
   readonly output: number | null;
-  /** The payment of a deposit or a fee. */
-  readonly note: string | null;
+  readonly keyId: string;
+}
+
+/** A row of the journal as it is read back, with what it names as far as that exists: it may be damaged. */
+export interface AuditRow extends Omit<JournalRow, 'kind' | 'keyId'> {
+  readonly kind: string;
   /** Null: the account does not exist. */
   readonly keyId: string | null;
+  /** The payment of a deposit or a fee. */
+  readonly note: string | null;
   /** The wallet that pays in place of the key; null for none. */
   readonly payer: string | null;
   /** Null: the tariff does not exist, or none is named. */
@@ -97,12 +131,9 @@ export interface PaymentRow {
   readonly fee: Microcredits;
 }
 
-/** An entry that moves a balance alone: a grant of an operator, a deposit of a wallet, the fee of a deposit. */
-export type BalanceKind = 'grant' | 'deposit' | 'fee';
-
 /** An entry that moves money. */
 export interface MoneyEntry {
-  readonly kind: 'post' | 'settle' | 'expire' | 'overrun' | 'correct' | BalanceKind;
+  readonly kind: Exclude<EntryKind, 'reserve' | 'raise' | 'attach'>;
   /** Null for what moves a balance alone. */
   readonly reservation: number | null;
   readonly amount: Microcredits;

@@ -6,7 +6,7 @@ export type Labels = Readonly<Record<string, string>>;
 export interface FamilySpec {
   /** Such as `signalbox_chats_total`. Counters end in `_total`; units are Prometheus' base units or Credits. */
   readonly name: string;
-  /** One sentence, for the page and docs/metrics.md. */
+  /** One sentence, for the page and docs/operate/metrics.md. */
   readonly help: string;
   readonly labels: readonly string[];
 }

@@ -126,7 +126,7 @@ export function logFamilies({ counts }: Pick<BufferedLog, 'counts'>, sink: { rea
     },
     total(
       'signalbox_log_lines_lost_total',
-      'Lines of the log that could not be written, since nobody read them in time or the disk is full.',
+      'Log lines lost, because the reader was too slow or the disk full.',
       () => sink.lost,
     ),
   ];

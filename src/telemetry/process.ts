@@ -15,7 +15,7 @@ interface WatchedProcess {
 export function watchProcess(): WatchedProcess {
   const lag = histogram({
     name: 'signalbox_event_loop_lag_seconds',
-    help: 'How late a timer of 100 ms fired: the delay that any request may have seen from other work.',
+    help: 'Delay of a 100 ms timer: other work delays requests as much.',
     labels: [],
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   });
@@ -32,16 +32,16 @@ export function watchProcess(): WatchedProcess {
 
 /** With the names of Prometheus' own clients. */
 const PROCESS_FAMILIES: readonly Family[] = [
-  total('process_cpu_seconds_total', 'Time of the processor that was used, by the program and for it.', cpuSeconds),
+  total('process_cpu_seconds_total', 'CPU time used, user and system.', cpuSeconds),
   gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
-  gauge('process_heap_bytes', 'Memory that objects of the program take.', () => process.memoryUsage().heapUsed),
+  gauge('process_heap_bytes', 'Memory used by objects of the program.', () => process.memoryUsage().heapUsed),
+  optional('process_open_fds', 'Open files and connections. Absent if the system does not report it.', openFiles),
   optional(
-    'process_open_fds',
-    'Files and connections that are open. Absent where the system does not tell.',
-    openFiles,
+    'process_max_fds',
+    'Limit of open files and connections. Absent if the system does not report it.',
+    filesMax,
   ),
-  optional('process_max_fds', 'How many of them there may be. Absent where the system does not tell.', filesMax),
-  gauge('process_start_time_seconds', 'When it began, Unix time.', () => performance.timeOrigin / 1000),
+  gauge('process_start_time_seconds', 'Start time, Unix time.', () => performance.timeOrigin / 1000),
 ];
 
 function cpuSeconds(): number {

@@ -16,7 +16,7 @@ test.skipIf(!mayMount)(
     const data = temporaryFolder();
     byMount.mount(data);
     const env = { SIGNALBOX_API_KEY: makeTestKey() };
-    const first = await startPaid({ data, env });
+    const first = await startPaid({ isProcess: true, data, env });
     const { chain, upstream } = first;
     try {
       const [served, failed] = [await first.payer(), await first.payer()];
@@ -39,7 +39,7 @@ test.skipIf(!mayMount)(
       await first.box.exited;
       byMount.free(first.box);
 
-      const next = await startPaid({ chain, upstream, data, env });
+      const next = await startPaid({ isProcess: true, chain, upstream, data, env });
       try {
         expect(bookedBy(next.box)).toBe(2);
         expect(await next.books()).toMatchObject({ findings: [], open: 0, payments: { settled: 2 } });

@@ -31,7 +31,7 @@ async function start(disk?: Disk): Promise<{ box: Signalbox; upstreams: Upstream
   const upstreams = startUpstreams();
   cleanUps.push(() => upstreams.stop());
   const policy = testPolicy(upstreams.urls, { best: { endpoints: ['first', 'second'] } });
-  const box = await startSignalbox({ data, policy, env: UPSTREAM_ENV });
+  const box = await startSignalbox({ isProcess: true, data, policy, env: UPSTREAM_ENV });
   cleanUps.push(() => box.stop());
   return { box, upstreams };
 }

@@ -29,7 +29,7 @@ export function makeSmallDisk(): SmallDisk {
     data,
     upstreams,
     async start() {
-      const box = await startSignalbox({ data, policy, env, args: ['--drain-ms', '200'] });
+      const box = await startSignalbox({ isProcess: true, data, policy, env, args: ['--drain-ms', '200'] });
       started.push(box);
       return box;
     },

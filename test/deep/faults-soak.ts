@@ -73,7 +73,7 @@ test(
         Object.fromEntries(models),
         `gateway: { retries_max: 2 }\nledger: { contention_wait_ms: ${wait} }\n`,
       );
-    const live = await startLivePolicy({ 'policy.yaml': text(1) });
+    const live = await startLivePolicy({ 'policy.yaml': text(1) }, { isProcess: true });
     const { box } = live;
     /** The number of the request, by the decision that answered it. */
     const decisions = new Map<number, number>();

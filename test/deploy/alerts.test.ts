@@ -7,7 +7,8 @@ import { KNOWN } from './exported.ts';
 import {
   faultsOfRules,
   faultsOfRunbook,
-  OPERATIONS_FILE,
+  RUNBOOK,
+  RUNBOOK_FILE,
   type Rule,
   readRules,
   rulesOf,
@@ -16,14 +17,14 @@ import {
 
 const rules = rulesOf(readRules());
 const alarms = rules.filter(({ alert }) => alert !== undefined);
-const page = readFileSync(OPERATIONS_FILE, 'utf8');
+const page = readFileSync(RUNBOOK_FILE, 'utf8');
 
 describe('The alarms of deploy/alerts.yaml', () => {
   test('ask for nothing that is not exported, in functions that fit', () => {
     expect(faultsOfRules(rules, KNOWN)).toEqual([]);
   });
 
-  test('have a heading in docs/operations.md each, and each heading there has its alarm', () => {
+  test('have a heading in the runbook each, and each heading there has its alarm', () => {
     expect(faultsOfRunbook(rules, page)).toEqual([]);
   });
 
@@ -71,19 +72,26 @@ describe('The alarms of deploy/alerts.yaml', () => {
   });
 });
 
-describe('Queries of docs/operations.md', () => {
+describe('Queries of the pages', () => {
+  const others = ['observe.md', 'metrics.md'].map((name) =>
+    readFileSync(join(import.meta.dir, '../../docs/operate', name), 'utf8'),
+  );
+
   test('ask for nothing that is not exported', () => {
     const known = withRecorded(rules, KNOWN);
-    const queries = [...page.matchAll(/```promql\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-      block.trim().split(/\n\n/),
+    const queries = [...[page, ...others].join('\n').matchAll(/```promql\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+      block
+        .replaceAll(/^#.*\n/gm, '')
+        .trim()
+        .split(/\n\n/),
     );
-    expect(queries.length).toBeGreaterThan(10);
+    expect(queries.length).toBeGreaterThan(15);
     expect(queries.flatMap((query) => judge(query, known).faults)).toEqual([]);
   });
 
   test('and its links lead to pages that are there', () => {
     const links = [...page.matchAll(/\]\(([\w./-]+\.md)(?:#[\w-]+)?\)/g)].map(([, path = '']) => path);
-    const missing = links.filter((path) => !existsSync(join(import.meta.dir, '../../docs', path)));
+    const missing = links.filter((path) => !existsSync(join(RUNBOOK_FILE, '..', path)));
     expect(missing).toEqual([]);
   });
 });
@@ -155,7 +163,7 @@ describe('The check of alarms', () => {
     ]);
     const lost = changed('SignalboxStoreSlow', (rule) => ({
       ...rule,
-      annotations: { runbook_url: 'docs/operations.md' },
+      annotations: { runbook_url: RUNBOOK },
     }));
     expect(faultsOfRunbook(lost, page)).toEqual(['SignalboxStoreSlow: its runbook_url leads elsewhere']);
   });

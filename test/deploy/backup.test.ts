@@ -13,7 +13,6 @@ import {
   temporaryFolder,
   writePolicy,
 } from '../support/signalbox.ts';
-import { OPERATIONS_FILE } from './rules.ts';
 
 const PATIENCE = 30_000;
 
@@ -23,11 +22,13 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
+const PAGE = join(import.meta.dir, '../../docs/operate/backup-upgrade.md');
+
 /** The commands of a section of the page, a block each. */
 function commandsOf(heading: string): string[] {
   const section =
-    readFileSync(OPERATIONS_FILE, 'utf8')
-      .split(`\n### ${heading}\n`)[1]
+    readFileSync(PAGE, 'utf8')
+      .split(`\n## ${heading}\n`)[1]
       ?.split(/\n##+ /)[0] ?? '';
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
 }

@@ -6,7 +6,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { parseCommand } from '../../src/cli/options.ts';
 import { instructionsOf, textOf, yamlOf } from './manifests.ts';
 
-/** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operations.md), ms. */
+/** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operate/incidents.md), ms. */
 const FAREWELL_MS = 10_000;
 
 const instructions = instructionsOf(textOf('Dockerfile'));

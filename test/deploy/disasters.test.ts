@@ -37,7 +37,7 @@ async function start(
   provider = upstream.url,
 ): Promise<Signalbox> {
   const policy = testPolicy({ first: provider }, { best: { endpoints: ['first'] } }, LIMITS);
-  const box = await startSignalbox({ data, policy, env: { ...UPSTREAM_ENV, ...env } });
+  const box = await startSignalbox({ isProcess: true, data, policy, env: { ...UPSTREAM_ENV, ...env } });
   cleanUps.push(() => box.stop());
   return box;
 }

@@ -29,7 +29,7 @@ function newFolder(): string {
 
 async function start(data: string): Promise<Signalbox> {
   const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
-  const box = await startSignalbox({ data, policy, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: KEY } });
+  const box = await startSignalbox({ isProcess: true, data, policy, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: KEY } });
   cleanUps.push(() => box.stop());
   return box;
 }

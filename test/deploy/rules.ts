@@ -5,7 +5,9 @@ import { judge, type Metric, type Metrics } from '../support/promql.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 export const ALERTS_FILE = join(ROOT, 'deploy/alerts.yaml');
-export const OPERATIONS_FILE = join(ROOT, 'docs/operations.md');
+/** The page that says what to do about each alarm. */
+export const RUNBOOK = 'docs/operate/incidents.md';
+export const RUNBOOK_FILE = join(ROOT, RUNBOOK);
 
 export interface Rule {
   readonly record?: string;
@@ -54,7 +56,7 @@ export function faultsOfRules(rules: readonly Rule[], metrics: Metrics): string[
   });
 }
 
-/** Names of the alarms that docs/operations.md has a heading for. */
+/** Names of the alarms that the runbook has a heading for. */
 export const headingsOf = (page: string): string[] =>
   [...page.matchAll(/^### (Signalbox\w+)$/gm)].map(([, name = '']) => name);
 
@@ -67,7 +69,7 @@ export function faultsOfRunbook(rules: readonly Rule[], page: string): string[] 
     ...alarms.filter(({ alert }) => !headings.includes(alert)).map(({ alert }) => `${alert}: has no heading`),
     ...headings.filter((name) => !names.has(name)).map((name) => `${name}: is a heading, and no alarm`),
     ...alarms
-      .filter(({ alert, annotations }) => annotations?.runbook_url !== `docs/operations.md#${alert.toLowerCase()}`)
+      .filter(({ alert, annotations }) => annotations?.runbook_url !== `${RUNBOOK}#${alert.toLowerCase()}`)
       .map(({ alert }) => `${alert}: its runbook_url leads elsewhere`),
   ];
 }

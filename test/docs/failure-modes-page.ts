@@ -1,31 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ERRORS } from '../../src/core/errors.ts';
 import { GROUPS, isTakenOver } from '../fault/faults.ts';
 import { type Charge, type Fault, isRepeatable, type Outcome, verdictOn } from '../fault/outcome.ts';
+import { markdownTable } from './table.ts';
+
+const PATH = join(import.meta.dir, '../../docs/operate/incidents.md');
+
+/** The faults that the page shows. The others have one of the same results, and are rarer. */
+const SHOWN: readonly string[] = [
+  'does not listen',
+  'has a name that does not resolve',
+  'answers 500',
+  'answers 502',
+  'answers 503',
+  'answers 529',
+  'answers 200 with an error as JSON',
+  'answers 504',
+  'answers 404',
+  'answers 401',
+  'answers 403',
+  'answers 429, and not for how long',
+  'answers 400: it refuses the content',
+  'answers 400: the prompt is too long',
+  'answers 413',
+  'takes the request and resets the connection',
+  'takes the request and says nothing',
+  'begins an answer and falls silent',
+  'closes the connection within an answer',
+  'ends within an answer as if it were whole',
+  'begins an answer, and then says that it is overloaded',
+  'gives no reason for its end',
+  'reports no usage',
+  'reports 5,000 tokens where 20 were allowed',
+];
 
 const CHARGES: Readonly<Record<Charge, string>> = {
   nothing: 'nothing',
-  reported: 'what was reported',
-  begun: 'what was reported at its beginning',
-  completed: 'the prompt as reported, the output as counted',
-  counted: 'what was counted',
-  broken: 'a broken answer',
-  reserved: 'all that was reserved',
+  reported: 'reported usage',
+  begun: 'usage reported at its beginning',
+  completed: 'reported prompt, counted output',
+  counted: 'counted usage',
+  broken: 'estimate',
+  reserved: 'the reservation',
 };
 
-const TAKEN_OVER = 'the other’s answer';
-
-function alone(outcome: Outcome): string {
+function resultOf(outcome: Outcome): string {
   switch (outcome.ends) {
     case 'answered':
-      return outcome.after ? 'the answer, at the second attempt' : 'the answer';
+      return 'the answer';
     case 'failed':
-      return `${ERRORS[outcome.code].status} \`${outcome.code}\`${isRepeatable(outcome) ? '' : ', not again'}`;
+      return `${ERRORS[outcome.code].status} \`${outcome.code}\`${isRepeatable(outcome) ? '' : ', final'}`;
     case 'cut':
-      return `what came, then \`${outcome.code}\``;
+      return `a part, then \`${outcome.code}\``;
   }
 }
-
-const beside = (outcome: Outcome): string => (isTakenOver(outcome, 'fallback') ? TAKEN_OVER : 'the same');
 
 /** One text where both forms have the same, else one for each. */
 function forBoth({ json, stream }: Fault, tell: (outcome: Outcome) => string): string {
@@ -33,65 +62,31 @@ function forBoth({ json, stream }: Fault, tell: (outcome: Outcome) => string): s
   return ofJson === ofStream ? ofJson : `JSON: ${ofJson}; stream: ${ofStream}`;
 }
 
-/** What a caller or an invoice sees otherwise in a dialect, in a line each. */
-function exceptionsOf(fault: Fault): string[] {
-  const tell = (outcome: Outcome | null): string =>
-    outcome === null ? 'makes no sense' : `${alone(outcome)}, costs ${CHARGES[outcome.charged]}`;
-  return Object.entries(fault.except ?? {}).flatMap(
-    ([dialect, { because, json = fault.json, stream = fault.stream }]) => {
-      const told = [
-        ...(tell(json) === tell(fault.json) ? [] : [`JSON: ${tell(json)}`]),
-        ...(tell(stream) === tell(fault.stream) ? [] : [`stream: ${tell(stream)}`]),
-      ];
-      return told.length === 0 ? [] : `- \`${dialect}\` ${fault.does}: ${told.join('; ')}, for ${because}`;
-    },
-  );
-}
-
-function rowOf(fault: Fault): string {
-  const cells = [
-    fault.does,
-    forBoth(fault, alone),
-    forBoth(fault, beside),
+function cellsOf(fault: Fault): string[] {
+  const isFinal = fault.json.ends === 'failed' && !isTakenOver(fault.json, 'fallback');
+  return [
+    forBoth(fault, resultOf) + (isFinal ? '; no other is tried' : ''),
     forBoth(fault, ({ charged }) => CHARGES[charged]),
-    forBoth(fault, verdictOn),
+    forBoth(fault, (outcome) => verdictOn(outcome).replace(/^an? /, '')),
   ];
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** `docs/failure-modes.md`, made from the table of faults that the tests run; a test holds the file to it. */
+function tableOf(faults: readonly Fault[]): string {
+  const unknown = SHOWN.filter((words) => !faults.some(({ does }) => does === words));
+  if (unknown.length > 0) throw new Error(`no fault is described as ${unknown.join('; ')}`);
+  const shown = SHOWN.flatMap((words) => faults.filter(({ does }) => does === words));
+  const byResult = Map.groupBy(shown, (fault) => cellsOf(fault).join());
+  const rows = [...byResult.values()].map((alike) => [
+    alike.map(({ does }) => does).join('; '),
+    ...alike.slice(0, 1).flatMap(cellsOf),
+  ]);
+  return markdownTable(['the provider …', 'callers get', 'charged', 'health'], rows);
+}
+
+/** `docs/operate/incidents.md`, with its table of faults made anew from those that the tests play. */
 export function failureModesPage(): string {
-  const sections = GROUPS.map(({ title, faults }) => {
-    const exceptions = faults.flatMap(exceptionsOf);
-    return `## ${title}
-
-| the upstream … | alone | with another | costs | health |
-| --- | --- | --- | --- | --- |
-${faults.map(rowOf).join('\n')}
-${exceptions.length === 0 ? '' : `\nOtherwise:\n\n${exceptions.join('\n')}\n`}`;
-  });
-  return `# When an upstream fails
-
-What callers get for everything that an upstream can do wrong. \`test/fault\` plays each row through a real server, as JSON
-and as a stream, alone, with another endpoint of the model, and with a fallback; this page is made of the same table.
-The upstreams speak OpenAI’s dialect, and those of Anthropic and Gemini, each with its own errors and its own way to
-report usage; the same comes of it, except where a line below a table says otherwise.
-
-**alone**: nobody else can answer. _Not again_: the error says \`x-should-retry: false\`, for something was charged or the
-same would come of it. _What came, then_: the caller has read some of a stream. It ends with one
-\`data: {"error": …, "platform": …}\`, without a \`finish_reason\` and without \`[DONE]\`, so that it cannot be taken for whole.
-
-**with another**: another endpoint of the model is well, or a fallback. Before the first content part nobody but
-\`platform\` tells that there was a fault.
-
-**costs**: what is charged for an attempt where nobody else answers. _A broken answer_: the prompt, plus the largest of
-the output counted here, the output reported, and what the model makes in the time; marked \`estimated\`, never above the
-reservation. Where another answers, its answer is charged, and of the failed attempts what they reported.
-
-**health**: _a fault_ counts for the circuit breaker of the endpoint and model, which passes over them for a while where
-others are left. _A cool-down_ is not a fault: the endpoint is left alone for as long as it asked. _Misconfigured_: the
-provider’s key is wrong or missing; it is left out until the policy is loaded again or a probe after 60 seconds
-succeeds, and the log says so as an error. When only these two are left, the answer is 503 \`no_healthy_model\`.
-
-${sections.join('\n')}`;
+  return readFileSync(PATH, 'utf8').replace(
+    /^(<!-- made: faults -->\n)[\s\S]*?^(<!-- end -->)$/m,
+    (_, begin: string, end: string) => `${begin}\n${tableOf(GROUPS.flatMap(({ faults }) => faults))}\n\n${end}`,
+  );
 }

@@ -12,23 +12,24 @@ import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { providersPage } from './providers-page.ts';
 import { requestPicture } from './request-picture.ts';
-import { selectorsPage } from './selectors-page.ts';
+import { choicesPage, selectorsPage } from './selectors-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
   'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,
-  'docs/failure-modes.md': failureModesPage,
-  'docs/metrics.md': metricsPage,
+  'docs/operate/incidents.md': failureModesPage,
+  'docs/operate/metrics.md': metricsPage,
   'docs/pictures/decision.svg': decisionPicture,
   'docs/pictures/explain.svg': explainPicture,
   'docs/pictures/house.svg': housePicture,
   'docs/pictures/request.svg': requestPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policies/reference.md': policyReferencePage,
-  'docs/providers.md': providersPage,
-  'docs/selectors.md': selectorsPage,
+  'docs/route/selectors.md': selectorsPage,
+  'test/panel/choices.md': choicesPage,
+  'docs/extend/providers.md': providersPage,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
 

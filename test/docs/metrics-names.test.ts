@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { documentedFamilies } from './metrics-page.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
+const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs'), { recursive: true }).map((name) => `docs/${name}`)];
 const NAME = /\b(?:signalbox|process)_[a-z_]+_[a-z]+\b/g;
 
 /** A histogram is three. */

@@ -16,7 +16,7 @@ import { watchProcess } from '../../src/telemetry/process.ts';
 import { ExportMonitor } from '../../src/telemetry/tracing/exporter.ts';
 import { endpointFamilies } from '../../src/upstream/health/metrics.ts';
 
-const PATH = join(import.meta.dir, '../../docs/metrics.md');
+const PATH = join(import.meta.dir, '../../docs/operate/metrics.md');
 
 const never = (): never => {
   throw new Error('a page of the documentation reads no figures');
@@ -54,27 +54,32 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
 
 export const documentedFamilies: readonly Family[] = Object.values(PARTS).flat();
 
-/** `docs/metrics.md`, with the tables between its marks made anew from the families; a test holds the file to it. */
+/** `docs/operate/metrics.md`, with the lists between its marks made anew from the families; a test holds the file to it. */
 export function metricsPage(): string {
   return readFileSync(PATH, 'utf8').replace(
     /^(<!-- made: (\w+) -->\n)[\s\S]*?^(<!-- end -->)$/gm,
-    (_, begin: string, name: string, end: string) => `${begin}\n${tableOf(PARTS[name])}\n\n${end}`,
+    (_, begin: string, name: string, end: string) => `${begin}\n${listOf(PARTS[name])}\n\n${end}`,
   );
 }
 
-/** Laid out as the formatter does, so that it has nothing to say about what was made. */
-function tableOf(families: readonly Family[] | undefined): string {
-  if (!families) throw new Error('docs/metrics.md has a mark that nothing is made for');
-  const rows = families.map(({ name, type, labels, help }) => [
-    `\`${name}\``,
-    type,
-    labels.map((label) => `\`${label}\``).join(', '),
-    help.replaceAll('|', '\\|'),
-  ]);
-  const all = [['family', 'type', 'labels', 'what it tells'], ...rows];
-  const widths = [0, 1, 2, 3].map((at) => Math.max(3, ...all.map((cells) => Bun.stringWidth(cells[at]!))));
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, at) => cell + ' '.repeat(widths[at]! - Bun.stringWidth(cell))).join(' | ')} |`;
-  const [head, ...body] = all.map(line);
-  return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n');
+/** Sets of labels that many families have, by the words that the page explains. */
+const LABEL_SETS: readonly (readonly [string, readonly string[]])[] = [
+  ['_request_', ['operation', 'selector', 'model', 'provider', 'upstream']],
+  ['_endpoint_', ['provider', 'model', 'upstream']],
+];
+
+function labelsOf(labels: readonly string[]): string[] {
+  const [word, set] = LABEL_SETS.find(([, names]) => names.every((name) => labels.includes(name))) ?? ['', []];
+  const others = labels.filter((label) => !set.includes(label)).map((label) => `\`${label}\``);
+  return word === '' ? others : [word, ...others];
+}
+
+function listOf(families: readonly Family[] | undefined): string {
+  if (!families) throw new Error('docs/operate/metrics.md has a mark that nothing is made for');
+  return families.map(lineOf).join('\n');
+}
+
+function lineOf({ name, type, labels, help }: Family): string {
+  const words = [...(type === 'histogram' ? ['histogram'] : []), ...labelsOf(labels)];
+  return `- \`${name}\`${words.length === 0 ? '' : ` (${words.join(', ')})`}: ${help}`;
 }

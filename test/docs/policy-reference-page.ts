@@ -11,7 +11,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
   Served: { providers: 'language.md#providers', models: 'language.md#models' },
   Chosen: {
     selectors: 'language.md#selectors',
-    tasks: '../routing.md#the-task',
+    tasks: '../route/scoring.md#the-task',
     constraints: 'language.md#constraints-and-preferences',
     preferences: 'language.md#constraints-and-preferences',
     learning: '../route/learning.md',
@@ -21,7 +21,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     rate_limits: '../spend/rate-limits.md',
     payments: '../spend/accepting-payments.md',
   },
-  Kept: { gateway: '../operations.md', records: '../privacy.md', cases: 'testing.md' },
+  Kept: { gateway: '../spend/rate-limits.md', records: '../privacy.md', cases: 'testing.md' },
 };
 const PAGES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
 

@@ -231,13 +231,12 @@ const commands = SCRIPTS.filter((text) => /^\.\/signalbox policy [^\n]+\n$/.test
 
 function commandIn(folder: string): PolicyCommand {
   const values: Readonly<Record<string, string>> = { ...KEYS, OLLAMA_BASE_URL: 'http://127.0.0.1:9/v1' };
-  const silent = { write: () => {}, isTerminal: false };
-  const host = { version: '0', shipped, out: silent, err: silent, env: (name: string) => values[name] };
+  const host = { shipped, env: (name: string) => values[name] };
   const refused = () => {
     throw new Error('not asked for');
   };
   return {
-    judge: judgeTools({ ...host, now: Date.now, clock: () => performance.now() }),
+    judge: judgeTools({ ...host, now: Date.now }),
     folder,
     shippedFolder: folder,
     database: join(folder, 'none.db'),

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 const read = (path: string) => readFileSync(join(import.meta.dir, '../..', path), 'utf8');
 
-test('docs/traces.md names every attribute of our own that a span may have, and no others', () => {
-  const page = read('docs/traces.md');
+test('docs/operate/observe.md names every attribute of our own that a span may have, and no others', () => {
+  const page = read('docs/operate/observe.md');
   const namesIn = (text: string, name: RegExp) =>
     [...new Set([...text.matchAll(name)].map(([, found]) => found))].sort();
   const names = namesIn(read('src/gateway/observe/spans.ts'), /'(signalbox\.\w+)'/g);

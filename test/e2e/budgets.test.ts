@@ -291,7 +291,12 @@ test('what is spent stays spent across a restart', async () => {
   const budget = '\nbudgets: [{ name: all, limit_credits: 1, window: total, alert_at: [0.5] }]\n';
   const policies = writePolicy(pursePolicy(purse.gate.url, 0) + budget);
   const start = () =>
-    startSignalbox({ data, args: ['--policies', policies], env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key } });
+    startSignalbox({
+      isProcess: true,
+      data,
+      args: ['--policies', policies],
+      env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key },
+    });
   const asked = { model: 'best', messages: hello, max_tokens: 100 };
   let box = await start();
   for (let i = 0; i < 2; i++) expect((await box.post('/v1/chat/completions', asked)).status).toBe(200);

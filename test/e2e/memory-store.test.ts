@@ -12,6 +12,7 @@ import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Learner } from '../../src/learning/learner.ts';
 import { emptyMemories } from '../../src/learning/open.ts';
+import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { openPayments } from '../../src/payments/service.ts';
@@ -24,6 +25,8 @@ import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { memoryRepositories } from '../store/implementations.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
+import { memoryJournal } from '../store/memory/books/journal.ts';
+import { memoryLedger } from '../store/memory/books/ledger.ts';
 import { memoryRecords } from '../store/memory/records.ts';
 import { MemoryStore } from '../store/memory/store.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
@@ -85,8 +88,6 @@ async function serveInMemory(url: string) {
   const keys = await openKeys({ store, now, onChange: () => recount() });
   const terms = () => ({ ...snapshot!, budgets: [...snapshot!.budgets, ...keyBudgets(keys.budgets())] });
   const books = new MemoryBooks(store);
-  const grant = (holder: string, amount: number, note: string, at: number) =>
-    memory.write(() => void books.apply([{ kind: 'grant', id: at, at, holder, amount, note }]));
   const ledger = await openLedger({ books, terms: terms(), now, onAlarm: write });
   recount = async () => (await ledger.prepare(terms()))();
   const records = openRecords({ store, tables: store.records, now });
@@ -130,7 +131,7 @@ async function serveInMemory(url: string) {
       commit: (writes) => store.commit(writes),
       trail: store.trail,
       activity: store.activity,
-      ledger: { grant },
+      ledger: memoryLedger(memory, books),
     },
     authenticate: (header) => keys.authenticate(header),
     version: 'test',
@@ -139,6 +140,7 @@ async function serveInMemory(url: string) {
   app.listen({ port: 0, hostname: '127.0.0.1' });
   return {
     store,
+    journal: memoryJournal(books.journal, store.payments, () => books.state().usdPerCredit),
     admin: (await keys.create({ name: 'admin', scopes: ['admin'] })).key,
     async ask(path: string, key: string, body?: object, headers: Record<string, string> = {}) {
       const init = body && { method: 'POST', body: JSON.stringify(body) };
@@ -202,4 +204,10 @@ test('where the store refuses, no request is sent to a provider', async () => {
   expect(status).toBe(503);
   expect(upstream.requests.length).toBe(before);
   expect((await served.ask(CHAT, key, QUESTION)).status).toBe(200);
+});
+
+test('the audit of all that was booked finds nothing', async () => {
+  const { findings, totals } = await auditLedger(served.journal, { idle: true });
+  expect(findings).toEqual([]);
+  expect(totals.entries).toBeGreaterThan(5);
 });

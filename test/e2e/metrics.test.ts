@@ -273,7 +273,7 @@ describe('Who may send what they like', () => {
 describe('A policy that names ever other models', () => {
   const MODELS = 8;
   const RELOADS = 60;
-  /** So many are told apart; see docs/metrics.md. */
+  /** So many are told apart; see docs/operate/metrics.md. */
   const LANES = 400;
   let live: LivePolicy;
 

@@ -134,7 +134,7 @@ test('an answer that was paid for is given again after a restart, and by no othe
 
 test('a crash between payment and answer costs the wallet nothing, and the same signature gets its answer', async () => {
   const data = temporaryFolder();
-  const before = await startPaid({ data });
+  const before = await startPaid({ isProcess: true, data });
   const { chain, upstream } = before;
   try {
     const payer = await before.payer();

@@ -78,7 +78,11 @@ beforeAll(async () => {
     Object.fromEntries(names.map((name) => [name.toLowerCase(), { endpoints: [name.toLowerCase()], more }])),
   );
   const fixture = join(import.meta.dir, 'live-memory.fixture.ts');
-  box = await startSignalbox({ policy, env: { ...UPSTREAM_ENV, BUN_OPTIONS: `--preload=${fixture}` } });
+  box = await startSignalbox({
+    isProcess: true,
+    policy,
+    env: { ...UPSTREAM_ENV, BUN_OPTIONS: `--preload=${fixture}` },
+  });
 });
 afterEach(() => {
   for (const socket of sockets) socket.destroy();

@@ -35,7 +35,7 @@ function newPath(): string {
 }
 
 async function start(options: Parameters<typeof startSignalbox>[0]): Promise<Signalbox> {
-  const box = await startSignalbox(options);
+  const box = await startSignalbox({ isProcess: true, ...options });
   running.push(box);
   return box;
 }

@@ -9,7 +9,7 @@ import { anthropic } from './wire-anthropic.ts';
 import { gemini } from './wire-gemini.ts';
 import { openai } from './wire-openai.ts';
 
-/** All faults of upstreams and their outcomes: the source of the matrix and `docs/failure-modes.md`. */
+/** All faults of upstreams and their outcomes: the source of the matrix and `docs/operate/incidents.md`. */
 export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [
   { title: 'Before an answer', faults: CONNECTION_FAULTS },
   { title: 'Statuses', faults: STATUS_FAULTS },

@@ -64,7 +64,7 @@ export interface Fault {
   readonly name: string;
   /** The item of the issue's list that it belongs to; see `list.ts`. */
   readonly of: RequiredFault;
-  /** What the upstream does, as a clause: "answers 500". For `docs/failure-modes.md`. */
+  /** What the upstream does, as a clause: "answers 500". For `docs/operate/incidents.md`. */
   readonly does: string;
   readonly upstream: Upstream;
   /** Milliseconds; generous ones where time is not the fault. */

@@ -55,7 +55,13 @@ const newPlace = (): Place => ({ data: join(folder, `data${++folders}`), key: ma
 /** Starts a server where one was before, with the same key. */
 async function start({ data, key }: Place, more = '', ...args: string[]): Promise<Signalbox> {
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
-  const box = await startSignalbox({ policy, data, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key }, args });
+  const box = await startSignalbox({
+    isProcess: true,
+    policy,
+    data,
+    env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key },
+    args,
+  });
   running.push(box);
   return box;
 }

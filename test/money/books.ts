@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import type { EntryKind } from '../../src/store/sqlite/books/tables.ts';
+import type { EntryKind } from '../../src/store/journal-reader.ts';
 import { waitFor } from '../support/answers.ts';
 
 /** A row of the journal as the view `entries` spells it out. */

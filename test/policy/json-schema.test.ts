@@ -56,7 +56,7 @@ const readable = goldens.filter(
 );
 
 /** Policies in the docs, except for one with an address to fill in. */
-const examples = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
+const examples = readdirSync(DOCS, { encoding: 'utf8', recursive: true })
   .filter((name) => name.endsWith('.md'))
   .flatMap((name) =>
     [...readFileSync(join(DOCS, name), 'utf8').matchAll(/^```yaml policy(?! mainnet).*\n([\s\S]*?)^```$/gm)].map(

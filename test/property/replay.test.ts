@@ -58,7 +58,12 @@ const steady = () =>
 
 function start(hasSecond: boolean): Promise<Signalbox> {
   const env = { ...UPSTREAM_ENV, ...(hasSecond && { [SECOND_KEY]: UPSTREAM_KEY, [SECOND_URL]: second.url }) };
-  return startSignalbox({ data, env: { ...env, SIGNALBOX_API_KEY: key }, args: ['--policies', policies] });
+  return startSignalbox({
+    isProcess: true,
+    data,
+    env: { ...env, SIGNALBOX_API_KEY: key },
+    args: ['--policies', policies],
+  });
 }
 
 async function chat(body: object): Promise<void> {

@@ -200,6 +200,7 @@ describe.each(STREAMS)('a stream of $name', ({ name: dialect, bytes, boundaries,
 
 test('nor one that ends because the server is killed', async () => {
   const own = await startSignalbox({
+    isProcess: true,
     policy: testPolicy({ fake: urlOf('/v1') }, { best: { endpoints: ['fake'] } }),
     env: UPSTREAM_ENV,
   });

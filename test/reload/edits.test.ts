@@ -33,7 +33,7 @@ const adding = (model: string) => `models:
 `;
 
 async function start(files: Readonly<Record<string, string>>, layOut?: (folder: string) => void): Promise<LivePolicy> {
-  live = await startLivePolicy(files, layOut && { layOut });
+  live = await startLivePolicy(files, { isProcess: true, ...(layOut && { layOut }) });
   return live;
 }
 

@@ -66,6 +66,7 @@ test(
     const live = await startLivePolicy(
       {},
       {
+        isProcess: true,
         layOut: (folder) => {
           edits = new RandomEdits(folder, upstream.url, random);
           void edits.layOut();

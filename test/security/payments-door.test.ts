@@ -154,7 +154,12 @@ test('a flood of requests for quotes is throttled, writes nothing, and costs no 
   const { upstream, policy, chain } = stand;
   const throttled = policy.replace('keyless_per_minute: 1000000', 'keyless_per_minute: 200');
   const data = temporaryFolder();
-  const box = await startSignalbox({ policy: throttled, data, env: { ...UPSTREAM_ENV, X402_GAS_KEY: chain.gasKey } });
+  const box = await startSignalbox({
+    isProcess: true,
+    policy: throttled,
+    data,
+    env: { ...UPSTREAM_ENV, X402_GAS_KEY: chain.gasKey },
+  });
   try {
     const ask = (n: number) =>
       fetch(box.url + CHAT, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(chatBody(n)) });

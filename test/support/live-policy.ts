@@ -62,6 +62,7 @@ export const IN_FORCE_MS = 10_000;
 export interface LiveOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly isProcess?: boolean;
   /** Lays out the folder by itself; else `files` are written into it. */
   readonly layOut?: (folder: string) => void;
 }
@@ -76,7 +77,11 @@ export async function startLivePolicy(
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   options.layOut?.(folder);
   const args = ['--policies', folder, ...(options.args ?? [])];
-  const box = await startSignalbox({ env: { ...UPSTREAM_ENV, ...options.env }, args });
+  const box = await startSignalbox({
+    env: { ...UPSTREAM_ENV, ...options.env },
+    args,
+    isProcess: options.isProcess ?? false,
+  });
   const file = (name: string) => join(folder, name);
   const status = async () => (await (await box.get('/admin/policy')).json()) as PolicyAnswer;
   const once = (isSo: (answer: PolicyAnswer) => boolean, ms: number) =>

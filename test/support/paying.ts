@@ -48,6 +48,7 @@ export interface PaidOptions extends Pick<ChainOptions, 'blockTimeMs'> {
   readonly env?: Readonly<Record<string, string>>;
   readonly data?: string;
   readonly args?: StartOptions['args'];
+  readonly isProcess?: boolean;
 }
 
 /** What a wallet was told to pay. */
@@ -156,7 +157,16 @@ ${x402}`;
 
 /** Starts a chain, a provider, and a server that takes payments on that chain. */
 export async function startPaid(options: PaidOptions = {}): Promise<Paid> {
-  const { policy: more = '', models = MODELS, takesPayments = true, env, blockTimeMs, data, args = [] } = options;
+  const {
+    policy: more = '',
+    models = MODELS,
+    takesPayments = true,
+    env,
+    blockTimeMs,
+    data,
+    args = [],
+    isProcess = false,
+  } = options;
   const chain = options.chain ?? (await startChain(blockTimeMs === undefined ? {} : { blockTimeMs }));
   const upstream = options.upstream ?? startFakeUpstream({ key: UPSTREAM_KEY });
   const gateway = /^gateway:/m.test(more) ? '' : GATEWAY;
@@ -167,6 +177,7 @@ export async function startPaid(options: PaidOptions = {}): Promise<Paid> {
     env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey, ...env },
     ...(data !== undefined && { data }),
     args: ['--policies', folder, ...args],
+    isProcess,
   });
   if (takesPayments && options.rpcUrl === undefined) await untilReady(box);
 

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Surface } from '../../src/surface/surface.ts';
+import { addressIn, serveHere } from './serve-here.ts';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
 const BIN = join(import.meta.dir, '../../node_modules/.bin');
@@ -18,29 +20,38 @@ export interface StartOptions {
   readonly data?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** The file of a program that serves in place of the shipped one. */
-  readonly program?: string;
+  /**
+   * Starts a process of its own, which costs a second of CPU, in place of a server in the process of the test: for tests
+   * of its end, its memory and its settings.
+   */
+  readonly isProcess?: boolean;
+  /** The dialects that callers may speak, in place of the shipped ones; not of a process. */
+  readonly surfaces?: readonly Surface[];
 }
 
 export interface Signalbox {
   readonly url: string;
   readonly key: string;
   readonly data: string;
+  /** Of a process alone. */
   readonly pid: number;
   /** All that it has printed, line by line. */
   readonly lines: string[];
-  /** What it has written to its standard error, once it has ended. */
+  /** What it has written to its standard error, once it has ended; of a process alone. */
   readonly errors: Promise<string>;
   /** A request with the key and a JSON body. */
   post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
   get(path: string, init?: RequestInit): Promise<Response>;
   /** Runs a command of the same program on the same data. */
   run(...args: string[]): Promise<{ code: number; out: string; err: string }>;
-  signal(name: 'SIGTERM' | 'SIGKILL'): void;
+  /** `SIGKILL` of a process alone. */
+  signal(name: Signal): void;
   readonly exited: Promise<number>;
   /** Ends it and removes its folders. */
   stop(): Promise<void>;
 }
+
+type Signal = 'SIGTERM' | 'SIGKILL';
 
 /** Nothing of the developer's own keys or settings reaches a test. */
 export function cleanEnvironment(extra: Readonly<Record<string, string>>): Record<string, string> {
@@ -93,36 +104,72 @@ async function kept(answer: Promise<Response>): Promise<Response> {
   return response;
 }
 
-/** Starts the real server as a process, on a free port, and waits until it listens. */
+/** Starts the real server on a free port, and waits until it listens. */
 export async function startSignalbox(options: StartOptions = {}): Promise<Signalbox> {
+  const start = startOf(options);
+  return options.isProcess ? startProcess(start) : startHere(start, options.surfaces);
+}
+
+async function startHere(start: Start, surfaces?: readonly Surface[]): Promise<Signalbox> {
+  const lines: string[] = [];
+  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces);
+  const noProcess = (): never => {
+    throw new Error('this server runs in the process of the test; ask for `isProcess`');
+  };
+  return Object.defineProperties(
+    {
+      ...callerOf(start, url, lines, stop),
+      pid: 0,
+      errors: Promise.resolve(''),
+      signal: (name: Signal) => (name === 'SIGTERM' ? signal(name) : noProcess()),
+      exited,
+    },
+    { pid: { get: noProcess }, errors: { get: noProcess } },
+  );
+}
+
+async function startProcess(start: Start): Promise<Signalbox> {
+  const { child, lines, errors, url } = await launch(start.args, start.env);
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await child.exited;
+  };
+  const { pid, exited } = child;
+  return { ...callerOf(start, url, lines, stop), pid, errors, signal: (name) => child.kill(name), exited };
+}
+
+type Start = ReturnType<typeof startOf>;
+
+function startOf(options: StartOptions) {
   const data = options.data ?? temporaryFolder();
   const policies = options.policy === undefined ? null : writePolicy(options.policy);
   const key = options.env?.SIGNALBOX_API_KEY ?? makeTestKey();
-  const args = [
-    'serve',
-    '--port',
-    '0',
-    '--data',
+  const folder = policies ? ['--policies', policies] : [];
+  return {
     data,
-    ...(policies ? ['--policies', policies] : []),
-    ...(options.args ?? []),
-  ];
-  const { child, lines, errors, url } = await launch(
-    args,
-    { SIGNALBOX_API_KEY: key, ...options.env },
-    undefined,
-    options.program,
-  );
+    key,
+    args: ['serve', '--port', '0', '--data', data, ...folder, ...(options.args ?? [])],
+    env: { SIGNALBOX_API_KEY: key, ...options.env },
+    /** Removes the folders that were made for it. */
+    clear() {
+      if (!options.data) rmSync(data, { recursive: true, force: true });
+      if (policies) rmSync(policies, { recursive: true, force: true });
+    },
+  };
+}
 
+function callerOf(
+  { data, key, clear }: ReturnType<typeof startOf>,
+  url: string,
+  lines: string[],
+  end: () => Promise<void>,
+): Omit<Signalbox, 'pid' | 'errors' | 'signal' | 'exited'> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   return {
     url,
     key,
     data,
-    pid: child.pid,
     lines,
-    errors,
-    exited: child.exited,
     post: (path, body, init = {}) =>
       kept(
         fetch(url + path, {
@@ -134,24 +181,16 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
       ),
     get: (path, init = {}) => fetch(url + path, { ...init, headers: { ...headers, ...init.headers } }),
     run: (...command) => runCommand([...command, '--data', data]),
-    signal: (name) => child.kill(name),
     async stop() {
-      child.kill('SIGKILL');
-      await child.exited;
-      if (!options.data) rmSync(data, { recursive: true, force: true });
-      if (policies) rmSync(policies, { recursive: true, force: true });
+      await end();
+      clear();
     },
   };
 }
 
 /** Starts the program with just these arguments and this environment, and waits until it listens. */
-export async function launch(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  cwd?: string,
-  program = MAIN,
-) {
-  const child = Bun.spawn([...(program === MAIN ? [] : ['bun']), program, ...args], {
+export async function launch(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
+  const child = Bun.spawn([MAIN, ...args], {
     env: cleanEnvironment(env),
     cwd,
     stdout: 'pipe',
@@ -176,7 +215,7 @@ function readLines(stream: ReadableStream<Uint8Array>, lines: string[]): Promise
         rest = parts.pop() ?? '';
         for (const line of parts) {
           lines.push(line);
-          const address = /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
+          const address = addressIn(line);
           if (address) resolve(address);
         }
       }

@@ -40,12 +40,12 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
   );
   const failovers = counter({
     name: 'signalbox_failovers_total',
-    help: 'Attempts that failed and were followed by one at another endpoint of the model, or at another model.',
+    help: 'Failed attempts followed by another endpoint or model.',
     labels: ['provider', 'model', 'upstream', 'to'],
   });
   const explored = counter({
     name: 'signalbox_explored_total',
-    help: 'Chat requests explored: a model other than the best was drawn, to learn.',
+    help: 'Chat requests sent to another model than the best, to learn.',
     labels: ['selector'],
   });
   return {
@@ -53,8 +53,8 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
     ...times(seriesMax),
     tokens,
     spent: credits('spent', 'Credits that were charged for chat requests.', seriesMax),
-    saved: credits('saved', 'Credits that answers cost less than the baseline had.', seriesMax),
-    overspent: credits('overspent', 'Credits that answers cost more than the baseline had.', seriesMax),
+    saved: credits('saved', 'Credits that answers cost less than the baseline.', seriesMax),
+    overspent: credits('overspent', 'Credits that answers cost more than the baseline.', seriesMax),
     failovers,
     explored,
   };
@@ -64,7 +64,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   const duration = histogram(
     {
       name: 'signalbox_chat_duration_seconds',
-      help: 'Time from admission to the end, of chat requests that were carried out.',
+      help: 'Time from admission to the end of a chat request that was carried out.',
       labels: ['operation', ...LANE_LABELS, 'outcome'],
       bounds: [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60, 120, 300],
     },
@@ -73,7 +73,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   const ttft = histogram(
     {
       name: 'signalbox_chat_ttft_seconds',
-      help: 'Time from admission to the first content part, of streams with content.',
+      help: 'Time from admission to the first content of a stream.',
       labels: ['operation', ...LANE_LABELS],
       bounds: [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60],
     },
@@ -81,7 +81,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   );
   const dispatch = histogram({
     name: 'signalbox_chat_dispatch_seconds',
-    help: 'Time from admission to the first upstream call: deciding and reserving, with waits for money, without waits for a chain.',
+    help: 'Time from admission to the first upstream call, without waits for a payment chain.',
     labels: [],
     bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
   });

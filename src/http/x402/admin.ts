@@ -24,8 +24,8 @@ const checkBlock = compileCheck(BlockRequest);
 const checkCredit = compileCheck(CreditRequest);
 
 /** `/admin/payments` and `/admin/wallets`: the payments of agents, and blocking them. */
-export const paymentAdminRoutes = (context: X402Services) =>
-  new Elysia({ name: 'payments-admin' }).use(paymentsAdmin(context)).use(walletsAdmin(context));
+export const paymentAdminRoutes = (services: X402Services) =>
+  new Elysia({ name: 'payments-admin' }).use(paymentsAdmin(services)).use(walletsAdmin(services));
 
 const paymentsAdmin = ({ gateway, callerOf }: X402Services) =>
   new Elysia({ name: 'payments-admin-payments' })

@@ -64,21 +64,18 @@ function globalBudget(settings: ConfigNode | undefined, context: ImportContext):
     context.outcomes.leftOut(duration, 'there is no budget that it is for');
     return [];
   }
-  return budgetOf(
-    {
-      name: 'everybody',
-      limit,
-      duration,
-      differs: '',
-      comment: 'litellm_settings.max_budget: all that is spent here',
-    },
-    context,
-  );
+  return budgetOf(context, {
+    name: 'everybody',
+    limit,
+    duration,
+    differs: '',
+    comment: 'litellm_settings.max_budget: all that is spent here',
+  });
 }
 
 function budgetOf(
-  { name, limit, duration, each, match, differs, comment }: BudgetSource,
   { outcomes }: ImportContext,
+  { name, limit, duration, each, match, differs, comment }: BudgetSource,
 ): FieldBlock[] {
   if (!limit) {
     outcomes.leftOut(duration, 'the budget that it is for is not stated');
@@ -142,17 +139,14 @@ function userBudget(settings: ConfigNode | undefined, context: ImportContext): F
     valueAt(defaults, 'user_role'),
     '`signalbox keys create --scope` says what a key may do; there are no users beside keys',
   );
-  return budgetOf(
-    {
-      name: 'each-user',
-      ...(own.limit ? own : older),
-      each: 'key.labels.user',
-      match: 'key.labels.user != ""',
-      differs: BY_LABEL('user=NAME'),
-      comment: 'for each user: signalbox keys create --label user=NAME',
-    },
-    context,
-  );
+  return budgetOf(context, {
+    name: 'each-user',
+    ...(own.limit ? own : older),
+    each: 'key.labels.user',
+    match: 'key.labels.user != ""',
+    differs: BY_LABEL('user=NAME'),
+    comment: 'for each user: signalbox keys create --label user=NAME',
+  });
 }
 
 function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
@@ -170,16 +164,13 @@ function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): 
       return [];
     }
     const name = budgetName('team', id);
-    const budget = budgetOf(
-      {
-        name,
-        ...amountsIn(item),
-        match: `key.labels.team == ${JSON.stringify(id)}`,
-        differs: BY_LABEL(`team=${id}`),
-        comment: `for keys of the team: signalbox keys create --label team=${id}`,
-      },
-      context,
-    );
+    const budget = budgetOf(context, {
+      name,
+      ...amountsIn(item),
+      match: `key.labels.team == ${JSON.stringify(id)}`,
+      differs: BY_LABEL(`team=${id}`),
+      comment: `for keys of the team: signalbox keys create --label team=${id}`,
+    });
     if (budget.length > 0) context.outcomes.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
     context.outcomes.leftOut(
       item,
@@ -194,16 +185,13 @@ function tagBudgets(settings: ConfigNode | undefined, context: ImportContext): F
   return (map?.entries ?? []).flatMap(({ key, node }) => {
     const budget = mapOf(node, context.outcomes, 'a map with max_budget and budget_duration');
     if (!budget) return [];
-    return budgetOf(
-      {
-        name: budgetName('tag', key),
-        ...amountsIn(budget),
-        match: `key.labels.tag == ${JSON.stringify(key)}`,
-        differs: `requests have no tags: ${BY_LABEL(`tag=${key}`)}`,
-        comment: `for keys with the tag: signalbox keys create --label tag=${key}`,
-      },
-      context,
-    );
+    return budgetOf(context, {
+      name: budgetName('tag', key),
+      ...amountsIn(budget),
+      match: `key.labels.tag == ${JSON.stringify(key)}`,
+      differs: `requests have no tags: ${BY_LABEL(`tag=${key}`)}`,
+      comment: `for keys with the tag: signalbox keys create --label tag=${key}`,
+    });
   });
 }
 
@@ -223,17 +211,14 @@ function deploymentBudgets(
       return [];
     }
     const names = namesOf(one.group).map((name) => JSON.stringify(name));
-    return budgetOf(
-      {
-        name: budgetName('model', one.group),
-        limit,
-        duration,
-        match: names.length === 1 ? `request.model == ${names[0]}` : `request.model in [${names.join(', ')}]`,
-        differs: 'it counts requests that ask for the model by name, not those that come to it otherwise',
-        comment: 'what is asked of the model by its name',
-      },
-      context,
-    );
+    return budgetOf(context, {
+      name: budgetName('model', one.group),
+      limit,
+      duration,
+      match: names.length === 1 ? `request.model == ${names[0]}` : `request.model in [${names.join(', ')}]`,
+      differs: 'it counts requests that ask for the model by name, not those that come to it otherwise',
+      comment: 'what is asked of the model by its name',
+    });
   });
 }
 
@@ -251,16 +236,13 @@ function keyLimits(
   if (!bounds) return { budget: [], rateLimits: [] };
   const differs =
     'it holds every key, the older and the administrator’s too; a key may have less by `signalbox keys create --budget`';
-  const budget = budgetOf(
-    {
-      name: 'each-key',
-      ...amountsIn(bounds),
-      each: 'key',
-      differs,
-      comment: 'no key spends more; one may have less by signalbox keys create --budget',
-    },
-    context,
-  );
+  const budget = budgetOf(context, {
+    name: 'each-key',
+    ...amountsIn(bounds),
+    each: 'key',
+    differs,
+    comment: 'no key spends more; one may have less by signalbox keys create --budget',
+  });
   outcomes.leftOut(valueAt(bounds, 'duration'), '`signalbox keys create --expires-in` says how long a key lives');
   const rates = Object.entries({
     rpm_limit: 'requests_per_minute',

@@ -158,18 +158,8 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   const mode = valueAt(info, 'mode');
   if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) outcomes.mapped(mode, atModel());
   else if (mode) outcomes.problem(mode, 'it is no mode that LiteLLM has; taken for chat');
-  const totalMs = millisecondsOf(
-    valueAt(params, 'timeout'),
-    atModel('deadlines', 'total_ms'),
-    outcomes,
-    'over all attempts, where LiteLLM counts each',
-  );
-  const firstTokenMs = millisecondsOf(
-    valueAt(params, 'stream_timeout'),
-    atModel('deadlines', 'first_token_ms'),
-    outcomes,
-    '',
-  );
+  const deadline = (key: string, name: string, differs?: string) =>
+    millisecondsOf(valueAt(params, key), atModel('deadlines', name), outcomes, differs);
   const deployment: Deployment = {
     group: name,
     params,
@@ -179,8 +169,8 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
     bare: baseModel === null && provider === 'azure' ? null : bareName(baseModel ?? upstream),
     facts,
     id: textOf(valueAt(info, 'id')),
-    totalMs,
-    firstTokenMs,
+    totalMs: deadline('timeout', 'total_ms', 'over all attempts, where LiteLLM counts each'),
+    firstTokenMs: deadline('stream_timeout', 'first_token_ms'),
     defaultMaxOutput: capOf(valueAt(params, 'max_tokens'), atModel('default_max_output'), outcomes),
     regions,
     tags: tagsOf(params, info, atModel('tags'), outcomes),
@@ -210,7 +200,7 @@ export function millisecondsOf(
   node: ConfigNode | undefined,
   to: LazyPath,
   outcomes: OutcomeRecorder,
-  differs: string,
+  differs = '',
 ): number | null {
   const seconds = numberOf(node, outcomes, 'seconds, as a number');
   if (seconds === null || !node) return null;
@@ -249,18 +239,15 @@ const OF_REQUESTS = 'a parameter of the request: callers send it themselves; non
 const READ_LATER: ReadonlySet<string> = new Set(['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration']);
 
 function reportRest(params: MapNode, info: MapNode | null, outcomes: OutcomeRecorder): void {
-  for (const { key, node } of params.entries) {
-    if (outcomes.has(node) || READ_LATER.has(key)) continue;
-    outcomes.leftOut(node, LEFT_OUT_PARAMS.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : OF_REQUESTS));
-  }
-  for (const { key, node } of info?.entries ?? []) {
-    if (!outcomes.has(node))
-      outcomes.leftOut(
-        node,
-        LEFT_OUT_INFO.get(key) ??
-          (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : 'a note on the model that nothing here goes by'),
-      );
-  }
+  const report = (entries: MapNode['entries'], reasons: ReadonlyMap<string, string>, usual: string) => {
+    for (const { key, node } of entries) {
+      if (outcomes.has(node)) continue;
+      outcomes.leftOut(node, reasons.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : usual));
+    }
+  };
+  const read = params.entries.filter(({ key }) => !READ_LATER.has(key));
+  report(read, LEFT_OUT_PARAMS, OF_REQUESTS);
+  report(info?.entries ?? [], LEFT_OUT_INFO, 'a note on the model that nothing here goes by');
 }
 
 /** The entry's share of its group's traffic, in the unit of its key; null without one. */

@@ -185,7 +185,7 @@ export class Audit {
   #introduceBefore(seq: number): void {
     for (;;) {
       const next = this.#coming[this.#nextFund];
-      if (!next || next.after_seq >= seq) return;
+      if (!next || next.afterSeq >= seq) return;
       this.#nextFund++;
       this.#funds.introduce(next);
     }

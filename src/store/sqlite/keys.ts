@@ -1,6 +1,6 @@
 import { type KeyBudget, type KeyLimits, SCOPES } from '../../core/caller.ts';
 import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
-import { type Migrations, type SqlReader, type SqlValue, type SqlWrite, type Statement, write } from './statement.ts';
+import { type Migrations, type SqlReader, type SqlValue, type SqlWrite, sql, write } from './statement.ts';
 import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
 
 /**
@@ -36,27 +36,19 @@ export const accessMigrations: Migrations = {
   ],
 };
 
-const INSERT: Statement = {
-  sql: `INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-};
-const REVOKE: Statement = { sql: 'UPDATE keys SET revoked_at = ? WHERE id = ?' };
-const REVOKE_OF_WALLET: Statement = {
-  sql: 'UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?',
-};
-const ROTATE: Statement = {
-  sql: 'UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?',
-};
-const PUT_USES: Statement = {
-  sql: `UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
-    FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`,
-};
+const INSERT =
+  sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
+    expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+const REVOKE = sql('UPDATE keys SET revoked_at = ? WHERE id = ?');
+const REVOKE_OF_WALLET = sql('UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?');
+const ROTATE = sql('UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?');
+const PUT_USES = sql(`UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
+    FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`);
 
-const SELECT_ALL: Statement = {
-  sql: `SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at AS createdAt,
+const SELECT_ALL =
+  sql(`SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at AS createdAt,
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
-    previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`,
-};
+    previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`);
 
 /** A row as the database returns it; lists are JSON. */
 interface SqlKeyRow {

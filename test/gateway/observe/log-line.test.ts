@@ -224,9 +224,9 @@ describe('The lines of requests', () => {
   });
 });
 
-describe('docs/logs.md', () => {
+describe('docs/operate/observe.md', () => {
   const root = join(import.meta.dir, '../../..');
-  const page = readFileSync(join(root, 'docs/logs.md'), 'utf8');
+  const page = readFileSync(join(root, 'docs/operate/observe.md'), 'utf8');
 
   test('tells of every field of a line', () => {
     const fields = Object.keys(requestLine(chatOf(), 9_000).fields ?? {});
@@ -234,7 +234,7 @@ describe('docs/logs.md', () => {
   });
 
   test('tells of no field that there is not', () => {
-    const [, section = ''] = /^## Requests\n([\s\S]*?)^## /m.exec(page) ?? [];
+    const [, section = ''] = /^### Request lines\n([\s\S]*?)^### /m.exec(page) ?? [];
     const cells = [...section.matchAll(/^\| (`[^|]*)\|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)]);
     const fields = Object.keys(requestLine(chatOf(), 9_000).fields);
     expect(cells.map(([, name = '']) => name).sort()).toEqual(fields.sort());

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { openaiChat } from '../../../src/surface/openai-chat/surface.ts';
 import { answerOf, waitFor } from '../../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+import { ollamaChat } from './surface.ts';
 
 /**
  * A dialect that is no cousin of OpenAI's, served by the whole server over a socket beside OpenAI's: another stream,
  * other errors, another header for the key. Nothing outside this folder knows of it.
  */
-const program = join(import.meta.dir, 'server.fixture.ts');
+const surfaces = [openaiChat, ollamaChat];
 const COMMIT_MS = 200;
 
 interface OllamaReply {
@@ -40,8 +41,8 @@ beforeAll(async () => {
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, gateway);
   // Images go to a model that sees.
   const seeing = policy.replace('[tools, json_schema]', '[tools, json_schema, vision]');
-  box = await startSignalbox({ program, policy: seeing, env: UPSTREAM_ENV });
-  simulated = await startSignalbox({ program });
+  box = await startSignalbox({ surfaces, policy: seeing, env: UPSTREAM_ENV });
+  simulated = await startSignalbox({ surfaces });
 });
 afterAll(async () => {
   await Promise.all([box.stop(), simulated.stop(), upstream.stop()]);

@@ -17,6 +17,17 @@ export interface MemoryReservation {
   givenBack: number;
 }
 
+/** A grant or a refund (negative) that a command has requested. */
+export interface MemoryRequest {
+  /** Null for a grant. */
+  readonly reservation: number | null;
+  readonly holder: string;
+  readonly amount: number;
+  readonly note: string;
+  readonly time: number;
+  isAdopted: boolean;
+}
+
 export interface MemoryEarmark {
   readonly op: EarmarkOp;
   readonly amount: number;
@@ -50,4 +61,14 @@ export function check(op: LedgerOp): void {
   }
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
   if ((op.kind === 'deposit' || op.kind === 'waive') && !isWallet(op.wallet)) throw new RangeError('not a wallet');
+}
+
+/** Charges at most `most`. */
+export function capped(
+  { state }: MemoryReservation,
+  most: number,
+  charge: (state: rules.Reservation) => rules.Step,
+): rules.Step {
+  const step = charge({ ...state, amount: Math.min(state.amount, state.charged + most) });
+  return { ...step, next: { ...step.next, amount: state.amount } };
 }

@@ -1,19 +1,26 @@
 import type { LedgerState } from '../../../../src/core/budget.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
-import type { Deposit, Dimensions, EntryLine } from '../../../../src/ledger/rules/entry.ts';
-import { type Fund, type FundRef, fit, hold, isBlocked, release, spend } from '../../../../src/ledger/rules/fund.ts';
+import type { Dimensions, EntryLine } from '../../../../src/ledger/rules/entry.ts';
+import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/ledger/rules/fund.ts';
 import * as rules from '../../../../src/ledger/rules/reservation.ts';
 import type {
+  AttachOp,
   BooksWatcher,
+  CaptureOp,
+  CorrectOp,
   EarmarkOp,
+  ExpireOp,
+  ExtendOp,
   HoldOp,
   LedgerBooks,
   LedgerOp,
   OpResult,
-  ReservationRecord,
+  PostOp,
+  SettleOp,
 } from '../../../../src/store/books.ts';
 import type { Write } from '../../../../src/store/store.ts';
 import {
+  capped,
   check,
   figures,
   granted,
@@ -22,13 +29,13 @@ import {
   type PendingStep,
   refused,
 } from './booked.ts';
+import type { Occasion } from './journal.ts';
 import { MemoryReadings } from './readings.ts';
 
 /** Books of one process in memory alone: plain maps and lists, and the rules. */
 export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   readonly orphans = [];
   readonly lastIds = { hold: 0, adjustment: 0 };
-  readonly #reservations = new Map<number, MemoryReservation>();
   readonly #earmarks = new Map<number, MemoryEarmark>();
   /** First results of grants, corrections, deposits and waivers. */
   readonly #once = new Map<string, OpResult>();
@@ -63,7 +70,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   }
 
   state(): LedgerState {
-    const hasEntries = this.#reservations.size > 0 || this.#once.size > 0;
+    const hasEntries = this.reservations.size > 0 || this.#once.size > 0;
     return { ...this.#state, usdPerCredit: hasEntries ? this.#state.usdPerCredit : null };
   }
 
@@ -72,14 +79,18 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     this.#state = state;
   }
 
-  async reservation(id: number): Promise<ReservationRecord | null> {
-    const made = this.#reservations.get(id);
-    return made ? { id, isOpen: made.closing === null, charged: made.state.charged, givenBack: made.givenBack } : null;
-  }
-
-  open(): { count: number; held: number } {
-    const open = [...this.#reservations.values()].filter(({ closing }) => closing === null);
-    return { count: open.length, held: open.reduce((sum, one) => sum + rules.leftOf(one.state) + one.extending, 0) };
+  async refresh(): Promise<void> {
+    for (const request of this.requests) {
+      if (request.isAdopted) continue;
+      request.isAdopted = true;
+      const { reservation, holder, amount, note, time } = request;
+      const made = reservation === null ? undefined : this.reservations.get(reservation);
+      if (made) this.#giveBack(made, -amount, { at: time, note });
+      else {
+        this.journal.adjust('grant', holder, amount, { at: time, note });
+        this.#arrive(holder, amount);
+      }
+    }
   }
 
   #decide(ops: readonly LedgerOp[]) {
@@ -99,16 +110,16 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     };
     switch (op.kind) {
       case 'hold':
-        return this.#reservations.get(op.id)?.first ?? this.#hold(op, sure);
+        return this.reservations.get(op.id)?.first ?? this.#hold(op, sure);
       case 'earmark':
         return this.#earmark(op);
       case 'release':
         this.#letGo(op.id);
         return granted(0);
       case 'capture':
-        return this.#reservations.get(op.id)?.first ?? this.#capture(op.id, op.deposit, sure);
+        return this.reservations.get(op.id)?.first ?? this.#capture(op, sure);
       case 'attach':
-        return this.#attach(op.id, op.funds);
+        return this.#attach(op);
       case 'limit': {
         const fund = this.funds.find(op.fund);
         if (fund) fund.limit = op.fund.limit;
@@ -124,16 +135,18 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     }
   }
 
-  #hold({ id, dimensions, funds: refs, amounts }: HoldOp, sure: (step: PendingStep) => void): OpResult {
+  #hold({ id, at, dimensions, funds: refs, amounts, note }: HoldOp, sure: (step: PendingStep) => void): OpResult {
     const funds = refs.map((ref) => this.funds.named(ref));
     const amount = fit(funds, amounts);
     if (isBlocked(amount)) return refused(amount.why, figures(amount.fund));
     hold(funds, amount);
     const made = this.#make(id, dimensions, funds, amount);
+    const entry = this.journal.reserve(made, amount, at, note);
     sure({
       done: () => null,
       undo: () => {
-        this.#reservations.delete(id);
+        this.journal.drop(entry);
+        this.reservations.delete(id);
         release(made.funds, amount);
         this.#watcher.freed(made.funds);
       },
@@ -144,7 +157,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   #make(id: number, dimensions: Dimensions, funds: readonly Fund[], amount: number): MemoryReservation {
     const rest = { steps: new Map<number, OpResult>(), closing: null, overrun: 0, extending: 0, givenBack: 0 };
     const made = { id, dimensions, funds, state: rules.openReservation(amount, null), first: granted(amount), ...rest };
-    this.#reservations.set(id, made);
+    this.reservations.set(id, made);
     return made;
   }
 
@@ -167,7 +180,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     this.#freed.push(earmark.funds);
   }
 
-  #capture(id: number, deposit: Deposit, sure: (step: PendingStep) => void): OpResult {
+  #capture({ id, at, deposit }: CaptureOp, sure: (step: PendingStep) => void): OpResult {
     const earmark = this.#earmarks.get(id);
     if (!earmark) throw new RangeError(`there is no earmark ${id}`);
     const { op, amount, funds } = earmark;
@@ -177,13 +190,15 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const promised = Math.min(amount, op.expected);
     if (balance.free + adds < promised) {
       this.#letGo(id);
-      this.#deposit(wallet, adds, sure);
+      const entries = this.journal.deposit(wallet, deposit, at);
+      this.#deposit(wallet, adds, sure, () => this.journal.drop(...entries));
       return refused('exhausted', figures(balance));
     }
     this.#earmarks.delete(id);
     const comes = Math.min(promised, adds);
     balance.held += promised - comes;
     const made = this.#make(id, op.dimensions, funds, amount);
+    const entries = [...this.journal.deposit(wallet, deposit, at), this.journal.reserve(made, amount, at, op.note)];
     sure({
       done: () => {
         balance.held += comes;
@@ -191,7 +206,8 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
         return null;
       },
       undo: () => {
-        this.#reservations.delete(id);
+        this.journal.drop(...entries);
+        this.reservations.delete(id);
         release(made.funds, amount, comes);
         this.#watcher.freed(made.funds);
       },
@@ -199,9 +215,9 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     return made.first;
   }
 
-  #attach(id: number, refs: readonly FundRef[]): OpResult {
+  #attach({ id, at: time, funds: refs }: AttachOp): OpResult {
     const earmark = this.#earmarks.get(id);
-    const made = this.#reservations.get(id);
+    const made = this.reservations.get(id);
     const from = earmark ?? (made?.closing ? undefined : made);
     if (!from) return refused('exhausted', null);
     const funds = refs.map((ref) => this.funds.named(ref));
@@ -215,6 +231,8 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
       amount,
     );
     from.funds = funds;
+    if (made)
+      this.journal.add({ kind: 'attach', reservation: id, dimensions: made.dimensions, amount: 0, time, funds });
     return granted(0);
   }
 
@@ -222,12 +240,12 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     op: Extract<LedgerOp, { kind: 'extend' | 'post' | 'settle' | 'expire' }>,
     sure: (step: PendingStep) => void,
   ): OpResult {
-    const made = this.#reservations.get(op.id);
+    const made = this.reservations.get(op.id);
     if (!made) throw new RangeError(`there is no reservation ${op.id}`);
     if (op.kind === 'extend' || op.kind === 'post') {
       const known = made.steps.get(op.step);
       if (known) return known;
-      const result = op.kind === 'extend' ? this.#extend(made, op.amounts, sure) : this.#post(made, op.entry, op.most);
+      const result = op.kind === 'extend' ? this.#extend(made, op, sure) : this.#post(made, op);
       if (result.kind !== 'refused') made.steps.set(op.step, result);
       return result;
     }
@@ -236,29 +254,32 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const entry = op.kind === 'settle' ? op.entry : null;
     const step =
       op.kind === 'settle'
-        ? this.#capped(made, op.most, (state) => rules.settle(state, entry?.cost ?? null))
+        ? capped(made, op.most, (state) => rules.settle(state, entry?.cost ?? null))
         : rules.expire(made.state, op.rule);
-    this.#book(made, step, entry);
+    this.#book(made, step, entry, op);
     release(made.funds, left - step.charged);
     made.closing = { kind: 'charged', charged: made.state.charged, overrun: made.overrun };
     this.#freed.push(made.funds);
     return made.closing;
   }
 
-  #post(made: MemoryReservation, entry: EntryLine, most: number): OpResult {
+  #post(made: MemoryReservation, op: PostOp): OpResult {
+    const { entry, most } = op;
     if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
-    const step = this.#capped(made, most, (state) => rules.post(state, entry.cost));
-    this.#book(made, step, entry);
+    const step = capped(made, most, (state) => rules.post(state, entry.cost));
+    this.#book(made, step, entry, op);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
-  #extend(made: MemoryReservation, amounts: readonly number[], sure: (step: PendingStep) => void): OpResult {
+  #extend(made: MemoryReservation, { at: time, amounts }: ExtendOp, sure: (step: PendingStep) => void): OpResult {
     if (made.closing) return refused('exhausted', null);
     if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
     const by = fit(made.funds, amounts);
     if (isBlocked(by)) return refused(by.why, figures(by.fund));
     hold(made.funds, by);
     made.extending = by;
+    const { id: reservation, dimensions } = made;
+    const entry = this.journal.add({ kind: 'raise', reservation, dimensions, amount: by, time });
     const giveBack = () => {
       made.extending = 0;
       release(made.funds, by);
@@ -275,23 +296,19 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
         made.state = raised;
         return null;
       },
-      undo: giveBack,
+      undo: () => {
+        this.journal.drop(entry);
+        giveBack();
+      },
     });
     return granted(by);
   }
 
-  #capped(made: MemoryReservation, most: number, charge: (state: rules.Reservation) => rules.Step): rules.Step {
-    const { state } = made;
-    const step = charge({ ...state, amount: Math.min(state.amount, state.charged + most) });
-    return { ...step, next: { ...step.next, amount: state.amount } };
-  }
-
-  #book(made: MemoryReservation, step: rules.Step, entry: EntryLine | null): void {
+  #book(made: MemoryReservation, step: rules.Step, entry: EntryLine | null, op: PostOp | SettleOp | ExpireOp): void {
     made.state = step.next;
     made.overrun += step.excess;
     spend(made.funds, step.charged);
-    const { dimensions, id: reservation } = made;
-    if (step.charged > 0 || entry) this.charges.add({ dimensions, reservation, amount: step.charged, entry });
+    this.journal.charge(made, op, step, entry);
   }
 
   #adjust(
@@ -302,36 +319,55 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const known = this.#once.get(name);
     if (known) return known;
     let result = granted(0);
-    if (op.kind === 'correct') result = this.#correct(op.reservation, op.amount, sure);
+    if (op.kind === 'correct') result = this.#correct(op, sure);
     else if (op.kind === 'waive') {
+      if (op.fee > 0) this.journal.adjust('fee', op.wallet, op.fee, op);
       this.#freed.push([this.#credit(op.wallet, op.fee)]);
       result = granted(op.fee);
     } else {
       const [holder, amount] =
         op.kind === 'grant' ? [op.holder, op.amount] : [op.wallet, op.deposit.paid - op.deposit.fee];
-      this.#deposit(holder, amount, sure, () => this.#once.delete(name));
+      const entries =
+        op.kind === 'grant'
+          ? [this.journal.adjust('grant', holder, amount, op)]
+          : this.journal.deposit(holder, op.deposit, op.at);
+      this.#deposit(holder, amount, sure, () => {
+        this.journal.drop(...entries);
+        this.#once.delete(name);
+      });
       result = granted(amount);
     }
     this.#once.set(name, result);
     return result;
   }
 
-  #correct(id: number, most: number, sure: (step: PendingStep) => void): OpResult {
-    const made = this.#reservations.get(id);
+  #correct(op: CorrectOp, sure: (step: PendingStep) => void): OpResult {
+    const { reservation: id, amount: most } = op;
+    const made = this.reservations.get(id);
     if (made && !made.closing) throw new RangeError(`reservation ${id} is open: what it costs is not known`);
     const amount = made ? Math.max(0, Math.min(made.state.charged - made.givenBack, most)) : 0;
     if (!made || amount === 0) return granted(0);
     sure({
       done: () => {
-        made.givenBack += amount;
-        for (const ref of this.#watcher.fundsOf(made.dimensions, timeOfId(id))) this.funds.named(ref).spent -= amount;
-        this.charges.add({ dimensions: made.dimensions, reservation: id, amount: -amount, entry: null });
-        this.#watcher.adjusted();
+        this.#giveBack(made, amount, op);
         return null;
       },
       undo: () => {},
     });
     return granted(amount);
+  }
+
+  #giveBack(made: MemoryReservation, amount: number, { at: time, note }: Occasion): void {
+    const { id: reservation, dimensions } = made;
+    made.givenBack += amount;
+    const onBalance = made.funds.some(({ title }) => title.kind === 'balance');
+    const funds = this.#watcher
+      .fundsOf(dimensions, timeOfId(reservation))
+      .map((ref) => this.funds.named(ref))
+      .filter(({ title }) => title.kind !== 'balance' || onBalance);
+    this.journal.add({ kind: 'correct', reservation, dimensions, amount: -amount, time, funds, note });
+    for (const fund of funds) fund.spent -= amount;
+    this.#watcher.adjusted();
   }
 
   /** Money that counts once it is durable. */

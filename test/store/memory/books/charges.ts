@@ -1,22 +1,26 @@
 import { timeOfId } from '../../../../src/core/id.ts';
-import type { Dimensions, EntryLine } from '../../../../src/ledger/rules/entry.ts';
 import { quarterOf } from '../../../../src/ledger/rules/quarter.ts';
 import type { Window } from '../../../../src/ledger/rules/window.ts';
 import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
+import type { MemoryEntry, MemoryJournal } from './journal.ts';
 
-interface MemoryCharge {
-  readonly dimensions: Dimensions;
-  readonly reservation: number;
-  readonly amount: number;
-  readonly entry: EntryLine | null;
-}
+/** An entry of a reservation that is a charge, or gives one back. */
+type ChargeEntry = MemoryEntry & { readonly reservation: number };
 
-/** The charges of books in memory, in their order. */
+const KINDS: ReadonlySet<string> = new Set(['post', 'settle', 'expire', 'correct']);
+const isCharge = (entry: MemoryEntry): entry is ChargeEntry =>
+  KINDS.has(entry.kind) && entry.reservation !== null && (entry.amount !== 0 || entry.entry !== null);
+
+/** The charges in a journal in memory, in their order. */
 export class MemoryCharges {
-  readonly #all: MemoryCharge[] = [];
+  readonly #journal: MemoryJournal;
 
-  add(charge: MemoryCharge): void {
-    this.#all.push(charge);
+  constructor(journal: MemoryJournal) {
+    this.#journal = journal;
+  }
+
+  get #all(): readonly ChargeEntry[] {
+    return this.#journal.entries.filter(isCharge);
   }
 
   get charged(): number {
@@ -24,15 +28,17 @@ export class MemoryCharges {
   }
 
   async count(): Promise<Count> {
-    const before = this.#all.length;
-    const of = ({ dimensions, amount }: MemoryCharge) => ({ dimensions, microcredits: amount });
+    const last = this.#journal.entries.at(-1)?.seq ?? 0;
+    const of = ({ dimensions, amount }: ChargeEntry) => ({ dimensions, microcredits: amount });
     return {
       charges: async (fromMs) =>
         this.#all
-          .slice(0, before)
-          .filter(({ reservation }) => quarterOf(timeOfId(reservation)) >= quarterOf(fromMs))
+          .filter(({ seq, reservation }) => seq <= last && quarterOf(timeOfId(reservation)) >= quarterOf(fromMs))
           .map(of),
-      late: () => this.#all.slice(before).map((one) => ({ ...of(one), quarter: quarterOf(timeOfId(one.reservation)) })),
+      late: () =>
+        this.#all
+          .filter(({ seq }) => seq > last)
+          .map((one) => ({ ...of(one), quarter: quarterOf(timeOfId(one.reservation)) })),
       end: () => {},
     };
   }

@@ -1,9 +1,12 @@
 import { Fund, type FundRef, type FundStanding } from '../../../../src/ledger/rules/fund.ts';
+import { leftOf } from '../../../../src/ledger/rules/reservation.ts';
 import type { Window } from '../../../../src/ledger/rules/window.ts';
-import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
+import type { Count, EndpointCharges, ReservationRecord, UsageFilter } from '../../../../src/store/books.ts';
 import type { Store } from '../../../../src/store/store.ts';
+import type { MemoryRequest, MemoryReservation } from './booked.ts';
 import { MemoryCharges } from './charges.ts';
 import { MemoryFunds } from './funds.ts';
+import { MemoryJournal } from './journal.ts';
 
 /** What of a store books in memory need: their own figures are lost with the process. */
 type Commit = Pick<Store, 'commit' | 'append' | 'written'>;
@@ -12,7 +15,12 @@ type Commit = Pick<Store, 'commit' | 'append' | 'written'>;
 export class MemoryReadings {
   protected readonly store: Commit;
   protected readonly funds = new MemoryFunds();
-  protected readonly charges = new MemoryCharges();
+  readonly journal = new MemoryJournal();
+  protected readonly charges = new MemoryCharges(this.journal);
+
+  protected readonly reservations = new Map<number, MemoryReservation>();
+  /** Grants and refunds that commands have requested. */
+  readonly requests: MemoryRequest[] = [];
 
   constructor(store: Commit) {
     this.store = store;
@@ -28,6 +36,20 @@ export class MemoryReadings {
 
   balances(): readonly FundStanding[] {
     return this.funds.balances;
+  }
+
+  find(id: number): MemoryReservation | undefined {
+    return this.reservations.get(id);
+  }
+
+  async reservation(id: number): Promise<ReservationRecord | null> {
+    const made = this.find(id);
+    return made ? { id, isOpen: made.closing === null, charged: made.state.charged, givenBack: made.givenBack } : null;
+  }
+
+  open(): { count: number; held: number } {
+    const open = [...this.reservations.values()].filter(({ closing }) => closing === null);
+    return { count: open.length, held: open.reduce((sum, one) => sum + leftOf(one.state) + one.extending, 0) };
   }
 
   written(): Promise<boolean> {
@@ -50,6 +72,5 @@ export class MemoryReadings {
     return this.charges.spentIn(keyId, window);
   }
 
-  async refresh(): Promise<void> {}
   async checkpoint(): Promise<void> {}
 }

@@ -1,0 +1,7 @@
+/** A table of Markdown, laid out as the formatter does, so that it leaves the table as it was made. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => Bun.stringWidth(cells[at] ?? ''))));
+  const padded = (cell: string, at: number) => cell + ' '.repeat((widths[at] ?? 0) - Bun.stringWidth(cell));
+  const line = (cells: readonly string[]) => `| ${cells.map(padded).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}

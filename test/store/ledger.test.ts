@@ -1,0 +1,45 @@
+import { describe, test } from 'bun:test';
+import { openStore } from '../../src/store/open.ts';
+import { memoryRepositories } from './implementations.ts';
+import { MemoryBooks } from './memory/books/books.ts';
+import { memoryJournal } from './memory/books/journal.ts';
+import { memoryLedger } from './memory/books/ledger.ts';
+import { MemoryStore } from './memory/store.ts';
+import { NOON } from './suites/books.ts';
+import { LEDGER_CASES, type LedgerUnderTest } from './suites/ledger.ts';
+import { tempFolder } from './support.ts';
+
+async function ledgerInSqlite(): Promise<LedgerUnderTest> {
+  const folder = tempFolder();
+  const store = await openStore(folder.file, { mode: 'serve' });
+  const { ledger, journal } = store;
+  return {
+    ...{ store, ledger, journal, books: await store.openBooks(() => NOON) },
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+async function ledgerInMemory(): Promise<LedgerUnderTest> {
+  const store = new MemoryStore();
+  const books = new MemoryBooks(store);
+  const { payments } = memoryRepositories(store);
+  return {
+    ...{ store, books, ledger: memoryLedger(store, books) },
+    journal: memoryJournal(books.journal, payments, () => books.state().usdPerCredit),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
+
+for (const [name, open] of Object.entries({ 'a ledger in SQLite': ledgerInSqlite, 'one in memory': ledgerInMemory })) {
+  describe(name, () => {
+    for (const [guarantee, run] of Object.entries(LEDGER_CASES)) {
+      test(guarantee, async () => {
+        await using box = await open();
+        await run(box);
+      });
+    }
+  });
+}

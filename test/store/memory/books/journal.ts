@@ -1,0 +1,202 @@
+import { idAt } from '../../../../src/core/id.ts';
+import { plainUsage } from '../../../../src/core/usage.ts';
+import { type Deposit, type Dimensions, type EntryLine, labelsOf } from '../../../../src/ledger/rules/entry.ts';
+import type { Fund } from '../../../../src/ledger/rules/fund.ts';
+import type { Step } from '../../../../src/ledger/rules/reservation.ts';
+import type { ExpireOp, PostOp, SettleOp } from '../../../../src/store/books.ts';
+import type {
+  AuditRow,
+  BalanceKind,
+  EntryKind,
+  FundRow,
+  JournalReader,
+  MoneyEntry,
+  MoneyFilter,
+} from '../../../../src/store/journal-reader.ts';
+import type { PaymentTable } from '../../../../src/store/payments.ts';
+import type { MemoryReservation } from './booked.ts';
+
+/** An entry of a journal in memory, with all that it names. */
+export interface MemoryEntry {
+  readonly seq: number;
+  readonly kind: EntryKind;
+  readonly reservation: number | null;
+  readonly dimensions: Dimensions;
+  readonly amount: number;
+  readonly time: number;
+  readonly funds: string | null;
+  readonly entry: EntryLine | null;
+  readonly note: string | null;
+}
+
+/** When and why an adjustment was made. */
+export interface Occasion {
+  readonly at: number;
+  readonly note: string;
+}
+
+type NewEntry = Pick<MemoryEntry, 'kind' | 'reservation' | 'dimensions' | 'amount' | 'time'> & {
+  readonly funds?: readonly Fund[];
+  readonly entry?: EntryLine | null;
+  readonly note?: string | null;
+};
+
+/** Numbers things by their content, from 1. */
+class Register {
+  readonly #numbers = new Map<string, number>();
+
+  of(value: unknown): number {
+    const text = JSON.stringify(value);
+    const number = this.#numbers.get(text) ?? this.#numbers.size + 1;
+    this.#numbers.set(text, number);
+    return number;
+  }
+}
+
+/** The entries of books in memory, in their order. */
+export class MemoryJournal {
+  readonly accounts = new Register();
+  readonly tariffs = new Register();
+  readonly funds: FundRow[] = [];
+  readonly #named = new Map<Fund, FundRow>();
+  #entries: MemoryEntry[] = [];
+  #seq = 0;
+
+  get entries(): readonly MemoryEntry[] {
+    return this.#entries;
+  }
+
+  /** Numbers an entry. One that turns out not to be durable is to be dropped. */
+  add({ funds = [], entry = null, note = null, ...rest }: NewEntry): MemoryEntry {
+    const ids = funds.map((fund) => this.#rowOf(fund).id);
+    const made = { seq: ++this.#seq, ...rest, funds: ids.length === 0 ? null : ids.join(' '), entry, note };
+    this.#entries.push(made);
+    return made;
+  }
+
+  reserve(made: MemoryReservation, amount: number, time: number, note: string | null): MemoryEntry {
+    const { id: reservation, dimensions, funds } = made;
+    return this.add({ kind: 'reserve', reservation, dimensions, amount, time, funds, note });
+  }
+
+  charge(made: MemoryReservation, op: PostOp | SettleOp | ExpireOp, step: Step, entry: EntryLine | null): void {
+    const { dimensions, id: reservation } = made;
+    const of = { dimensions, reservation, time: op.at };
+    this.add({ kind: op.kind, ...of, amount: step.charged, entry });
+    // It used no tokens of its own.
+    const usage = plainUsage(0, 0);
+    if (step.excess > 0 && entry) this.add({ kind: 'overrun', ...of, amount: step.excess, entry: { ...entry, usage } });
+  }
+
+  /** An entry that moves a balance alone. */
+  adjust(kind: BalanceKind, holder: string, amount: number, { at: time, note }: Occasion): MemoryEntry {
+    return this.add({ kind, reservation: null, dimensions: { key: holder, selector: '' }, amount, time, note });
+  }
+
+  deposit(wallet: string, { paid, fee, note }: Deposit, at: number): MemoryEntry[] {
+    const entries = paid === 0 ? [] : [this.adjust('deposit', wallet, paid, { at, note })];
+    if (fee !== 0) entries.push(this.adjust('fee', wallet, -fee, { at, note }));
+    return entries;
+  }
+
+  drop(...entries: readonly MemoryEntry[]): void {
+    this.#entries = this.#entries.filter((one) => !entries.includes(one));
+  }
+
+  /** A budget with another limit has another row. */
+  #rowOf(fund: Fund): FundRow {
+    const { kind, name, subject, definition, starts, ends } = fund.title;
+    const most = kind === 'balance' ? 0 : fund.limit;
+    let row = this.#named.get(fund);
+    if (row?.most === most) return row;
+    row = {
+      ...{ id: this.funds.length + 1, kind, name, subject, definition, starts, most, opening: fund.spent },
+      ...{ ends: Number.isFinite(ends) ? ends : null, afterSeq: this.#seq },
+    };
+    this.#named.set(fund, row);
+    this.funds.push(row);
+    return row;
+  }
+}
+
+const MONEY: ReadonlySet<string> = new Set([
+  'post',
+  'settle',
+  'expire',
+  'overrun',
+  'correct',
+  'grant',
+  'deposit',
+  'fee',
+]);
+
+async function* onePage<Row>(rows: readonly Row[]) {
+  if (rows.length > 0) yield rows;
+}
+
+/** Reads a journal in memory: nothing of it is ever summed up, so its checkpoint stands before the first entry. */
+export const memoryJournal = (
+  journal: MemoryJournal,
+  payments: PaymentTable,
+  usdPerCredit: () => string | null,
+): JournalReader => ({
+  checkpoint: async () => ({ through: 0, open: [] }),
+  damages: async () => [],
+  funds: () => onePage(journal.funds),
+  rows: () => onePage(journal.entries.map((entry) => rowOf(journal, entry))),
+  priced: () =>
+    onePage(
+      journal.entries.flatMap(({ seq, kind, reservation, amount, entry }) =>
+        entry && reservation !== null
+          ? [{ seq, kind, reservation, amount, ...tokensOf(entry), price: entry.tariff.price }]
+          : [],
+      ),
+    ),
+  spend: () => onePage([]),
+  async payments() {
+    const all = await payments.list({ state: null, payer: null, limit: Number.MAX_SAFE_INTEGER, before: null });
+    return onePage(all.toReversed());
+  },
+  balances: async () => [],
+  money: (filter) => onePage(moneyOf(journal, filter)),
+  usdPerCredit: async () => usdPerCredit(),
+});
+
+const tokensOf = ({ usage }: EntryLine) => ({
+  input: usage.inputTokens,
+  cached: usage.cachedInputTokens,
+  written: usage.cacheWriteTokens,
+  output: usage.outputTokens,
+});
+
+function rowOf(journal: MemoryJournal, { entry, dimensions, note, ...row }: MemoryEntry): AuditRow {
+  const { key: keyId = '', payer = null } = dimensions;
+  const tariff = entry && journal.tariffs.of(entry.tariff);
+  return {
+    ...row,
+    ...{ account: journal.accounts.of(dimensions), keyId, payer },
+    ...{ tariff, knownTariff: tariff, input: entry?.usage.inputTokens ?? null },
+    output: entry?.usage.outputTokens ?? null,
+    note: row.kind === 'deposit' || row.kind === 'fee' ? note : null,
+  };
+}
+
+function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFilter): MoneyEntry[] {
+  const isWanted = ({ kind, reservation, time, amount, entry, dimensions }: MemoryEntry) =>
+    MONEY.has(kind) &&
+    (entry !== null || amount !== 0) &&
+    (reservation === null ? time >= from && time < to : reservation >= idAt(from) && reservation < idAt(to)) &&
+    (keyId === null || dimensions.key === keyId) &&
+    (model === null || entry?.tariff.model === model);
+  return entries.filter(isWanted).map(({ seq, funds: _, dimensions, entry, note, kind, ...row }) => {
+    const next = entries.find((one) => one.seq === seq + 1 && one.reservation === row.reservation);
+    const { model = '', provider = '', upstream = '', price = null } = entry?.tariff ?? {};
+    const tokens = entry ? tokensOf(entry) : { input: 0, cached: 0, written: 0, output: 0 };
+    return {
+      ...{ kind: kind as MoneyEntry['kind'], ...row, keyId: dimensions.key ?? '', labels: labelsOf(dimensions) },
+      overrun: next?.kind === 'overrun' && (kind === 'post' || kind === 'settle') ? next.amount : 0,
+      ...{ selector: dimensions.selector ?? '', model, provider, upstream, price, ...tokens },
+      ...{ reasoning: entry?.usage.reasoningTokens ?? 0, estimated: entry?.estimated ?? false, note: note ?? '' },
+    };
+  });
+}

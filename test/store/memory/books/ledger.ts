@@ -1,0 +1,57 @@
+import { isWallet } from '../../../../src/core/wallet.ts';
+import type { LedgerTable } from '../../../../src/store/ledger-table.ts';
+import { type MemoryStore, unmet } from '../store.ts';
+import type { MemoryRequest } from './booked.ts';
+import type { MemoryBooks } from './books.ts';
+
+/** The ledger in memory as commands read it. Its books take over what was requested when they refresh. */
+export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTable {
+  const { requests, journal } = books;
+  const request = (row: Omit<MemoryRequest, 'isAdopted'>) => {
+    requests.push({ ...row, isAdopted: false });
+    store.undoBy(() => requests.pop());
+  };
+  const grantsOf = (holder: string) => requests.filter((one) => one.reservation === null && one.holder === holder);
+  const refundsOf = (id: number) => requests.filter(({ reservation }) => reservation === id);
+  const sumOf = (rows: readonly MemoryRequest[]) =>
+    rows.reduce((sum, { isAdopted, amount }) => (isAdopted ? sum : sum + amount), 0);
+  const granted = (holder: string) => (books.balanceOf(holder)?.limit ?? 0) + sumOf(grantsOf(holder));
+  return {
+    exists: async () => true,
+    identity: async () => 'a1'.repeat(16),
+    lastEntry: async () => journal.entries.at(-1)?.seq ?? 0,
+    state: async () => books.state(),
+    spentIn: (keyId, window) => books.spentIn(keyId, window),
+    async balance(holder) {
+      if (!isWallet(holder) && grantsOf(holder).length === 0) return null;
+      return { granted: granted(holder), spent: books.balanceOf(holder)?.spent ?? 0 };
+    },
+    balances: async () =>
+      new Map(books.balances().map(({ title, limit, spent }) => [title.name, { granted: limit, spent }])),
+    granted: async (holder) => granted(holder),
+    async reservation(id) {
+      const made = books.find(id);
+      if (!made) return null;
+      const refunds = refundsOf(id);
+      return {
+        reservation: id,
+        account: journal.accounts.of(made.dimensions),
+        keyId: made.dimensions.key ?? '',
+        payer: made.dimensions.payer ?? null,
+        isOpen: made.closing === null,
+        onBalance: made.funds.some(({ title }) => title.kind === 'balance'),
+        charged: made.state.charged,
+        overrun: made.overrun,
+        givenBack: made.givenBack - sumOf(refunds),
+        lastAdjustment: refunds.length,
+      };
+    },
+    grant: (holder, amount, note, time) =>
+      store.write(() => request({ reservation: null, holder, amount, note, time })),
+    refund: ({ reservation, keyId, lastAdjustment }, amount, note, time) =>
+      store.write(() => {
+        if (refundsOf(reservation).length !== lastAdjustment) unmet();
+        request({ reservation, holder: keyId, amount: -amount, note, time });
+      }),
+  };
+}

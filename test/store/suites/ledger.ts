@@ -1,0 +1,164 @@
+import { expect } from 'bun:test';
+import { idAt } from '../../../src/core/id.ts';
+import { auditLedger } from '../../../src/ledger/audit/run.ts';
+import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
+import type { JournalReader, MoneyFilter, RowPages } from '../../../src/store/journal-reader.ts';
+import type { LedgerTables } from '../../../src/store/repositories.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { refusalOf } from '../implementations.ts';
+import { applied, balanceOf, depositOf, fundOf, holdOf, NOON, nextId, postOf, settleOf, WALLET } from './books.ts';
+
+/** A ledger as commands see it, beside its books. */
+export interface LedgerUnderTest extends LedgerTables, AsyncDisposable {
+  readonly store: Pick<Store, 'commit' | 'flush'>;
+  readonly books: LedgerBooks;
+}
+
+const DAY = { starts: NOON - 43_200_000, ends: NOON + 43_200_000 };
+const ALL: MoneyFilter = { from: 0, to: Number.POSITIVE_INFINITY, keyId: null, model: null };
+
+const rowsOf = async <Row>(pages: RowPages<Row> | null): Promise<Row[]> => {
+  const rows: Row[] = [];
+  for await (const page of pages ?? []) rows.push(...page);
+  return rows;
+};
+const findings = async (journal: JournalReader) =>
+  (await auditLedger(journal, { idle: true })).findings.map(({ kind }) => kind);
+
+/** A request of `key` that is charged 50, and refused 10 of its bill. */
+async function charged({ books, store }: LedgerUnderTest, ...funds: Parameters<typeof holdOf>[1]): Promise<number> {
+  const id = nextId();
+  await applied(books, holdOf(id, funds, 50));
+  await applied(books, postOf(id, 1, 20));
+  await applied(books, settleOf(id, 40));
+  await store.flush();
+  return id;
+}
+
+/** The guarantees of the ledger of a store beside its books, by their names. */
+export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Promise<void>>> = {
+  'a ledger has a name, and its last entry and its budgets can be read': async ({ ledger, books, store }) => {
+    expect(await ledger.exists()).toBe(true);
+    expect(await ledger.identity()).toMatch(/^[0-9a-f]{32}$/);
+    expect(await ledger.lastEntry()).toBe(0);
+    await books.putState({ usdPerCredit: '0.01', budgets: ['team'] });
+    expect(await ledger.state()).toEqual({ usdPerCredit: null, budgets: ['team'] });
+    await applied(books, holdOf(nextId(), [fundOf(9)], 1));
+    await store.flush();
+    expect(await ledger.lastEntry()).toBe(1);
+    expect(await ledger.state()).toEqual({ usdPerCredit: '0.01', budgets: ['team'] });
+  },
+  'a reservation is found with its charges; an unknown one is not': async (test) => {
+    const id = await charged(test, fundOf(900));
+    const found = await test.ledger.reservation(id);
+    expect(found).toMatchObject({ reservation: id, keyId: 'key', payer: null, isOpen: false, onBalance: false });
+    expect(found).toMatchObject({ charged: 50, overrun: 10, givenBack: 0, lastAdjustment: 0 });
+    expect(await test.ledger.reservation(nextId())).toBeNull();
+    expect(await test.ledger.spentIn('key', DAY)).toBe(50);
+    expect(await test.ledger.spentIn('other', DAY)).toBe(0);
+  },
+  'a grant counts for commands when it is requested, and in the books from their next refresh': async (test) => {
+    const { ledger, books, store } = test;
+    expect(await ledger.balance('key')).toBeNull();
+    await store.commit([ledger.grant('key', 70, 'a gift', NOON)]);
+    expect(await ledger.balance('key')).toEqual({ granted: 70, spent: 0 });
+    expect(books.balanceOf('key')).toBeNull();
+    await books.refresh(true);
+    await store.flush();
+    expect(books.balanceOf('key')).toMatchObject({ limit: 70, spent: 0 });
+    expect(await ledger.granted('key')).toBe(70);
+    await charged(test, balanceOf('key'));
+    expect(await ledger.balance('key')).toEqual({ granted: 70, spent: 50 });
+    expect(await ledger.balances()).toEqual(new Map([['key', { granted: 70, spent: 50 }]]));
+  },
+  'a wallet has a balance from the first, of its deposits less fees': async ({ ledger, books, store }) => {
+    expect(await ledger.balance(WALLET)).toEqual({ granted: 0, spent: 0 });
+    await applied(books, depositOf('pay_1', 50, 3));
+    await store.flush();
+    expect(await ledger.balance(WALLET)).toEqual({ granted: 47, spent: 0 });
+  },
+  'of two refunds that were asked for at one reading, the second is refused': async (test) => {
+    const { ledger, books, store } = test;
+    const id = await charged(test, fundOf(900));
+    const read = (await ledger.reservation(id))!;
+    await store.commit([ledger.refund(read, 30, 'a bad answer', NOON)]);
+    expect(await refusalOf(store.commit([ledger.refund(read, 30, 'again', NOON)]))).toBe('unmet');
+    expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });
+    await books.refresh(true);
+    await store.flush();
+    expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });
+    expect(await ledger.spentIn('key', DAY)).toBe(20);
+  },
+  'the journal has every entry in its order; its audit finds the deposit without a payment, and nothing else': async (
+    test,
+  ) => {
+    const { books, store, journal } = test;
+    const id = await everything(test);
+    await store.flush();
+    const rows = await rowsOf(journal.rows());
+    const kinds = 'reserve post settle overrun grant deposit fee fee reserve raise attach expire correct'.split(' ');
+    expect(rows.map(({ kind }) => kind)).toEqual(kinds);
+    expect(rows[1]).toMatchObject({ reservation: id, amount: 20, keyId: 'key', payer: null, input: 1, output: 1 });
+    expect(rows[5]).toMatchObject({ reservation: null, amount: 50, keyId: WALLET, note: 'pay_1' });
+    expect((await rowsOf(journal.funds())).map(({ name, most }) => [name, most])).toEqual([
+      ['all', 900],
+      ['other', 500],
+    ]);
+    expect(await findings(journal)).toEqual(['wrong_payment']);
+    // Sums up to here do not change the result.
+    await books.checkpoint();
+    expect(await findings(journal)).toEqual(['wrong_payment']);
+  },
+  'an export has the entries that move money, by time, key and model': async (test) => {
+    const id = await everything(test);
+    await test.store.flush();
+    const { journal } = test;
+    const money = async (filter: Partial<MoneyFilter>) =>
+      (await rowsOf(journal.money({ ...ALL, ...filter }))).map(({ kind, amount }) => `${kind} ${amount}`);
+    const charges = ['post 20', 'settle 30', 'overrun 10'];
+    expect(await money({})).toEqual([
+      ...charges,
+      'grant 7',
+      'deposit 50',
+      'fee -3',
+      'fee 1',
+      'expire 15',
+      'correct -5',
+    ]);
+    expect(await money({ model: 'm' })).toEqual(charges);
+    expect(await money({ keyId: WALLET })).toEqual(['deposit 50', 'fee -3', 'fee 1']);
+    expect(await money({ to: NOON - 1 })).toEqual([]);
+    const [post] = await rowsOf(journal.money(ALL));
+    expect(post).toMatchObject({
+      reservation: id,
+      keyId: 'key',
+      selector: 'auto',
+      labels: { team: 'red' },
+      price: '{}',
+    });
+    expect(post).toMatchObject({ model: 'm', provider: 'p', upstream: 'u', input: 1, output: 1, estimated: false });
+    expect((await rowsOf(journal.priced())).map(({ kind }) => kind)).toEqual(['post', 'settle', 'overrun']);
+  },
+};
+
+/** One operation of each kind that leaves an entry. */
+async function everything(test: LedgerUnderTest): Promise<number> {
+  const { books } = test;
+  const [fund, other] = [fundOf(900), { ...fundOf(500, 'other'), opening: 50 }];
+  books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [fund] });
+  const first = await charged(test, fund);
+  const at = NOON;
+  const second = nextId();
+  const ops: readonly LedgerOp[] = [
+    { kind: 'grant', id: idAt(NOON) + 1, at, holder: 'key', amount: 7, note: '' },
+    depositOf('pay_1', 50, 3),
+    { kind: 'waive', id: 'pay_1', at, wallet: WALLET, fee: 1, note: 'pay_1' },
+    holdOf(second, [fund], 10),
+    { kind: 'extend', id: second, step: 1, at, amounts: [5] },
+    { kind: 'attach', id: second, at, funds: [fund, other] },
+    { kind: 'expire', id: second, at, rule: 'charge' },
+    { kind: 'correct', id: idAt(NOON) + 2, at, reservation: first, amount: 5, note: '' },
+  ];
+  for (const op of ops) await applied(books, op);
+  return first;
+}

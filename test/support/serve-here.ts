@@ -1,0 +1,83 @@
+import { EventEmitter } from 'node:events';
+import { shipped } from '../../plugins/index.ts';
+import { parseCommand } from '../../src/cli/options.ts';
+import { steady } from '../../src/core/clock.ts';
+import type { Host } from '../../src/server/host.ts';
+import { serve } from '../../src/server/serve.ts';
+import { defaultPolicies } from '../../src/server/shipped-policies.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import type { Surface } from '../../src/surface/surface.ts';
+import type { Sink } from '../../src/telemetry/sink.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The address in the log line of a server that listens. */
+export const addressIn = (line: string): string | undefined =>
+  /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
+
+/**
+ * Serves in this process as `signalbox serve` does, with this environment instead of the process's own.
+ * @param lines gets the lines of the log.
+ * @throws Error when it does not start, with the text that the command prints
+ */
+export async function serveHere(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  lines: string[],
+  surfaces: readonly Surface[] = [openaiChat],
+) {
+  const command = parseCommand(args, env, defaultPolicies);
+  if (command.name !== 'serve') throw new Error(`${args[0]} does not serve`);
+  const events = new EventEmitter();
+  const printed: string[] = [];
+  const terminal = { write: (text: string) => void printed.push(text), isTerminal: false };
+  let skippedMs = 0;
+  const { promise: url, resolve: listens } = Promise.withResolvers<string>();
+  const { promise: exited, resolve } = Promise.withResolvers<number>();
+  const host: Host = {
+    version: '0.0.0-test',
+    shipped,
+    out: terminal,
+    err: terminal,
+    env: (name) => env[name],
+    now: steady(Date.now),
+    clock: () => performance.now() + skippedMs,
+    openSink: () => sinkTo(lines, listens),
+    // Errors that nobody caught are the test runner's.
+    on: (event, listener) => void events.on(event, listener),
+    exit: resolve,
+  };
+  await serve(command.options, host, surfaces).catch((error: Error) => {
+    throw new Error(`the server ended: ${[...printed, error.message].join('')}`);
+  });
+  let isSignalled = false;
+  const signal = (name: 'SIGTERM'): void => {
+    isSignalled = true;
+    events.emit(name);
+  };
+  return {
+    url: await url,
+    exited,
+    signal,
+    async stop() {
+      // Its patience with requests under way is over.
+      skippedMs = HOUR_MS;
+      if (!isSignalled) signal('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+const sinkTo = (lines: string[], listens: (address: string) => void): Sink => ({
+  write(text) {
+    for (const line of text.trimEnd().split('\n')) {
+      lines.push(line);
+      const address = addressIn(line);
+      if (address) listens(address);
+    }
+  },
+  drain: () => Promise.resolve(),
+  flushNow() {},
+  lost: 0,
+  onResume() {},
+});
