@@ -27,9 +27,9 @@ const PAGES = {
   'docs/pictures/request.svg': requestPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policies/reference.md': policyReferencePage,
-  'docs/providers.md': providersPage,
   'docs/route/selectors.md': selectorsPage,
   'test/panel/choices.md': choicesPage,
+  'docs/extend/providers.md': providersPage,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
 

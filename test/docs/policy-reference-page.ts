@@ -8,7 +8,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
   'What is served': {
     providers: 'language.md#providers',
     models: 'language.md#models',
-    plugins: '../plugins.md',
+    plugins: '../extend/plugins.md',
   },
   'How a model is chosen': {
     selectors: 'language.md#selectors',

@@ -57,8 +57,6 @@ const KEYS_SHOWN = 'three';
 const REQUESTS_SHOWN: ReadonlySet<string> = new Set([
   'good-morning-one-line',
   'wasser-siedepunkt',
-  'mail-fr-proprietaire',
-  'tool-weather',
   'code-rust-lru',
   'proof-functional-equation',
 ]);
