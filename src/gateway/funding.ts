@@ -6,7 +6,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { ReservationRequest } from '../ledger/ledger.ts';
+import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { PlatformPayment } from './receipt.ts';

@@ -3,7 +3,7 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { ReservationRequest } from '../ledger/ledger.ts';
+import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import { isShortage } from '../ledger/standing.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { scrub } from '../telemetry/secrets.ts';

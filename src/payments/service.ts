@@ -88,26 +88,14 @@ export class Payments {
     const host = { env, pending: storedSettlements(store, now), now };
     const networks = new Networks({ open: openNetwork, host, log });
     const counts = new PaymentCounts();
-    const resolver = new OutcomeResolver({ register, now, deposit, counts, log });
     const policy = () => this.#policy;
-    const mark = (requestHash: string) => seal.mark(requestHash);
-    const settlements = new Settlements({
-      register,
-      networks,
-      resolver,
-      blocklist,
-      policy,
-      now,
-      nextId,
-      mark,
-      counts,
-      log,
-    });
+    const parts = { register, networks, blocklist, seal, policy, now, nextId, deposit, counts, log };
+    const settlements = new Settlements(parts, new OutcomeResolver(parts));
     const everyMs = options.reconcileEveryMs ?? RECONCILE_EVERY_MS;
     this.activity = { counts, unsettled: () => register.unsettled(), networks: () => networks.statuses() };
     this.#networks = networks;
     this.#settlements = settlements;
-    this.#reconciler = new Reconciler({ register, networks, settlements, now, log, everyMs });
+    this.#reconciler = new Reconciler(parts, settlements, everyMs);
   }
 
   /** Of the policy in force; null while payments are off. */

@@ -2,7 +2,7 @@ import { type Caller, walletCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Earmark } from '../../ledger/hold.ts';
-import type { ReservationRequest } from '../../ledger/ledger.ts';
+import type { ReservationRequest } from '../../ledger/reservation-request.ts';
 import { type FundShortage, isShortage } from '../../ledger/standing.ts';
 import type { SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
