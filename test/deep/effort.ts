@@ -31,6 +31,16 @@ export function effort(section: string, few: number, many: number): Effort {
   };
 }
 
+/**
+ * How often fast-check tries a law: `few` times in `npm test`, each time with another seed, `many` times in
+ * `npm run test:deep -- laws`. A law that does not hold keeps its row out of `docs/proofs.md`.
+ */
+export function tries(law: string, few: number, many: number): { readonly numRuns: number; readonly seed: number } {
+  const { runs, seed, proved } = effort('laws', few, many);
+  proved(law);
+  return { numRuns: runs, seed };
+}
+
 /** Mulberry32: small, and the same everywhere. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;

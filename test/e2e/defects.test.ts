@@ -64,7 +64,11 @@ function policyFolder(code: string, more = ''): string {
 }
 
 async function start(code = UNRULY, more = '', args: readonly string[] = []): Promise<Signalbox> {
-  const box = await startSignalbox({ isProcess: true, env: UPSTREAM_ENV, args: ['--policies', policyFolder(code, more), ...args] });
+  const box = await startSignalbox({
+    isProcess: true,
+    env: UPSTREAM_ENV,
+    args: ['--policies', policyFolder(code, more), ...args],
+  });
   cleanUps.push(() => box.stop());
   return box;
 }

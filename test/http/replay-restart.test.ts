@@ -5,7 +5,14 @@ import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { makeTestKey, runCommand, type Signalbox, type StartOptions, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import {
+  makeTestKey,
+  runCommand,
+  type Signalbox,
+  type StartOptions,
+  startSignalbox,
+  temporaryFolder,
+} from '../support/signalbox.ts';
 import {
   ask,
   COST,
