@@ -146,7 +146,7 @@ describe('chat and route', () => {
           seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
         }),
       ),
-      { ...tries('chat and route choose the same model, or refuse alike', 200, 800), examples: ALWAYS },
+      { ...tries('chat and route choose the same model, or refuse alike', 300, 800), examples: ALWAYS },
     );
     console.log('outcomes:', [...seen].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
     for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
@@ -184,7 +184,7 @@ describe('chat and route', () => {
           count(unlimited === advice.recommended_model ? 'the same as without a budget' : 'downgraded');
         }),
       ),
-      tries('chat and route agree for keys whose budgets run out', 250, 800),
+      tries('chat and route agree for keys whose budgets run out', 300, 800),
     );
     upstream.behave(CUT);
     console.log('with budgets:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
