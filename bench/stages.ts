@@ -18,7 +18,7 @@ import { newSeed } from '../src/gateway/gateway.ts';
 import { RequestContext } from '../src/gateway/request-context.ts';
 import { x402Funding } from '../src/gateway/x402/funding.ts';
 import { admit } from '../src/http/admission.ts';
-import { checkJsonLimits } from '../src/http/json-limits.ts';
+import { checkJsonLimits } from '../src/http/body.ts';
 import { type RouteRule, RouteTable } from '../src/http/routes.ts';
 import { openLedger } from '../src/ledger/ledger.ts';
 import { isShortage } from '../src/ledger/standing.ts';

@@ -5,6 +5,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { type DataArguments, type HealthArguments, type PolicyArguments, parseCommand } from './cli/options.ts';
 import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
+import { messageOf } from './core/thrown.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
 import type { ServeOptions } from './operate/serve-options.ts';
@@ -268,6 +269,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  complain(error instanceof Error ? error.message : String(error));
+  complain(messageOf(error));
   endWith(1);
 });

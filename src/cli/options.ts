@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
@@ -146,7 +147,7 @@ function inOurWords<T>(parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    const [sentence = ''] = (cause instanceof Error ? cause.message : String(cause)).split(/\.\s/);
+    const [sentence = ''] = messageOf(cause).split(/\.\s/);
     throw new UsageError(`${sentence.replace(/\.$/, '')}. See signalbox help.`);
   }
 }

@@ -11,3 +11,22 @@ export function editDistance(a: string, b: string): number {
   }
   return row[b.length]!;
 }
+
+/** Letters of a name from which on one edit is a misspelling: shorter names that differ by one are often other fields. */
+const NAME_LENGTH_MIN = 6;
+
+/** Returns the known name that a name is one edit away from, with two letters exchanged as one; null for a short name or none. */
+export function misspelt(name: string, known: Iterable<string>): string | null {
+  if (name.length < NAME_LENGTH_MIN) return null;
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) > 1) continue;
+    if (editDistance(name, candidate) === 1 || isSwapped(name, candidate)) return candidate;
+  }
+  return null;
+}
+
+function isSwapped(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  const at = [...a].findIndex((letter, i) => letter !== b[i]);
+  return at >= 0 && a.slice(0, at) + a[at + 1] + a[at] + a.slice(at + 2) === b;
+}

@@ -4,7 +4,7 @@ const SAMPLES = 4;
 
 /**
  * Expected tokens of a text under a typical byte-pair tokenizer, from the classes of its characters. Long texts are
- * sampled, so the time is bounded. An estimate, with the errors that `docs/routing.md` states: never charged where an
+ * sampled, so the time is bounded. An estimate, with the errors that `bun bench/tokens.ts` measures: never charged where an
  * upstream reports what it used, never a bound.
  */
 export function estimateTokens(text: string): number {

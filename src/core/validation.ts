@@ -1,8 +1,10 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
+import { misspelt } from './edit-distance.ts';
 import { type ErrorCode, SignalboxError } from './errors.ts';
 import { dropNulls } from './nullable.ts';
+import { isObject } from './object.ts';
 import { mostTelling, stepsOf } from './schema-errors.ts';
 
 /**
@@ -15,7 +17,7 @@ export function compileCheck(schema: TSchema): (value: unknown) => void {
     if (compiled.Check(value)) return;
     const error = compiled.Errors(value).First();
     if (!error) throw new SignalboxError('invalid_value', 'The body does not have the documented form.');
-    throw toError(mostTelling(error));
+    throw toError(mostTelling(error), value);
   };
 }
 
@@ -40,23 +42,31 @@ function toParam(path: string): string {
   );
 }
 
-function toError(error: ValueError): SignalboxError {
+/** The object that lacks a field, or has one too many. */
+function parentOf(body: unknown, path: string): Readonly<Record<string, unknown>> {
+  let at: unknown = body;
+  for (const step of stepsOf(path).slice(0, -1))
+    at = isObject(at) ? at[step] : Array.isArray(at) ? at[Number(step)] : null;
+  return isObject(at) ? at : {};
+}
+
+function toError(error: ValueError, body: unknown): SignalboxError {
   const path = error.type === ValueErrorType.Union ? tagPath(error) : error.path;
   const param = toParam(path);
   const name = param === '' ? 'The body' : `\`${param}\``;
-  const [code, text] = explain(error, name);
+  const [code, text] = explain(error, name, body);
   return new SignalboxError(code, text, param === '' ? {} : { param });
 }
 
-function explain(error: ValueError, name: string): [ErrorCode, string] {
+function explain(error: ValueError, name: string, body: unknown): [ErrorCode, string] {
   const { schema, type } = error;
   switch (type) {
     case ValueErrorType.ObjectRequiredProperty:
-      return ['missing_field', `${name} is required.`];
+      return ['missing_field', `${name} is required${givenInstead(error, body)}.`];
     case ValueErrorType.ObjectAdditionalProperties:
       return [
         'unknown_field',
-        `${name} is not a known field; known are ${Object.keys(schema.properties ?? {}).join(', ')}.`,
+        `${name} is not a known field${meant(error, schema)}; known are ${Object.keys(schema.properties ?? {}).join(', ')}.`,
       ];
     case ValueErrorType.NumberMinimum:
     case ValueErrorType.NumberMaximum:
@@ -82,6 +92,20 @@ function explain(error: ValueError, name: string): [ErrorCode, string] {
     default:
       return ['invalid_type', `${name} must be ${kindOf(schema)}, not ${nameOf(error.value)}.`];
   }
+}
+
+const lastStep = (path: string): string => stepsOf(path).at(-1) ?? '';
+
+/** The field that the body has in place of a missing one, as a part of the sentence. */
+function givenInstead({ path }: ValueError, body: unknown): string {
+  const missing = lastStep(path);
+  const found = Object.keys(parentOf(body, path)).find((name) => misspelt(name, [missing]) !== null);
+  return found === undefined ? '' : `; the body has \`${found}\``;
+}
+
+function meant({ path }: ValueError, schema: TSchema): string {
+  const known = misspelt(lastStep(path), Object.keys(schema.properties ?? {}));
+  return known === null ? '' : ` (perhaps \`${known}\` is meant)`;
 }
 
 function explainUnion(error: ValueError, name: string): [ErrorCode, string] {

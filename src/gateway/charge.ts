@@ -1,7 +1,7 @@
 import { costOf } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import { isPlausible } from '../core/usage.ts';
-import type { EntryLine, Tariff } from '../ledger/hold.ts';
+import type { EntryLine, Tariff } from '../ledger/rules/entry.ts';
 import type { MeasuredUsage } from './meter.ts';
 
 /** Endpoints are frozen with their snapshot, so the text of their prices is made once. */

@@ -62,70 +62,55 @@ type DecisionTerms = Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsO
  * @param isMade whether it will be carried out, not only priced
  * @throws SignalboxError
  */
-export async function decideChat(
+export function decideChat(
   gateway: Gateway,
   request: ModelRequest,
   terms: DecisionTerms,
   isMade: boolean,
   context: RequestContext,
 ): Promise<DecidedRequest> {
-  const { runtime, caller, cap } = terms;
-  context.step('profile');
-  const { history, facts, ...read } = readForDecision(gateway, request, terms, chatFacts);
-  const input = {
-    ...read,
-    facts: cap === null ? facts : capped(facts, cap),
-    turns: request.conversation.turns,
-    isMade,
-    windowsOnly: terms.windowsOnly,
-    context,
-  };
-  return { history, features: read.features, decision: await decide(gateway, input, caller, runtime) };
-}
-
-const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.min(facts.budget ?? cap, cap) });
-
-/** Screens a request, and reads from it all that a decision goes by. */
-function readForDecision(
-  gateway: Gateway,
-  request: ModelRequest,
-  { runtime, caller }: Pick<DecisionTerms, 'runtime' | 'caller'>,
-  factsOf: typeof chatFacts,
-) {
-  const { snapshot } = runtime;
-  screen(request, snapshot.gateway);
-  const history = gateway.affinity.history(caller.keyId, request);
-  return {
-    history,
-    facts: history.recall(factsOf(request, caller, snapshot), snapshot),
-    fields: { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata },
-    features: gateway.learner.read(runtime, questionOf(request.conversation.turns)),
-  };
+  return decideRequest(gateway, request, terms, context, chatFacts, { isMade, turns: request.conversation.turns });
 }
 
 /**
  * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.
  * @throws SignalboxError
  */
-export async function decideRoute(
+export function decideRoute(
   gateway: Gateway,
   request: ModelRequest,
-  { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
+  terms: Omit<DecisionTerms, 'cap'>,
   context: RequestContext,
 ): Promise<DecidedRequest> {
   const { turns } = request.conversation;
-  context.step('profile');
-  const { history, ...read } = readForDecision(gateway, request, { runtime, caller }, routeFacts);
-  const input = {
-    ...read,
-    turns: request.routing.inputTokens === undefined ? turns : [],
+  return decideRequest(gateway, request, { ...terms, cap: null }, context, routeFacts, {
     isMade: false,
-    windowsOnly,
+    turns: request.routing.inputTokens === undefined ? turns : [],
     promptField: turns.length > 0 ? request.names.turns : 'estimated_input_tokens',
-    context,
-  };
-  return { history, features: read.features, decision: await decide(gateway, input, caller, runtime) };
+  });
 }
+
+/** Screens a request, reads from it all that a decision goes by, and decides. */
+async function decideRequest(
+  gateway: Gateway,
+  request: ModelRequest,
+  { runtime, caller, cap, windowsOnly }: DecisionTerms,
+  context: RequestContext,
+  factsOf: typeof chatFacts,
+  given: Pick<DecisionInput, 'isMade' | 'turns' | 'promptField'>,
+): Promise<DecidedRequest> {
+  context.step('profile');
+  const { snapshot } = runtime;
+  screen(request, snapshot.gateway);
+  const history = gateway.affinity.history(caller.keyId, request);
+  const facts = history.recall(factsOf(request, caller, snapshot), snapshot);
+  const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
+  const features = gateway.learner.read(runtime, questionOf(request.conversation.turns));
+  const input = { ...given, facts: cap === null ? facts : capped(facts, cap), fields, features, windowsOnly, context };
+  return { history, features, decision: await decide(gateway, input, caller, runtime) };
+}
+
+const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.min(facts.budget ?? cap, cap) });
 
 /**
  * Finds the rules that apply, and decides under them. Where only the bound of the prompt leaves no model, the prompt is

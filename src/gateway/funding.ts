@@ -6,7 +6,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { ReservationRequest } from '../ledger/ledger.ts';
+import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { PlatformPayment } from './receipt.ts';
@@ -121,11 +121,11 @@ export interface Funding {
   terms(): FundingTerms;
   /**
    * Sets the worst case of a decided request aside, having a payment settled where one was offered.
-   * @param order amounts in microcredits, the choice's first
+   * @param request amounts in microcredits, the choice's first
    * @param begun resolves when the request's own row is durable, before which no money may move; null for none
    * @throws Error that `mend` turns into a public one, and then nothing is held.
    */
-  reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold>;
+  reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold>;
   /**
    * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
    * help, else the cause itself.
@@ -134,26 +134,47 @@ export interface Funding {
   mend(cause: unknown): Promise<unknown>;
 }
 
-/** Money that was set aside for a request, with the facts for its caller. */
-export interface FundedHold {
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+const NO_WRITES: readonly Write[] = [];
+
+/** Money that was set aside for a request, with the facts for its caller. A key's own funds have none to tell. */
+export class FundedHold {
   readonly hold: Hold;
+
+  constructor(hold: Hold) {
+    this.hold = hold;
+  }
+
   /** Whether a payment was settled for it: that takes seconds, which are not the gateway's own. */
-  readonly isSettledPayment: boolean;
+  get isSettledPayment(): boolean {
+    return false;
+  }
   /** Headers of the answer, by their lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
+  get headers(): Readonly<Record<string, string>> {
+    return NO_HEADERS;
+  }
+
   /**
    * Books the end of a payment, within `hold.settle`: called once, for the writes of its commit.
-   * @param charged microcredits; 0 where nothing was answered
+   * @param _charged microcredits; 0 where nothing was answered
    */
-  settlementWrites(charged: Microcredits): readonly Write[];
+  settlementWrites(_charged: Microcredits): readonly Write[] {
+    return NO_WRITES;
+  }
+
   /**
    * Returns `platform.payment` for the answer; null for a key's own funds.
-   * @param charged microcredits
+   * @param _charged microcredits
    */
-  shown(charged: Microcredits): PlatformPayment | null;
+  shown(_charged: Microcredits): PlatformPayment | null {
+    return null;
+  }
+
   /**
    * Returns the error of a request that failed on this money, as it is answered.
-   * @param isKept whether a repeat gets the same error, and pays no more
+   * @param _isKept whether a repeat gets the same error, and pays no more
    */
-  errorOf(error: SignalboxError, isKept: boolean): SignalboxError;
+  errorOf(error: SignalboxError, _isKept: boolean): SignalboxError {
+    return error;
+  }
 }

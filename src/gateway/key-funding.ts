@@ -1,15 +1,13 @@
 import type { Caller } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { ReservationRequest } from '../ledger/ledger.ts';
+import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import { isShortage } from '../ledger/standing.ts';
-import type { Write } from '../store/store.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { scrub } from '../telemetry/secrets.ts';
-import type { FundedHold, Funding, FundingRequest, FundingTerms } from './funding.ts';
+import { FundedHold, type Funding, type FundingRequest, type FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import type { PlatformPayment } from './receipt.ts';
 import { shortageError } from './shortage.ts';
@@ -40,11 +38,11 @@ export class KeyFunding implements Funding {
     };
   }
 
-  async reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
-    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(order));
-    if (isShortage(hold)) throw shortageError(hold, order.caller, this.#gateway);
+  async reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
+    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(request));
+    if (isShortage(hold)) throw shortageError(hold, request.caller, this.#gateway);
     if (begun) await confirmed(hold, begun);
-    return holdOf(hold, order);
+    return holdOf(hold, request);
   }
 
   async mend(cause: unknown): Promise<unknown> {
@@ -69,42 +67,11 @@ export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest
 /** A hold on the funds of the request's caller, or of the payer in its place. */
 export function holdOf(hold: Hold, { caller, payer }: ReservationRequest): FundedHold {
   const holder = payer ?? caller.keyId;
-  return isWallet(holder) ? new BalanceHold(hold, holder) : new FundsHold(hold);
-}
-
-const NO_HEADERS: Readonly<Record<string, string>> = {};
-const NO_WRITES: readonly Write[] = [];
-
-/** A hold on a key's own funds, which answers do not mention. */
-class FundsHold implements FundedHold {
-  readonly hold: Hold;
-
-  constructor(hold: Hold) {
-    this.hold = hold;
-  }
-
-  get isSettledPayment(): boolean {
-    return false;
-  }
-  get headers(): Readonly<Record<string, string>> {
-    return NO_HEADERS;
-  }
-
-  settlementWrites(_: Microcredits): readonly Write[] {
-    return NO_WRITES;
-  }
-
-  shown(_: Microcredits): PlatformPayment | null {
-    return null;
-  }
-
-  errorOf(error: SignalboxError, _: boolean): SignalboxError {
-    return error;
-  }
+  return isWallet(holder) ? new BalanceHold(hold, holder) : new FundedHold(hold);
 }
 
 /** A hold on a wallet's balance. */
-class BalanceHold extends FundsHold {
+class BalanceHold extends FundedHold {
   readonly #holder: string;
 
   constructor(hold: Hold, holder: string) {

@@ -94,29 +94,14 @@ export interface ExchangeEnd {
 }
 
 /** Returns an attempt as `platform.attempts` shows it. */
-export function platformAttempt({
-  model,
-  provider,
-  ms,
-  failure,
-  requestId,
-  finishReasons,
-}: AttemptRecord): PlatformAttempt {
+export function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
+  const { model, provider, ms, failure, requestId, finishReasons } = attempt;
   return { model, provider, ms, failure, request_id: requestId, finish_reasons: finishReasons };
 }
 
 /** Returns the receipt of a settled exchange. */
-export function receiptOf({
-  decision,
-  baseline,
-  model,
-  fallback,
-  measured,
-  charged,
-  dropped,
-  attempts,
-  payment,
-}: ExchangeEnd): Receipt & { readonly platform: Platform } {
+export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Platform } {
+  const { decision, baseline, model, fallback, measured, charged, dropped, attempts, payment } = end;
   const plausible = measured !== null && isPlausible(measured.usage);
   const usage = plausible ? measured.usage : plainUsage(0, 0);
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.

@@ -2,7 +2,7 @@ import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { ReservationRequest } from '../ledger/ledger.ts';
+import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding, FundingTerms } from './funding.ts';

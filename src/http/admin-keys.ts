@@ -10,16 +10,15 @@ import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { type GrantStore, grantToKey, servedKeyFunds } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
-import { orOverloaded } from '../store/unwritten.ts';
 import * as docs from './docs/key-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { actorOf, inTerms, limitOf } from './terms.ts';
+import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone } from './terms.ts';
 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
 
-export interface KeyContext extends Pick<RouteServices, 'gateway' | 'callerOf'> {
+export interface KeyServices extends Pick<RouteServices, 'gateway' | 'callerOf'> {
   readonly keys: KeyAdmin;
   readonly store: Pick<GrantStore, 'ledger'>;
 }
@@ -32,10 +31,10 @@ const checkGrant = compileCheck(GrantRequest);
 const SECRET_HEADERS = { 'cache-control': 'no-store' };
 
 /** `/admin/keys` and `/admin/trail`: `signalbox keys` for programs. */
-export const keyRoutes = (context: KeyContext) =>
-  new Elysia({ name: 'keys' }).use(readingRoutes(context)).use(changingRoutes(context));
+export const keyRoutes = (services: KeyServices) =>
+  new Elysia({ name: 'keys' }).use(readingRoutes(services)).use(changingRoutes(services));
 
-const readingRoutes = ({ gateway, keys }: Omit<KeyContext, 'store'>) =>
+const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
@@ -84,7 +83,7 @@ const TRAIL_QUERY = t.Object({
   ),
 });
 
-const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
+const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
   const actor = (request: Request, requestId: unknown) => actorOf({ callerOf }, request, requestId);
   const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
@@ -122,8 +121,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
     .post(
       '/admin/keys/:id/grant',
       async ({ params: { id }, body: { credits, note = '' }, request, set }) => {
-        const amount = exactMillionths(credits, 'credits');
-        if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
+        const amount = grantedAmount(credits);
         const by = actor(request, set.headers['x-request-id']);
         const isDone = await changed(() => grantToKey(keys, store, id, { amount, note }, by, gateway.now()));
         if (!isDone) throw notValid();
@@ -136,8 +134,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyContext) => {
 };
 
 /** A change that terms may refuse, or a disk. */
-const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
-  orOverloaded('The database cannot be written, so nothing was done; try again.', () => inTerms(deed));
+const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inTerms(deed));
 
 /** The terms of a request for a key, with the defaults. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {
@@ -187,7 +184,7 @@ async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
 const notValid = () =>
   new SignalboxError('not_found', 'There is no valid key with this ID: none, or one that is revoked or expired.');
 
-async function statusBody({ ledger, now }: KeyContext['gateway'], info: KeyInfo) {
+async function statusBody({ ledger, now }: KeyServices['gateway'], info: KeyInfo) {
   const { uses, balance } = await servedKeyFunds(ledger, info);
   return keyStatusBody(info, now(), uses, balance);
 }

@@ -10,7 +10,8 @@ import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { bytesAtOnce, tooLarge } from './body.ts';
-import { AUTHORIZATION, credentialsIn, needsKey, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
+import { isForPages } from './cors.ts';
+import { AUTHORIZATION, credentialsIn, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
@@ -53,16 +54,22 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
     throw new SignalboxError('headers_too_large', `The headers may have at most ${HEADER_BYTES_MAX} bytes together.`);
   }
   const route = rules.routes.at(context.route);
-  const isOpen = route ? route.isOpen : !needsKey(path);
+  if (!route) {
+    // The answer is the same with a key and without, so that a wrong base URL is not taken for a wrong key.
+    context.caller = rules.authenticate(credentialsIn(headers, AUTHORIZATION)).caller;
+    if (!context.caller) throttle('keyless', request, rules, peers);
+    throw nothingAt(path, rules.routes);
+  }
+  const { isOpen } = route;
+  const { method } = request;
+  if (method === 'OPTIONS') refusePreflight(request, route);
   const isForPay = !isOpen && isPayable(request, route, rules);
+  const credentials = isOpen ? null : credentialsIn(headers, route.keyHeader);
   // A bad key is refused, never paid for instead.
-  const { keyHeader } = route ?? NOWHERE;
-  const isKeyless = isForPay && !headers.has(keyHeader.name);
-  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, keyHeader, isForPay);
+  const isKeyless = isForPay && credentials === null;
+  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, route, credentials, isForPay);
   context.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
-  if (!route) throw nothingAt(path, rules.routes);
-  const { method } = request;
   const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
   if (!rule) {
     const { allow } = route;
@@ -83,12 +90,9 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
 
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
 
-/** The key header of a path that leads nowhere. */
-const NOWHERE = { keyHeader: AUTHORIZATION };
-
 /** Whether a caller without a key may pay for the route. */
-const isPayable = ({ method }: Request, route: RouteEntry | undefined, rules: AdmissionRules): boolean =>
-  route?.methods.get(method)?.pays === true && rules.funding.keyless.isOpen(rules.policy());
+const isPayable = ({ method }: Request, route: RouteEntry, rules: AdmissionRules): boolean =>
+  route.methods.get(method)?.pays === true && rules.funding.keyless.isOpen(rules.policy());
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
 export function bodyBytesMax(
@@ -143,10 +147,11 @@ function authenticated(
   request: Request,
   rules: AdmissionRules,
   peers: Peers | null,
-  keyHeader: KeyHeader,
+  { keyHeader }: RouteEntry,
+  credentials: string | null,
   isForPay: boolean,
 ): Caller {
-  const { caller, reason } = rules.authenticate(credentialsIn(request.headers, keyHeader));
+  const { caller, reason } = rules.authenticate(credentials);
   if (caller) {
     rules.funding.checkBlocked(caller);
     return caller;
@@ -210,13 +215,26 @@ function headerBytes(headers: Headers): number {
 
 /** Most such clients have a base URL without `/v1`, or speak another of OpenAI's APIs, as the AI SDK does by default. */
 function nothingAt(path: string, routes: RouteTable): SignalboxError {
-  const nothing = `There is nothing at ${printable(path)}.`;
   const help = routes.find(`/v1${path}`)
-    ? ` ${printable(`/v1${path}`)} is there: a client’s base URL ends with /v1.`
-    : path.startsWith('/v1/')
-      ? ' Of OpenAI’s API, /v1/chat/completions and /v1/models are there.'
-      : '';
-  return new SignalboxError('not_found', `${nothing}${help}`);
+    ? `Use ${printable(`/v1${path}`)}: the base URL of a client ends with /v1.`
+    : 'Of OpenAI’s API there are /v1/chat/completions and /v1/models; /docs lists every path.';
+  return new SignalboxError('not_found', `There is nothing at ${printable(path)}. ${help}`);
+}
+
+/**
+ * Refuses a browser's preflight that the policy does not allow, before it is asked for a key that it cannot send.
+ * @throws SignalboxError that names the setting
+ */
+function refusePreflight({ headers }: Request, route: RouteEntry): void {
+  const origin = headers.get('origin');
+  if (origin === null || !headers.has('access-control-request-method')) return;
+  throw new SignalboxError(
+    'method_not_allowed',
+    isForPages(route)
+      ? `Pages of ${printable(origin)} may not call Signalbox: add the origin to gateway.cors.origins in the policy.`
+      : `Pages of other origins may not call ${route.path}, whatever the policy says.`,
+    { headers: { allow: route.allow } },
+  );
 }
 
 /** Cuts a caller's path, so that it can be repeated. */

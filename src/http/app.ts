@@ -87,21 +87,21 @@ function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): Bo
   return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
-const routesOf = (context: RouteServices, { gateway, policy, keys, store, metrics, status, surfaces }: AppOptions) =>
+const routesOf = (services: RouteServices, { gateway, policy, keys, store, metrics, status, surfaces }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(policy))
-    .use(ledgerRoutes(context))
+    .use(ledgerRoutes(services))
     .use(statusRoutes(status))
-    .use(keyRoutes({ ...context, keys, store }))
-    .use(modelRoutes(context))
-    .use(decisionRoutes(context))
-    .use(feedbackRoutes(context))
-    .use(usageRoutes(context))
-    .use(x402Routes({ ...context, gateway, store }))
-    .use(recommendRoutes(context))
-    .use(surfaces.map((surface) => surfaceRoutes(context, surface)));
+    .use(keyRoutes({ ...services, keys, store }))
+    .use(modelRoutes(services))
+    .use(decisionRoutes(services))
+    .use(feedbackRoutes(services))
+    .use(usageRoutes(services))
+    .use(x402Routes({ ...services, gateway, store }))
+    .use(recommendRoutes(services))
+    .use(surfaces.map((surface) => surfaceRoutes(services, surface)));
 
 const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
   routes,

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { GatePlace } from '../access/limits/gate.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { jsonFault } from '../core/json-fault.ts';
+import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
-import { checkJsonLimits } from './json-limits.ts';
 
 export interface BodyLimits {
   readonly bytesMax: number;
@@ -38,16 +39,28 @@ export async function readJson(
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const message =
-      text === '' ? 'The body is empty; send a JSON object.' : `The body is not valid JSON: ${reason(cause)}.`;
-    throw new SignalboxError('invalid_json', message, { cause });
+    throw new SignalboxError('invalid_json', notJson(text), { cause });
   }
 }
 
-/** The message of JSON.parse, cut, as it quotes the body. */
-function reason(cause: unknown): string {
-  const message = cause instanceof Error ? cause.message : '';
-  return message.replace(/^JSON Parse error: /, '').slice(0, 80) || 'it could not be parsed';
+function notJson(text: string): string {
+  if (text === '') return 'The body is empty; send a JSON object.';
+  const { line = 1, column = 1, reason = 'it could not be parsed' } = jsonFault(text) ?? {};
+  return `The body is not valid JSON at line ${line}, column ${column}: ${reason}.`;
+}
+
+/**
+ * Checks the text of a body before it is parsed.
+ * @throws SignalboxError
+ */
+export function checkJsonLimits(text: string, valuesMax: number): void {
+  const limit = beyondLimits(text, valuesMax);
+  if (limit === 'depth') {
+    throw new SignalboxError('invalid_json', `The body nests deeper than ${DEPTH_MAX} levels.`);
+  }
+  if (limit === 'values') {
+    throw new SignalboxError('request_too_large', `The body may hold at most ${valuesMax} values.`);
+  }
 }
 
 /** The server's idle limit begins anew with every byte, so that a slow sender needs a bound of its own. */

@@ -9,7 +9,7 @@ const REMEMBERED_S = '600';
 export const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'] as const;
 
 /** Whether pages of other origins may use a route: not those of operators, metrics and the documentation. */
-const isForPages = ({ path, methods }: RouteEntry): boolean =>
+export const isForPages = ({ path, methods }: RouteEntry): boolean =>
   path.startsWith('/v1/') || path.startsWith('/.well-known/') || methods.get('POST')?.operation !== undefined;
 
 /**

@@ -17,9 +17,7 @@ import {
 import type { RecordQuery } from '../store/records.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
-import { KeptContent } from './schemas/content.ts';
-import { Decision } from './schemas/decision.ts';
-import { DecisionList } from './schemas/decisions.ts';
+import { Decision, DecisionList, KeptContent } from './schemas/decision.ts';
 
 const text = (description: string) => t.Optional(t.String({ description }));
 

@@ -1,20 +1,38 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { compileCheck } from '../core/validation.ts';
 import { type FeedbackGateway, giveFeedback } from '../gateway/feedback.ts';
+import { decisionId, modelId, named, orNull, word } from '../surface/schemas/parts.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
-import { Feedback } from './schemas/feedback.ts';
+
+export const Feedback = named('Feedback', 'What became of a score.', {
+  object: Type.Literal('feedback', { description: 'Always `feedback`.' }),
+  decision_id: decisionId,
+  model: modelId('The model that is scored: the one that answered, or was recommended.'),
+  task: Type.String({ description: 'The task type that the request was taken for.', examples: ['coding'] }),
+  score: Type.Number({ minimum: 0, maximum: 1, description: 'As it was sent.', examples: [0.5] }),
+  label: orNull(
+    Type.String({ examples: ['unit-tests'] }),
+    'As it is kept: of a score that is repeated, the first; null for none.',
+  ),
+  result: word(
+    ['learnt', 'kept', 'repeated'],
+    '`learnt`: it counts. `kept`: it is written down and counts for nothing, since this key has its share of what is learnt, or the policy counts no scores. `repeated`: this score was there already.',
+  ),
+  weight: Type.Number({ minimum: 0, maximum: 1, description: 'As how many outcomes it counts.', examples: [1] }),
+});
 
 const check = compileCheck(FeedbackRequest);
 
-interface FeedbackContext extends Pick<RouteServices, 'callerOf'> {
+interface FeedbackServices extends Pick<RouteServices, 'callerOf'> {
   readonly gateway: FeedbackGateway;
 }
 
 /** `POST /v1/feedback`: takes the score of an answer. */
-export const feedbackRoutes = ({ gateway, callerOf }: FeedbackContext) =>
+export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
   new Elysia({ name: 'feedback' }).post(
     '/v1/feedback',
     async ({ body, request }) => {

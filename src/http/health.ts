@@ -3,7 +3,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { PolicyAdmin } from './admin.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { Health, Readiness } from './schemas/health.ts';
+import { Health, Readiness } from './schemas/status.ts';
 
 /** The health of a store. */
 interface StoreHealth {

@@ -1,22 +1,28 @@
+import { type Static, Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { listOf, modelId, named, unixTime } from '../surface/schemas/parts.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
-import { Model, ModelList } from './schemas/model.ts';
 
-interface ModelBody {
-  readonly id: string;
-  readonly object: 'model';
-  /** Unix time, seconds. */
-  readonly created: number;
-  readonly owned_by: string;
-}
+export const Model = named('Model', 'A model or a selector, in OpenAI’s shape.', {
+  id: modelId('What to send as `model`.'),
+  object: Type.Literal('model', { description: 'Always `model`.' }),
+  created: unixTime('When the model came out; 0 for a selector.'),
+  owned_by: Type.String({ description: 'The provider asked first; `signalbox` for a selector.', examples: ['openai'] }),
+});
+
+export const ModelList = named(
+  'ModelList',
+  'Selectors first, then the models that the key may pin.',
+  listOf(Model, 'All there are; the list has no pages.'),
+);
 
 /** Selectors first, then the models that the key may pin. */
-function listModels(snapshot: PolicySnapshot, caller: Caller): ModelBody[] {
+function listModels(snapshot: PolicySnapshot, caller: Caller): Static<typeof Model>[] {
   const selectors = [...snapshot.selectors.keys()].map((id) => body(id, 0, 'signalbox'));
   const models = snapshot.models
     .filter(({ id }) => caller.models?.has(id) ?? true)
@@ -24,7 +30,7 @@ function listModels(snapshot: PolicySnapshot, caller: Caller): ModelBody[] {
   return [...selectors, ...models];
 }
 
-const body = (id: string, created: number, owner: string): ModelBody => ({
+const body = (id: string, created: number, owner: string): Static<typeof Model> => ({
   id,
   object: 'model',
   created,

@@ -99,11 +99,27 @@ export class RouteEntry {
 /** The usual header of a key. */
 export const AUTHORIZATION: KeyHeader = { name: 'authorization', scheme: 'Bearer' };
 
-/** The credentials of a request in the form of `authorization`; null for none. */
-export function credentialsIn(headers: Headers, { name, scheme }: KeyHeader): string | null {
-  const text = headers.get(name);
-  return text === null || scheme !== null ? text : `Bearer ${text}`;
+/** Headers that other APIs use for their keys, taken wherever a key is: clients of those APIs send nothing else. */
+const OTHER_KEY_HEADERS: readonly KeyHeader[] = [
+  { name: 'x-api-key', scheme: null },
+  { name: 'api-key', scheme: null },
+];
+
+/**
+ * Returns the credentials of a request in the form of `authorization`; null for none.
+ * @param own the header of the route, which wins over the others
+ */
+export function credentialsIn(headers: Headers, own: KeyHeader): string | null {
+  const text = headers.get(own.name);
+  if (text !== null) return formOf(text, own);
+  for (const other of [AUTHORIZATION, ...OTHER_KEY_HEADERS]) {
+    const found = headers.get(other.name);
+    if (found !== null) return formOf(found, other);
+  }
+  return null;
 }
+
+const formOf = (text: string, { scheme }: KeyHeader): string => (scheme === null ? `Bearer ${text}` : text);
 
 /** Whether a path is only for callers with a key, though nothing may be there. */
 export const needsKey = (path: string): boolean =>

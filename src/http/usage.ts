@@ -4,6 +4,7 @@ import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import {
+  parseDay,
   type UsagePeriod,
   type UsageQuery,
   type UsageReport,
@@ -16,7 +17,7 @@ import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.t
 import { routeDocs } from './docs/route-docs.ts';
 import { fundBody } from './ledger.ts';
 import type { RouteServices } from './route-services.ts';
-import * as schemas from './schemas/usage.ts';
+import * as schemas from './schemas/ledger.ts';
 
 /** Days of a report at most. */
 const DAYS_MAX = 366;
@@ -163,16 +164,8 @@ const YEAR_MAX = 2_200;
 function dayOf(query: URLSearchParams, name: 'from' | 'to'): Temporal.PlainDate | null {
   const text = query.get(name);
   if (text === null) return null;
-  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? dateOrNull(text) : null;
+  const date = parseDay(text);
   if (date && date.year >= YEAR_MIN && date.year <= YEAR_MAX) return date;
   const message = `\`${name}\` must be a day such as 2026-11-20, not \`${text.slice(0, 64)}\`.`;
   throw new SignalboxError('invalid_value', message, { param: name });
-}
-
-function dateOrNull(text: string): Temporal.PlainDate | null {
-  try {
-    return Temporal.PlainDate.from(text);
-  } catch {
-    return null;
-  }
 }

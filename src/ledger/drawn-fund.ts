@@ -59,7 +59,7 @@ export class BudgetFund implements DrawnFund {
   }
 }
 
-/** The balance of a key or a wallet, as operations name it. */
+/** The balance of a holder, as operations name it. */
 export function balanceFund(holder: string): DrawnFund {
   const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity } as const;
   return { key: `balance/${holder}`, title, limit: 0, opening: 0, downgrades: false, reached: () => null };

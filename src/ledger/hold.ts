@@ -20,8 +20,6 @@ import {
   settle,
 } from './rules/reservation.ts';
 
-export type { EntryLine, Settlement, Tariff } from './rules/entry.ts';
-
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
 export interface Hold {
   readonly id: number;

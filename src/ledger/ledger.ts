@@ -23,8 +23,6 @@ import { openReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
 import { type AvailableFunds, type FundShortage, standingOf } from './standing.ts';
 
-export type { ReservationRequest } from './reservation-request.ts';
-
 /** How often the books are summed up, and holds are looked at that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
 

@@ -39,7 +39,7 @@ export interface LedgerSample {
   readonly budgets: readonly BudgetSample[];
   /** Requests that each of them had too little left for. */
   readonly refusals: ReadonlyMap<string, number>;
-  /** Keys and wallets with a balance, and those of them that have nothing left. */
+  /** Holders of a balance, and those of them that have nothing left. */
   readonly balances: number;
   readonly balancesExhausted: number;
   readonly waits: Readonly<Waits>;

@@ -7,7 +7,7 @@ export interface FundShortage {
   /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
   readonly why: FundBlock['why'];
   readonly kind: 'budget' | 'balance';
-  /** Of the budget, or ID of the key, or address of the wallet. */
+  /** Of the budget, or the holder of the balance. */
   readonly name: string;
   readonly subject: string;
   readonly limit: Microcredits;

@@ -26,6 +26,16 @@ export interface UsageQuery extends UsagePeriod {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** Reads a day such as `2026-11-20`; null for any other text. */
+export function parseDay(text: string): Temporal.PlainDate | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
+  try {
+    return Temporal.PlainDate.from(text);
+  } catch {
+    return null;
+  }
+}
+
 /** Days of a report, unless it names its period. */
 const DAYS = 30;
 

@@ -1,5 +1,5 @@
 import type { Family, PlainFamily } from '../telemetry/families.ts';
-import type { Payments } from './payments.ts';
+import type { Payments } from './service.ts';
 
 export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): readonly Family[] {
   const figure = (name: string, help: string, read: () => Iterable<readonly [string, number]>): PlainFamily => ({

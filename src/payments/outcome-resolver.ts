@@ -1,26 +1,14 @@
 import { idText } from '../core/id.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { Payment } from '../store/payments.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { PaymentCounts } from './counts.ts';
 import type { AuthorizationOutcome, NetworkClients } from './facilitator/facilitator.ts';
-import type { PaymentRegister } from './register.ts';
-
-export interface OutcomeResolverOptions {
-  readonly register: PaymentRegister;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly deposit: Ledger['deposit'];
-  readonly counts: PaymentCounts;
-  readonly log: Log;
-}
+import type { PaymentParts } from './parts.ts';
 
 /** Resolves payments of unknown outcome by the chain, and books the result. */
 export class OutcomeResolver {
-  readonly #options: OutcomeResolverOptions;
+  readonly #parts: PaymentParts;
 
-  constructor(options: OutcomeResolverOptions) {
-    this.#options = options;
+  constructor(parts: PaymentParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -29,9 +17,9 @@ export class OutcomeResolver {
    * @throws FacilitatorUnavailable, and StoreError when the payment arrived and could not be booked.
    */
   async resolve(payment: Payment, network: NetworkClients): Promise<Payment> {
-    const { register, counts } = this.#options;
+    const { register, counts } = this.#parts;
     // Another caller may have resolved it since, or a commit may have succeeded although its confirmation was lost.
-    const stored = await register.get(payment.id);
+    const stored = await register.table.get(payment.id);
     if (!stored || stored.state === 'captured' || stored.state === 'settled') {
       const wasOpen = register.resolved(payment);
       if (stored && wasOpen) counts.captured(stored);
@@ -49,7 +37,7 @@ export class OutcomeResolver {
 
   /** No request runs on it any more: all of it becomes balance, and the fee is waived. */
   async #arrived(payment: Payment, transaction: string): Promise<Payment> {
-    const { register, now, deposit, counts, log } = this.#options;
+    const { register, now, deposit, counts, log } = this.#parts;
     const { id, payer, paid } = payment;
     const arrived: Payment = { ...payment, state: 'captured', fee: 0, transaction, error: null, updated: now() };
     const writes = [register.table.capture(arrived), register.table.settle(id, null, 0, arrived.updated)];
@@ -61,7 +49,7 @@ export class OutcomeResolver {
   }
 
   async #failed(payment: Payment, error: string): Promise<Payment> {
-    const { register, now, counts, log } = this.#options;
+    const { register, now, counts, log } = this.#parts;
     const failed: Payment = { ...payment, state: 'failed', error, updated: now() };
     // If the write is lost, the payment is resolved again, but counted once.
     if (register.resolved(failed)) counts.failed(failed);

@@ -5,10 +5,6 @@ import type { QuoteTerms } from './quote.ts';
 export interface SignedPayment extends Authorization {
   readonly terms: QuoteTerms;
   readonly network: string;
-  /** Atomic units; 0 for a mere proof that the signer holds the wallet. */
-  readonly amount: bigint;
-  /** Seconds since 1970. */
-  readonly validBefore: number;
   /** Seals stored answers. It includes the quote's seal, because the chain shows every signature. */
   readonly secret: string;
 }

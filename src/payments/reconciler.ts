@@ -1,9 +1,7 @@
 import type { Payment } from '../store/payments.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Networks } from './networks.ts';
 import { paymentFields } from './outcome-resolver.ts';
+import type { PaymentParts } from './parts.ts';
 import { isTransient } from './refusals.ts';
-import type { PaymentRegister } from './register.ts';
 import type { Settlements } from './settlements.ts';
 
 /** The longest pause between two checks of a payment, ms. */
@@ -14,17 +12,6 @@ const OVERDUE_MS = 3_600_000;
 const NETWORK_GONE = 'payments are not settled yet on a network that the policy no longer has';
 const OVERDUE = 'the chain does not tell what became of a payment that has long expired';
 
-export interface ReconcilerOptions {
-  readonly register: PaymentRegister;
-  readonly networks: Networks;
-  readonly settlements: Settlements;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly log: Log;
-  /** Between two rounds, ms. */
-  readonly everyMs: number;
-}
-
 /** The next check of a payment, by the clock of `now`. */
 interface NextCheck {
   readonly at: number;
@@ -33,7 +20,9 @@ interface NextCheck {
 
 /** Asks the chain, periodically, about payments of unknown outcome that no request is working on. */
 export class Reconciler {
-  readonly #options: ReconcilerOptions;
+  readonly #parts: PaymentParts;
+  readonly #settlements: Settlements;
+  readonly #everyMs: number;
   readonly #nextChecks = new Map<number, NextCheck>();
   /** Payments and networks already reported to the operator. */
   readonly #reported = new Set<number | string>();
@@ -41,14 +30,17 @@ export class Reconciler {
   #timer: ReturnType<typeof setInterval> | null = null;
   #isStopped = false;
 
-  constructor(options: ReconcilerOptions) {
-    this.#options = options;
+  /** @param everyMs between two rounds, ms */
+  constructor(parts: PaymentParts, settlements: Settlements, everyMs: number) {
+    this.#parts = parts;
+    this.#settlements = settlements;
+    this.#everyMs = everyMs;
   }
 
   /** Does nothing if started before, or stopped. */
   start(): void {
     if (this.#isStopped) return;
-    this.#timer ??= setInterval(() => this.#round(), this.#options.everyMs);
+    this.#timer ??= setInterval(() => this.#round(), this.#everyMs);
     this.#timer.unref();
   }
 
@@ -59,7 +51,7 @@ export class Reconciler {
 
   /** Checks networks independently: a slow one must not delay the others. */
   #round(): void {
-    const { register, now } = this.#options;
+    const { register, now } = this.#parts;
     const payments = [...register.unsettled()];
     const ids = new Set(payments.map(({ id }) => id));
     for (const id of this.#nextChecks.keys()) if (!ids.has(id)) this.#nextChecks.delete(id);
@@ -80,10 +72,10 @@ export class Reconciler {
   }
 
   async #check(payment: Payment): Promise<void> {
-    const { networks, settlements, log } = this.#options;
+    const { networks, log } = this.#parts;
     try {
       await networks.use(payment.network, async (connection) => {
-        if (connection?.isReady) this.#reschedule(await settlements.reconcile(payment, connection));
+        if (connection?.isReady) this.#reschedule(await this.#settlements.reconcile(payment, connection));
         else if (!connection) this.#reportOnce(payment.network, NETWORK_GONE, payment);
       });
     } catch (cause) {
@@ -97,8 +89,8 @@ export class Reconciler {
   #reschedule(payment: Payment | null): void {
     if (payment?.state !== 'settling' && payment?.state !== 'unknown') return;
     const { id, validBefore } = payment;
-    const { now, everyMs } = this.#options;
-    const pauseMs = Math.min((this.#nextChecks.get(id)?.pauseMs ?? everyMs / 2) * 2, PAUSE_MAX_MS);
+    const { now } = this.#parts;
+    const pauseMs = Math.min((this.#nextChecks.get(id)?.pauseMs ?? this.#everyMs / 2) * 2, PAUSE_MAX_MS);
     this.#nextChecks.set(id, { at: now() + pauseMs, pauseMs });
     if (now() > validBefore * 1_000 + OVERDUE_MS) {
       this.#reportOnce(id, OVERDUE, payment);
@@ -108,6 +100,6 @@ export class Reconciler {
   #reportOnce(about: number | string, message: string, payment: Payment): void {
     if (this.#reported.has(about)) return;
     this.#reported.add(about);
-    this.#options.log.error(message, paymentFields(payment));
+    this.#parts.log.error(message, paymentFields(payment));
   }
 }

@@ -1,4 +1,4 @@
-import type { AuthorizationId, Payment, PaymentQuery, PaymentTable } from '../store/payments.ts';
+import type { Payment, PaymentTable } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
 
@@ -28,18 +28,6 @@ export class PaymentRegister {
   /** Oldest first. */
   unsettled(): Iterable<Payment> {
     return this.#unsettled.values();
-  }
-
-  get(id: number): Promise<Payment | null> {
-    return this.table.get(id);
-  }
-
-  find(authorization: AuthorizationId): Promise<Payment | null> {
-    return this.table.find(authorization);
-  }
-
-  list(query: PaymentQuery): Promise<readonly Payment[]> {
-    return this.table.list(query);
   }
 
   /** Inserts a new payment. Durable when it resolves. Throws StoreError. */

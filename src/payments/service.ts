@@ -14,7 +14,7 @@ import { quoteOn } from './make-quote.ts';
 import { Networks } from './networks.ts';
 import { OutcomeResolver } from './outcome-resolver.ts';
 import type { SignedPayment } from './payment.ts';
-import type { Book, PaymentActivity, PaymentSubmission, Payments, PaymentUse, Resolution } from './payments.ts';
+import type { Book, PaymentActivity, PaymentSubmission, PaymentUse, Resolution } from './payments.ts';
 import { storedSettlements } from './pending-settlements.ts';
 import type { Quote, QuoteRequest } from './quote.ts';
 import { readPayment } from './read-payment.ts';
@@ -58,7 +58,7 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
       first: first && idText('pay_', first.id),
     });
   }
-  return new StoredPayments(options, register, await loadSeal(store), await Blocklist.load(store, now));
+  return new Payments(options, register, await loadSeal(store), await Blocklist.load(store, now));
 }
 
 /** A payer without a complete answer pays no fee. The ledger has released the reservation. */
@@ -67,7 +67,8 @@ async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposi
   await deposit(payer, { paid: 0, fee: -fee, note: idText('pay_', id) }, writes);
 }
 
-class StoredPayments implements Payments {
+/** Takes x402 payments and stores their outcomes. One for each server, present while payments are off, too. */
+export class Payments {
   readonly activity: PaymentActivity;
   readonly #options: PaymentsOptions;
   readonly #register: PaymentRegister;
@@ -87,32 +88,27 @@ class StoredPayments implements Payments {
     const host = { env, pending: storedSettlements(store, now), now };
     const networks = new Networks({ open: openNetwork, host, log });
     const counts = new PaymentCounts();
-    const resolver = new OutcomeResolver({ register, now, deposit, counts, log });
     const policy = () => this.#policy;
-    const mark = (requestHash: string) => seal.mark(requestHash);
-    const settlements = new Settlements({
-      register,
-      networks,
-      resolver,
-      blocklist,
-      policy,
-      now,
-      nextId,
-      mark,
-      counts,
-      log,
-    });
+    const parts = { register, networks, blocklist, seal, policy, now, nextId, deposit, counts, log };
+    const settlements = new Settlements(parts, new OutcomeResolver(parts));
     const everyMs = options.reconcileEveryMs ?? RECONCILE_EVERY_MS;
     this.activity = { counts, unsettled: () => register.unsettled(), networks: () => networks.statuses() };
     this.#networks = networks;
     this.#settlements = settlements;
-    this.#reconciler = new Reconciler({ register, networks, settlements, now, log, everyMs });
+    this.#reconciler = new Reconciler(parts, settlements, everyMs);
   }
 
+  /** Of the policy in force; null while payments are off. */
   get policy(): PaymentPolicy | null {
     return this.#policy;
   }
 
+  /**
+   * Prepares another policy.
+   * @returns a function that puts it in force.
+   * @throws an Error of one sentence for the operator: a variable that is not set, a malformed key, a well-known test
+   * key on a network that is not local.
+   */
   async prepare(policy: PaymentPolicy | null): Promise<() => void> {
     const apply = await this.#networks.prepare(policy?.networks ?? []);
     return () => {
@@ -123,10 +119,12 @@ class StoredPayments implements Payments {
     };
   }
 
+  /** IDs of the networks that are ready. */
   ready(): readonly string[] {
     return this.#networks.ready().map(({ policy }) => policy.id);
   }
 
+  /** Makes a quote on every ready network. Throws SignalboxError `payment_unavailable` when none is. */
   quote(ask: QuoteRequest): Quote {
     const connections = this.#networks.ready();
     if (!this.#policy || connections.length === 0) throw unavailableError();
@@ -136,6 +134,13 @@ class StoredPayments implements Payments {
     return quote;
   }
 
+  /**
+   * Decodes a payment and checks all that needs no chain or facilitator: form, version, quote seal, purpose and hash of
+   * the request, named wallet, signature, and whether it paid another quote before. Does not check whether the quote
+   * has expired.
+   * @throws SignalboxError 400 for a malformed payment, 403 `agent_wallet_mismatch`, and PaymentRefused for an error
+   * that a new quote can mend.
+   */
   async read(submission: PaymentSubmission): Promise<SignedPayment> {
     const signed = await readPayment(submission, this.#seal, this.#options.now());
     // Before anything about the wallet is revealed: the signature alone proves nothing.
@@ -143,32 +148,41 @@ class StoredPayments implements Payments {
     return signed;
   }
 
+  /** Returns the stored payment of this authorization; null if there is none. */
   find(signed: SignedPayment): Promise<Payment | null> {
-    return this.#register.find(authorizationIdOf(signed));
+    return this.#register.table.find(authorizationIdOf(signed));
   }
 
+  /** An unsettled payment of this wallet for the same request, or null. With one, do not ask for another. */
   unsettled(wallet: string, requestHash: string): Payment | null {
     return this.#settlements.unsettled(wallet, requestHash);
   }
 
+  /**
+   * Settles a payment after a last check of quote expiry, remaining validity and the chain's view. A payment submitted
+   * before is resolved by the chain instead. The row is durable before anything is sent.
+   * @throws PaymentRefused, SignalboxError `payment_unavailable`, `payment_unsettled`.
+   */
   settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     return this.#settlements.settle(signed, context, book);
   }
 
+  /** The writes that record charge and fee, for the commit that closes the reservation of a captured payment. */
   settleWrites({ id }: Payment, charged: Microcredits, fee: Microcredits): readonly Write[] {
     return [this.#register.table.settle(id, charged, fee, this.#options.now())];
   }
 
   get(id: number): Promise<Payment | null> {
-    return this.#register.get(id);
+    return this.#register.table.get(id);
   }
 
   list(query: PaymentQuery): Promise<readonly Payment[]> {
-    return this.#register.list(query);
+    return this.#register.table.list(query);
   }
 
+  /** Asks the chain about a payment now. Null for an unknown ID. Throws SignalboxError `payment_unavailable`. */
   async reconcile(id: number): Promise<Payment | null> {
-    const payment = await this.#register.get(id);
+    const payment = await this.#register.table.get(id);
     if (!payment || payment.state === 'captured' || payment.state === 'settled') return payment;
     return this.#networks.use(payment.network, async (connection) => {
       if (!connection) throw unavailableError();
@@ -184,6 +198,7 @@ class StoredPayments implements Payments {
     return this.#blocklist.has(wallet);
   }
 
+  /** Commits together with `also`. Throws StoreError and changes nothing. */
   block(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
     return this.#blocklist.add(wallet, note, also);
   }
@@ -192,6 +207,7 @@ class StoredPayments implements Payments {
     return this.#blocklist.remove(wallet, also);
   }
 
+  /** Stops the background work. A settlement in progress is left to the next start; a shutdown waits for it first. */
   close(): void {
     this.#reconciler.stop();
     this.#networks.close();

@@ -1,12 +1,10 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { type PaymentPolicy, worthOf } from '../core/payment-policy.ts';
+import { worthOf } from '../core/payment-policy.ts';
 import type { AuthorizationId, Payment } from '../store/payments.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Blocklist } from './blocklist.ts';
-import type { PaymentCounts } from './counts.ts';
 import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilitator.ts';
-import type { NetworkConnection, Networks } from './networks.ts';
+import type { NetworkConnection } from './networks.ts';
 import { type OutcomeResolver, paymentFields } from './outcome-resolver.ts';
+import type { PaymentParts } from './parts.ts';
 import type { SignedPayment } from './payment.ts';
 import { type Book, PaymentRefused, type PaymentUse, type Resolution } from './payments.ts';
 import {
@@ -19,22 +17,6 @@ import {
   unavailableError,
   unsettledError,
 } from './refusals.ts';
-import type { PaymentRegister } from './register.ts';
-
-export interface SettlementsOptions {
-  readonly register: PaymentRegister;
-  readonly networks: Networks;
-  readonly resolver: OutcomeResolver;
-  readonly blocklist: Blocklist;
-  readonly policy: () => PaymentPolicy | null;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly nextId: () => number;
-  /** The keyed hash of a request that is stored. */
-  readonly mark: (requestHash: string) => string;
-  readonly counts: PaymentCounts;
-  readonly log: Log;
-}
 
 /** Held while an authorization is settled or looked up. */
 interface AuthorizationLock {
@@ -56,15 +38,17 @@ interface SettleJob<T> {
 
 /** Settles payments, one call at a time for each authorization. */
 export class Settlements {
-  readonly #options: SettlementsOptions;
+  readonly #parts: PaymentParts;
+  readonly #resolver: OutcomeResolver;
   readonly #locks = new Map<string, AuthorizationLock>();
 
-  constructor(options: SettlementsOptions) {
-    this.#options = options;
+  constructor(parts: PaymentParts, resolver: OutcomeResolver) {
+    this.#parts = parts;
+    this.#resolver = resolver;
   }
 
   async settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
-    const { blocklist, register, nextId } = this.#options;
+    const { blocklist, register, nextId } = this.#parts;
     if (blocklist.has(signed.payer)) throw blockedError();
     if (signed.amount === 0n) {
       this.#checkExpiry(signed);
@@ -80,7 +64,7 @@ export class Settlements {
     const lock: AuthorizationLock = { id: nextId(), look: null, signal: context.signal };
     this.#locks.set(key, lock);
     try {
-      const known = await orNotSent(() => register.find(name));
+      const known = await orNotSent(() => register.table.find(name));
       checkQuote(known, signed);
       if (!known) return await this.#begin(lock.id, signed, context, book);
       lock.id = known.id;
@@ -95,8 +79,8 @@ export class Settlements {
    * sender has disconnected: two equal requests at once mean two payments, a repeat means one.
    */
   unsettled(wallet: string, requestHash: string): Payment | null {
-    const requestMark = this.#options.mark(requestHash);
-    for (const payment of this.#options.register.unsettled()) {
+    const requestMark = this.#parts.seal.mark(requestHash);
+    for (const payment of this.#parts.register.unsettled()) {
       const isIt = payment.payer === wallet && payment.requestMark === requestMark;
       if (!isIt) continue;
       const lock = this.#locks.get(keyOf(payment));
@@ -109,7 +93,7 @@ export class Settlements {
   async reconcile(payment: Payment, connection: NetworkConnection): Promise<Payment | null> {
     const key = keyOf(payment);
     if (this.#locks.has(key)) return null;
-    const looked = this.#options.resolver.resolve(payment, connection.network);
+    const looked = this.#resolver.resolve(payment, connection.network);
     const look = looked.catch(() => {}).finally(() => this.#locks.delete(key));
     this.#locks.set(key, { id: payment.id, look });
     return looked;
@@ -118,7 +102,7 @@ export class Settlements {
   async #begin<T>(id: number, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     this.#checkExpiry(signed);
     this.#checkTime(signed);
-    return this.#options.networks.use(signed.network, async (connection) => {
+    return this.#parts.networks.use(signed.network, async (connection) => {
       if (!connection || connection.asset !== signed.requirements.asset) {
         throw new PaymentRefused('no_longer_offered', 'Payments in this asset on this network are no longer taken.');
       }
@@ -127,7 +111,7 @@ export class Settlements {
       await this.#verify(payment, signed, connection);
       // Nothing was sent. No gas is spent on a caller who has disconnected.
       if (context.signal?.aborted) throw unavailableError();
-      await orNotSent(() => this.#options.register.begin(payment));
+      await orNotSent(() => this.#parts.register.begin(payment));
       return this.#send({ signed, payment, book, isFirst: true }, connection);
     });
   }
@@ -141,7 +125,7 @@ export class Settlements {
   async #retry<T>(known: Payment, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const resolved = resolutionOf(known);
     if (resolved) return resolved;
-    return this.#options.networks.use(known.network, async (connection) => {
+    return this.#parts.networks.use(known.network, async (connection) => {
       if (!connection) throw unsettledError(known.id);
       const current = await this.#resolved(known, connection);
       const now = resolutionOf(current);
@@ -157,13 +141,13 @@ export class Settlements {
   /** Whether a submission has the terms that the payment was stored with. */
   #isOf(stored: Payment, { requirements, terms, amount, validBefore }: SignedPayment): boolean {
     const isSameTransfer = stored.amount === amount && stored.payTo === requirements.payTo;
-    const isSameRequest = stored.requestMark === this.#options.mark(terms.requestHash);
+    const isSameRequest = stored.requestMark === this.#parts.seal.mark(terms.requestHash);
     return isSameTransfer && stored.validBefore === validBefore && isSameRequest;
   }
 
   async #resolved(payment: Payment, { network }: NetworkConnection): Promise<Payment> {
     try {
-      return await this.#options.resolver.resolve(payment, network);
+      return await this.#resolver.resolve(payment, network);
     } catch (cause) {
       if (isTransient(cause)) throw unsettledError(payment.id, cause);
       throw cause;
@@ -172,7 +156,7 @@ export class Settlements {
 
   async #send<T>(job: SettleJob<T>, connection: NetworkConnection): Promise<Resolution<T>> {
     const { payment, isFirst } = job;
-    const { register, now, counts, log } = this.#options;
+    const { register, now, counts, log } = this.#parts;
     const outcome = await this.#outcome(job, connection);
     if (outcome.state === 'captured') return this.#captured(job, outcome.transaction);
     const error = publicReason(outcome.reason);
@@ -191,7 +175,7 @@ export class Settlements {
   }
 
   async #outcome<T>({ signed, payment, isFirst }: SettleJob<T>, { network }: NetworkConnection): Promise<SettleResult> {
-    const { register, log } = this.#options;
+    const { register, log } = this.#parts;
     try {
       return await network.facilitator.settle(signed);
     } catch (cause) {
@@ -208,7 +192,7 @@ export class Settlements {
   }
 
   async #captured<T>({ payment, book }: SettleJob<T>, transaction: string): Promise<Resolution<T>> {
-    const { register, now, counts, log } = this.#options;
+    const { register, now, counts, log } = this.#parts;
     const captured: Payment = { ...payment, state: 'captured', transaction, error: null, updated: now() };
     try {
       const booked = await book(captured, [register.table.capture(captured)]);
@@ -235,7 +219,7 @@ export class Settlements {
       return await ask();
     } catch (cause) {
       if (!(cause instanceof FacilitatorUnavailable)) throw cause;
-      this.#options.log.warn('a payment could not be verified', { ...paymentFields(payment), detail: cause.message });
+      this.#parts.log.warn('a payment could not be verified', { ...paymentFields(payment), detail: cause.message });
       throw unavailableError(cause);
     }
   }
@@ -244,26 +228,26 @@ export class Settlements {
     const { terms, requirements, payer, nonce, amount, validBefore, network } = signed;
     const { purpose, fee, bound } = terms;
     const { asset, payTo } = requirements;
-    const created = this.#options.now();
-    const requestMark = this.#options.mark(terms.requestHash);
+    const created = this.#parts.now();
+    const requestMark = this.#parts.seal.mark(terms.requestHash);
     const what = { network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged: null };
     const whose = { decision, keyId, quote: terms.id, requestMark, validBefore, transaction: null, error: null };
     return { id, state: 'settling', purpose, ...what, ...whose, created, updated: created };
   }
 
   #checkExpiry({ terms }: SignedPayment): void {
-    if (this.#options.now() < terms.expiresAt) return;
+    if (this.#parts.now() < terms.expiresAt) return;
     throw new PaymentRefused('quote_expired', 'The quote has expired; sign the new one.');
   }
 
   /** Guards proofs, which no chain checks: an old one could be combined with a new quote. */
   #checkStillValid({ validBefore }: SignedPayment): void {
-    if (validBefore * 1_000 > this.#options.now()) return;
+    if (validBefore * 1_000 > this.#parts.now()) return;
     throw new PaymentRefused('too_little_time', 'The authorization is no longer valid: sign the new quote.');
   }
 
   #checkTime({ validBefore }: SignedPayment): void {
-    const { policy, now } = this.#options;
+    const { policy, now } = this.#parts;
     const marginMs = policy()?.settleMarginMs ?? 0;
     // Payers count whole seconds, and a payer who signs at once must have the quote's full time.
     if (validBefore >= Math.floor((now() + marginMs) / 1_000)) return;

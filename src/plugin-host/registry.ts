@@ -54,7 +54,7 @@ export function assertContract(plugin: Plugin): void {
   const version: unknown = plugin.contract ?? CONTRACT_OF_OLD;
   if (typeof version !== 'number' || !(version >= contractMin && version <= CONTRACT_NOW)) {
     throw new Error(
-      `the ${kind} plugin \`${name}\` is made for version ${String(version)} of the plugin contract, and this gateway takes ${contractMin === CONTRACT_NOW ? '' : `${contractMin} to `}${CONTRACT_NOW}: see docs/plugin-contract-2.md`,
+      `the ${kind} plugin \`${name}\` is made for version ${String(version)} of the plugin contract, and this gateway takes ${contractMin === CONTRACT_NOW ? '' : `${contractMin} to `}${CONTRACT_NOW}: see docs/extend/plugins.md#contract-2`,
     );
   }
   const schema: unknown = Reflect.get(plugin, member);

@@ -11,7 +11,6 @@ import { deepFreeze } from './freeze.ts';
 import { compileLearning } from './learning.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
-import { reviewLanguage } from './misspelt-languages.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { compileProvider, type Environment, type ProviderSetup } from './providers.ts';
@@ -132,13 +131,9 @@ function* compileProviders(
 }
 
 /** Reports warnings that only `policy check` shows. */
-function review(
-  { figures, misspeltLanguages: oddLanguages }: ParsedPolicy['models'][number],
-  today: string,
-  report: Report,
-): void {
+function review({ figures, misspeltLanguages }: ParsedPolicy['models'][number], today: string, report: Report): void {
   for (const figure of figures) reviewFigure(figure, today, report);
-  for (const odd of oddLanguages) reviewLanguage(odd, report);
+  for (const { place, message, hint } of misspeltLanguages) report.add('unknown-language', place, message, { hint });
 }
 
 /** Evaluates the valid rules of a policy that is wrong elsewhere, so that all problems are reported at once. */

@@ -1,12 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
 import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
-import type { JsonSchema } from './json-schema-form.ts';
 import { type EditorHint, HINTS } from './json-schema-hints.ts';
 import { MESSAGES } from './json-schema-messages.ts';
 import type { SchemaRules } from './json-schema-rules.ts';
 import type { Snippets } from './json-schema-snippets.ts';
 import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
-import { type EditorVocabulary, type EditorWord, wordsOf } from './json-schema-words.ts';
+import { type EditorVocabulary, type EditorWord, type JsonSchema, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 
 /** Keywords of JSON Schema. All others are our own, or TypeBox's. */

@@ -1,5 +1,5 @@
 import type { Plugin } from '../contract/kinds.ts';
-import type { JsonSchema } from './json-schema-form.ts';
+import type { JsonSchema } from './json-schema-words.ts';
 import { FACILITATOR_KEYS } from './schema-payments.ts';
 
 /** Path of a map → conditions between its keys. */

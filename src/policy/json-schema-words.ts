@@ -7,6 +7,11 @@ import { ERRORS } from '../core/errors.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { LANGUAGES } from './schema-model.ts';
 
+/** A JSON Schema, or a part of one. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
 /** The names that a policy defines. */
 export interface PolicyNames {
   readonly models: readonly string[];

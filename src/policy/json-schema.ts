@@ -1,10 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { Plugin } from '../contract/kinds.ts';
 import { nullable, SchemaConverter } from './json-schema-convert.ts';
-import type { JsonSchema } from './json-schema-form.ts';
 import { definitionOf, rulesOf } from './json-schema-rules.ts';
 import { snippetsOf } from './json-schema-snippets.ts';
-import { type PolicyNames, vocabularyOf } from './json-schema-words.ts';
+import { type JsonSchema, type PolicyNames, vocabularyOf } from './json-schema-words.ts';
 import { SECTIONS } from './schema.ts';
 
 const NO_NAMES: PolicyNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };

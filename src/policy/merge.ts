@@ -1,5 +1,4 @@
 import { Value } from '@sinclair/typebox/value';
-import type { SourceSpan } from './diagnostics.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { SECTIONS } from './schema.ts';
@@ -84,13 +83,13 @@ function join(section: SectionName, before: Entry, again: Entry, report: Report)
   // Names of lists are compared where the lists are checked.
   if (first.kind === 'list' && second.kind === 'list') return { ...first, items: [...first.items, ...second.items] };
   if (first.kind !== 'map' || second.kind !== 'map') {
-    reportDuplicate(section, again.place, before.place, report);
+    report.addDuplicate(section, again.place, before.place);
     return first;
   }
   const places = new Map(first.entries.map((entry) => [entry.key, entry.place]));
   const fresh = second.entries.filter((entry) => {
     const known = places.get(entry.key);
-    if (known) reportDuplicate(`${section}.${entry.key}`, entry.place, known, report);
+    if (known) report.addDuplicate(`${section}.${entry.key}`, entry.place, known);
     return !known;
   });
   return { ...first, entries: [...first.entries, ...fresh] };
@@ -118,10 +117,4 @@ export function reportWrongKind(section: SectionName, { place }: Tree, report: R
     ? `begin each with \`- ${hasNames(section) ? 'name: …' : ''}\``
     : 'write `name:`, and what belongs to it indented below';
   report.add('wrong-type', place, `\`${section}\` must be a ${isList ? 'list' : 'map of names'}`, { hint });
-}
-
-/** Reports a name that is defined again, with both places. */
-export function reportDuplicate(name: string, place: SourceSpan, first: SourceSpan, report: Report): void {
-  const related = { place: first, message: 'first defined here' };
-  report.add('duplicate-name', place, `\`${name}\` is defined twice`, { related });
 }

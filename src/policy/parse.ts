@@ -223,8 +223,7 @@ class YamlReader {
       }
       const before = first.get(key);
       if (before) {
-        const related = { place: before, message: 'first defined here' };
-        this.#report.add('duplicate-name', place, `\`${key}\` is defined twice`, { related });
+        this.#report.addDuplicate(key, place, before);
         continue;
       }
       first.set(key, place);

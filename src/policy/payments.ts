@@ -1,7 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText } from '../core/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
-import { reportDuplicate } from './merge.ts';
 import { draftNetwork } from './payment-networks.ts';
 import type { Report } from './report.ts';
 import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
@@ -123,7 +122,7 @@ function readNetworks(
     const id = valueAt(item, 'id');
     if (id?.kind !== 'scalar' || typeof id.value !== 'string') return [];
     const before = first.get(id.value);
-    if (before) reportDuplicate(`${PATH}.networks: ${id.value}`, id.place, before, report);
+    if (before) report.addDuplicate(`${PATH}.networks: ${id.value}`, id.place, before);
     else first.set(id.value, id.place);
     return network ? [network] : [];
   });

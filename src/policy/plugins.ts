@@ -1,7 +1,6 @@
 import { type Plugin, type PluginMaps, pluginMaps, pluginsIn } from '../contract/kinds.ts';
 import { checkValue } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { reportDuplicate } from './merge.ts';
 import type { Report } from './report.ts';
 import { PluginText } from './schema-rules.ts';
 import { type CheckContext, listOf } from './sections.ts';
@@ -34,7 +33,7 @@ export function draftPlugins(context: CheckContext): PluginDraft[] {
       return [];
     }
     const before = first.get(specifier);
-    if (before) reportDuplicate(specifier, tree.place, before, context.report);
+    if (before) context.report.addDuplicate(specifier, tree.place, before);
     if (before) return [];
     first.set(specifier, tree.place);
     return [{ specifier, place: tree.place }];

@@ -39,6 +39,12 @@ export class Report {
     });
   }
 
+  /** Reports a name that is defined again, with both places. */
+  addDuplicate(name: string, place: SourceSpan, first: SourceSpan): void {
+    const related = { place: first, message: 'first defined here' };
+    this.add('duplicate-name', place, `\`${name}\` is defined twice`, { related });
+  }
+
   get failed(): boolean {
     return this.#found.some((found) => found.severity === 'error');
   }

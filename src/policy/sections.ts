@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { checkValue, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { isEmpty, reportDuplicate, reportWrongKind, type SectionName, type Sections } from './merge.ts';
+import { isEmpty, reportWrongKind, type SectionName, type Sections } from './merge.ts';
 import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
 import type { Report } from './report.ts';
 import { ITEM_NAME } from './schema-parts.ts';
@@ -57,7 +57,7 @@ export function checkList<Schema extends TSchema>(
     const place = nameTree?.place ?? tree.place;
     const path = name === null ? `${section}[${at}]` : `${section}.${name}`;
     const first = name === null ? undefined : places.get(name);
-    if (first) reportDuplicate(path, place, first, context.report);
+    if (first) context.report.addDuplicate(path, place, first);
     else if (name !== null) places.set(name, place);
     const subject: Subject = { path, tree, place: tree.place };
     return { ...subject, name: name ?? String(at), data: checkValue(schema, subject, context.report) };

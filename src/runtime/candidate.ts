@@ -3,6 +3,7 @@ import type { Plugin } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
 import { createRegistry } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
@@ -116,7 +117,7 @@ async function rejectOnThrow(build: () => Promise<Candidate | RejectedPolicy>): 
     return await build();
   } catch (cause) {
     if (cause instanceof SupersededError) throw cause;
-    return { problems: [], message: scrub(cause instanceof Error ? cause.message : String(cause)) };
+    return { problems: [], message: scrub(messageOf(cause)) };
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../core/thrown.ts';
 import type { PolicyFile } from '../policy/load.ts';
 import { parseFiles } from './parse-files.ts';
 
@@ -17,6 +18,6 @@ self.onmessage = ({ data: { files, before } }) => {
   try {
     self.postMessage({ parsed: parseFiles(files, before) });
   } catch (error) {
-    self.postMessage({ error: error instanceof Error ? error.message : String(error) });
+    self.postMessage({ error: messageOf(error) });
   }
 };

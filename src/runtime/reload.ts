@@ -1,3 +1,4 @@
+import { messageOf } from '../core/thrown.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { buildCandidate, type Candidate, isRejected, type PolicyTools, type RejectedPolicy } from './candidate.ts';
 import type { PolicyChange } from './diff.ts';
@@ -161,7 +162,7 @@ export class Reloader {
       return await readBundle(this.#options.tools.folder);
     } catch (cause) {
       if (cause instanceof PolicySourceError) return cause;
-      return new PolicySourceError(`The policy cannot be read: ${cause instanceof Error ? cause.message : cause}.`);
+      return new PolicySourceError(`The policy cannot be read: ${messageOf(cause)}.`);
     }
   }
 
@@ -202,7 +203,7 @@ export class Reloader {
       return this.#refuse(
         state,
         candidate.bundle.hash,
-        new Error(`The new revision could not be made ready: ${cause instanceof Error ? cause.message : cause}`),
+        new Error(`The new revision could not be made ready: ${messageOf(cause)}`),
       );
     }
     const before = this.#inForce;

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path';
 import type { Plugin } from '../contract/kinds.ts';
 import type { Revision } from '../core/revision.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { PluginLoader } from '../plugin-host/load.ts';
 import { createRegistry } from '../plugin-host/registry.ts';
 import { compileSteps, type Environment, type PolicyFile } from '../policy/load.ts';
@@ -71,7 +72,7 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
     if (served.join('\n') !== revision.models.join('\n')) return cannotRebuild('it serves other models');
     return prepareDecisionRuntime(snapshot, createRegistry([...options.shipped, ...[...own.values()].flat()]));
   } catch (cause) {
-    return cannotRebuild(cause instanceof Error ? cause.message : String(cause));
+    return cannotRebuild(messageOf(cause));
   }
 }
 

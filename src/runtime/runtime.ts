@@ -6,6 +6,7 @@ import type { Facts } from '../core/facts.ts';
 import type { Readings } from '../core/readings.ts';
 import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
+import { messageOf } from '../core/thrown.ts';
 import { zonedClock } from '../core/zoned-time.ts';
 import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
@@ -121,6 +122,6 @@ function naming<T>(place: string, run: () => T): T {
   try {
     return run();
   } catch (cause) {
-    throw new Error(`${place}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(`${place}: ${messageOf(cause)}`, { cause });
   }
 }

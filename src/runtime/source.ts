@@ -1,5 +1,6 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { codeOf, messageOf } from '../core/thrown.ts';
 import type { PolicyFile } from '../policy/load.ts';
 
 /** Limit of files of one policy. */
@@ -132,14 +133,6 @@ const isThere = (file: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
 
 /**
  * Identifies the state of a folder without reading its files: names, sizes, inodes and times. `more`:

@@ -11,8 +11,15 @@ import type { HealthChange } from '../upstream/health/health.ts';
 
 /** The log's lines on the server's life, apart from requests. */
 
-/** IDs of orphans that are named at most. */
-const ORPHANS_NAMED = 20;
+/** Decisions that a line names at most. */
+const NAMED_MAX = 20;
+
+/** Names decisions: `dec_… dec_… and 3 more`. */
+export function namesOf(decisions: readonly number[]): string {
+  const named = decisions.slice(0, NAMED_MAX).map((id) => idText('dec_', id));
+  const more = decisions.length - named.length;
+  return `${named.join(' ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
 
 export function logReload(log: Log, attempt: ReloadAttempt): void {
   const { result, cause, revision, tookMs, message, changes } = attempt;
@@ -30,13 +37,11 @@ function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
 
 export function logRecovered(log: Log, { recovered: { ids, charged, held } }: Ledger): void {
   if (ids.length === 0) return;
-  const decisions = ids.slice(0, ORPHANS_NAMED).map((id) => idText('dec_', id));
-  const more = ids.length - decisions.length;
   log.warn('closed reservations that an earlier run left open', {
     count: ids.length,
     credits_charged: toCredits(charged),
     credits_released: toCredits(held - charged),
-    decisions: more > 0 ? `${decisions.join(' ')} and ${more} more` : decisions.join(' '),
+    decisions: namesOf(ids),
   });
 }
 

@@ -4,6 +4,7 @@ import { ByteRoom } from '../core/byte-room.ts';
 import { createIds } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/affinity.ts';
 import { Retries } from '../gateway/signals/retry.ts';
@@ -16,8 +17,7 @@ import type { ServerLearner } from '../learning/stored-learner.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { openLedger } from '../ledger/ledger.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
-import type { Payments } from '../payments/payments.ts';
-import { openPayments } from '../payments/service.ts';
+import { openPayments, type Payments } from '../payments/service.ts';
 import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
@@ -42,7 +42,7 @@ async function takePayments(payments: Payments, { payments: policy }: PolicySnap
   try {
     (await payments.prepare(policy))();
   } catch (cause) {
-    throw new UsageError(`Payments cannot be taken: ${cause instanceof Error ? cause.message : cause}`);
+    throw new UsageError(`Payments cannot be taken: ${messageOf(cause)}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { codeOf, messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -31,6 +32,6 @@ async function reasonOf(cause: unknown, host: string): Promise<string> {
     () => false,
   );
   if (!isKnown) return 'there is no such address; choose another with --host';
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return REASONS.get(code) ?? (cause instanceof Error ? cause.message : String(cause));
+  const code = codeOf(cause);
+  return REASONS.get(code) ?? messageOf(cause);
 }

@@ -1,7 +1,7 @@
 import { UsageError } from '../core/usage-error.ts';
 import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
 import { rehearse } from '../operate/policy/rehearse.ts';
-import type { Payments } from '../payments/payments.ts';
+import type { Payments } from '../payments/service.ts';
 import { createPluginLoader } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';

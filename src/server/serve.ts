@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { Gate } from '../access/limits/gate.ts';
 import { openKeys } from '../access/stored-keys.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
@@ -108,7 +109,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
 
 /** Names the variable: the reader of the error may not be the one who set it. */
 function notInstalled(error: unknown): never {
-  throw new Error(`SIGNALBOX_API_KEY cannot be installed: ${error instanceof Error ? error.message : String(error)}`);
+  throw new Error(`SIGNALBOX_API_KEY cannot be installed: ${messageOf(error)}`);
 }
 
 const whoAnswers = ({ runtime: { snapshot } }: Candidate) => ({

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { reasonOf } from '../store/reason.ts';
 
@@ -55,7 +56,7 @@ export function copyWhole(folder: string, target: string): void {
     for (const file of readdirSync(folder)) writeFileSync(join(making, file), readFileSync(join(folder, file)));
     renameSync(making, target);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : '';
+    const code = codeOf(cause);
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw cause;
   } finally {
     rmSync(making, { recursive: true, force: true });

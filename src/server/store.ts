@@ -1,12 +1,10 @@
 import { toCredits } from '../core/credits.ts';
-import { idText } from '../core/id.ts';
+import { messageOf } from '../core/thrown.ts';
 import { type OpenStore, openStore, type SpoolReport, settlementsIn } from '../store/open.ts';
 import { SpoolError, type StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf, spoolOf } from './data.ts';
-
-/** Decisions that a line of the log names at most. */
-const NAMED_MAX = 20;
+import { namesOf } from './events.ts';
 
 /** Commands write for a few ms. A longer lock on the database makes requests fail, and does not stop the server. */
 const BUSY_MS = 200;
@@ -27,12 +25,10 @@ const logStoreError = (log: Log, error: StoreError): void =>
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {
   if (isTorn) log.warn('the last entry of the spool was torn and is skipped', { file });
   if (closed.length === 0) return;
-  const named = closed.slice(0, NAMED_MAX).map((id) => idText('dec_', id));
-  const more = closed.length - named.length;
   log.warn('settlements that an earlier run left in the spool were booked', {
     count: closed.length,
     credits_charged: toCredits(charged),
-    decisions: more > 0 ? `${named.join(' ')} and ${more} more` : named.join(' '),
+    decisions: namesOf(closed),
   });
 }
 
@@ -45,7 +41,7 @@ export async function closeStore(data: string, store: OpenStore, log: Log): Prom
   } catch (error) {
     const { unkept } = store;
     const facts = {
-      error: error instanceof Error ? error.message : String(error),
+      error: messageOf(error),
       settlements_in_spool: settlementsIn(path),
       file: path,
     };

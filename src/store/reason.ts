@@ -1,3 +1,5 @@
+import { codeOf, messageOf } from '../core/thrown.ts';
+
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
@@ -7,9 +9,5 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 };
 
-/** The code of an error of the system or of SQLite; '' for none. */
-export const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
-
 /** Returns why the file system refused, in words for an operator. */
-export const reasonOf = (error: unknown): string =>
-  REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
+export const reasonOf = (error: unknown): string => REASONS[codeOf(error)] ?? messageOf(error);

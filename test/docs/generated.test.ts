@@ -12,7 +12,7 @@ import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { providersPage } from './providers-page.ts';
 import { requestPicture } from './request-picture.ts';
-import { selectorsPage } from './selectors-page.ts';
+import { choicesPage, selectorsPage } from './selectors-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
@@ -27,8 +27,9 @@ const PAGES = {
   'docs/pictures/request.svg': requestPicture,
   'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policies/reference.md': policyReferencePage,
-  'docs/providers.md': providersPage,
-  'docs/selectors.md': selectorsPage,
+  'docs/route/selectors.md': selectorsPage,
+  'test/panel/choices.md': choicesPage,
+  'docs/extend/providers.md': providersPage,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
 

@@ -151,7 +151,6 @@ const FAILURES: Readonly<Record<string, readonly (readonly [file: string, words:
     ['e2e/payments-refused', 'must be the one that signs'],
     ['e2e/payments-refused', 'too short a time'],
   ],
-  'a policy reload since the quote': [['e2e/payments-refused', 'from before a reload is honoured']],
   'a wallet or balance without enough money': [
     ['e2e/payments-refused', 'has not enough money'],
     ['e2e/payments-streams', 'no upstream is called when it fails'],

@@ -5,9 +5,9 @@ import { adviceOf, eventsOf } from '../support/answers.ts';
 import { type ParrotService, startParrot } from '../support/parrot.ts';
 import { runToEnd, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
-/** docs/plugins.md is followed to the letter, from a folder outside of the repo, as a reader would. */
+/** docs/extend/plugins.md is followed to the letter, from a folder outside of the repo, as a reader would. */
 const ROOT = join(import.meta.dir, '../..');
-const PAGE = readFileSync(join(ROOT, 'docs/plugins.md'), 'utf8');
+const PAGE = readFileSync(join(ROOT, 'docs/extend/plugins.md'), 'utf8');
 
 /** The blocks of a language and mark, in their order. */
 function blocks(language: string, mark: string): string[] {
@@ -17,7 +17,8 @@ function blocks(language: string, mark: string): string[] {
 
 function block(language: string, mark: string): string {
   const [text, ...more] = blocks(language, mark);
-  if (text === undefined || more.length > 0) throw new Error(`docs/plugins.md needs one block \`${language} ${mark}\``);
+  if (text === undefined || more.length > 0)
+    throw new Error(`docs/extend/plugins.md needs one block \`${language} ${mark}\``);
   return text;
 }
 
@@ -45,11 +46,10 @@ async function run(text: string, env: Readonly<Record<string, string>> = {}): Pr
 
 const save = (path: string, text: string) => writeFileSync(join(folder, path), text);
 
-test('the strategy of docs/plugins.md is made, tried, named and used, as the page says', async () => {
+test('the strategy of docs/extend/plugins.md is made, tried, named and used, as the page says', async () => {
   const [make, tryIt, explain] = blocks('sh', 'strategy');
   expect(await run(make!)).toContain('signalbox plugin test policies/plugins/thrifty/index.ts');
   save('policies/plugins/thrifty/index.ts', block('ts', 'strategy'));
-  save('policies/plugins/thrifty/index.test.ts', block('ts', 'strategy-test'));
   const tried = run(tryIt!);
   save('policies/thrifty.yaml', block('yaml', 'strategy'));
   const shown = run(explain!);
@@ -64,7 +64,7 @@ test('the strategy of docs/plugins.md is made, tried, named and used, as the pag
   expect(advice).toMatchObject({ recommended_model: 'sim-small', route_reason: 'auto-thrifty:thrift' });
 }, 30_000);
 
-test('the provider of docs/plugins.md is made, tried, named and asked, as the page says', async () => {
+test('the provider of docs/extend/plugins.md is made, tried, named and asked, as the page says', async () => {
   const [make, tryIt] = blocks('sh', 'provider');
   await run(make!);
   save('policies/plugins/parrot/index.ts', block('ts', 'provider'));

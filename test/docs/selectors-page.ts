@@ -4,10 +4,12 @@ import { isRefusal } from '../../src/routing/decide.ts';
 import type { Runtime } from '../../src/runtime/runtime.ts';
 import { decideAll, decideOne, factsFor, runtimeWith, type Verdict } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
-import { KEY_SETS } from '../panel/offers.ts';
+import { KEY_SETS, type KeySet } from '../panel/offers.ts';
 import { type Case, type PARTS, panelOf } from '../panel/panel.ts';
 
-const PATH = join(import.meta.dir, '../../docs/selectors.md');
+const ROOT = join(import.meta.dir, '../..');
+const PAGE = 'docs/route/selectors.md';
+const CHOICES = 'test/panel/choices.md';
 
 const panel = new Map(panelOf('requests').map((one) => [one.id, one]));
 
@@ -33,23 +35,44 @@ const REQUESTS: readonly (readonly [id: string, name: string])[] = [
   ['proof-functional-equation', 'a functional equation, with proof'],
 ];
 
-/** `docs/selectors.md`, with the tables between its marks made anew; a test holds the file to it. */
+/** `docs/route/selectors.md`, with the tables between its marks made anew; a test holds the file to it. */
 export async function selectorsPage(): Promise<string> {
-  let page = readFileSync(PATH, 'utf8');
-  page = page.replace(PANEL, (_, begin: string, end: string) => `${begin}\n@@\n\n${end}`);
-  page = page.replace('@@', tableOf(await heldRows()));
-  page = page.replace(MISREAD, (_, begin: string, end: string) => `${begin}\n@@\n\n${end}`);
-  page = page.replace('@@', await misreadList());
-  for (const keys of KEY_SETS) {
-    const mark = new RegExp(`^(<!-- made: ${keys.name} -->\n)[\\s\\S]*?^(<!-- end -->)$`, 'm');
-    if (!mark.test(page)) throw new Error(`docs/selectors.md has no mark for ${keys.name}`);
-    const table = tableOf(await rowsOf(runtimeWith(keys)));
-    page = page.replace(mark, (_, begin: string, end: string) => `${begin}\n${table}\n\n${end}`);
-  }
-  return page;
+  const text = marked(PAGE, 'panel', tableOf(await heldNow()));
+  const shown = REQUESTS.filter(([id]) => REQUESTS_SHOWN.has(id));
+  const rows = await rowsOf(shown, runtimeWith(keysNamed(KEYS_SHOWN)), shortCell);
+  return marked(PAGE, KEYS_SHOWN, tableOf(rows.map(([name = '', , ...cells]) => [name, ...cells])), text);
 }
 
-const PANEL = /^(<!-- made: panel -->\n)[\s\S]*?^(<!-- end -->)$/m;
+/** `test/panel/choices.md`, in the same way: the choices for every set of keys. */
+export async function choicesPage(): Promise<string> {
+  let text = marked(CHOICES, 'panel', tableOf(await heldRows()));
+  text = marked(CHOICES, 'misread', await misreadList(), text);
+  for (const keys of KEY_SETS)
+    text = marked(CHOICES, keys.name, tableOf(await rowsOf(REQUESTS, runtimeWith(keys), cell)), text);
+  return text;
+}
+
+/** The set of keys and the requests that the page shows. */
+const KEYS_SHOWN = 'three';
+const REQUESTS_SHOWN: ReadonlySet<string> = new Set([
+  'good-morning-one-line',
+  'wasser-siedepunkt',
+  'code-rust-lru',
+  'proof-functional-equation',
+]);
+
+function keysNamed(name: string): KeySet {
+  const keys = KEY_SETS.find((one) => one.name === name);
+  if (!keys) throw new Error(`test/panel/offers.ts has no keys ${name}`);
+  return keys;
+}
+
+/** The page with what stands between the marks of this name replaced. */
+function marked(path: string, name: string, made: string, text = readFileSync(join(ROOT, path), 'utf8')): string {
+  const mark = new RegExp(`^(<!-- made: ${name} -->\n)[\\s\\S]*?^(<!-- end -->)$`, 'm');
+  if (!mark.test(text)) throw new Error(`${path} has no mark for ${name}`);
+  return text.replace(mark, (_, begin: string, end: string) => `${begin}\n${made}\n\n${end}`);
+}
 
 /**
  * What held at the commit of the panel, before any figure was changed for it: `auto`, `auto-cheap`, `auto-fast`, both
@@ -64,6 +87,18 @@ const BEFORE: Readonly<Record<string, Readonly<Record<(typeof PARTS)[number], re
   ollama: { requests: [118, 118, 118, 0], aside: [57, 57, 57, 0] },
 };
 
+/** How many choices hold now: those of the requests that the weights were tuned on, and of those kept aside. */
+async function heldNow(): Promise<string[][]> {
+  const rows = [['keys', ...SELECTORS.map((selector) => `\`${selector}\``), 'against its name']];
+  for (const keys of KEY_SETS) {
+    const tuned = await decideAll(panelOf('requests'), keys);
+    const aside = await decideAll(panelOf('aside'), keys);
+    const counts = SELECTORS.map((selector) => `${held(tuned, selector)} + ${held(aside, selector)}`);
+    rows.push([keys.name, ...counts, `${broken(tuned) + broken(aside)}`]);
+  }
+  return rows;
+}
+
 /** How many choices of the panel hold, before and now. */
 async function heldRows(): Promise<string[][]> {
   const rows = [['keys', 'of', ...SELECTORS.map((selector) => `\`${selector}\``), 'against its name']];
@@ -77,8 +112,6 @@ async function heldRows(): Promise<string[][]> {
   }
   return rows;
 }
-
-const MISREAD = /^(<!-- made: misread -->\n)[\s\S]*?^(<!-- end -->)$/m;
 
 /** The requests of the panel whose task is misread: as expected, and as read. The keys make no difference to it. */
 async function misreadList(): Promise<string> {
@@ -96,24 +129,45 @@ const held = (verdicts: readonly Verdict[], selector: Selector): number =>
 const broken = (verdicts: readonly Verdict[]): number =>
   verdicts.reduce((sum, { lawsBroken }) => sum + lawsBroken.length, 0);
 
-async function rowsOf(runtime: Runtime): Promise<string[][]> {
+interface ShownChoice {
+  readonly model: string;
+  readonly cost: string;
+  readonly time: string;
+  readonly quality: string;
+}
+
+const cell = ({ model, cost, time, quality }: ShownChoice): string => `\`${model}\` ${cost}, ${time}, ${quality}`;
+const shortCell = ({ model, cost, time }: ShownChoice): string => `\`${model}\` ${cost}, ${time}`;
+
+async function rowsOf(
+  requests: typeof REQUESTS,
+  runtime: Runtime,
+  cellOf: (choice: ShownChoice) => string,
+): Promise<string[][]> {
   const rows = [['request', 'task', ...SELECTORS.map((selector) => `\`${selector}\``)]];
-  for (const [id, name] of REQUESTS) {
+  for (const [id, name] of requests) {
     const one = requestOf(id);
     const { task } = factsFor(one, 'auto', runtime);
     const cells: string[] = [];
-    for (const selector of SELECTORS) cells.push(await cellOf(one, selector, runtime));
+    for (const selector of SELECTORS) {
+      const choice = await choiceOf(one, selector, runtime);
+      cells.push(choice ? cellOf(choice) : 'refused');
+    }
     rows.push([name, task, ...cells]);
   }
   return rows;
 }
 
-async function cellOf(one: Case, selector: Selector, runtime: Runtime): Promise<string> {
+async function choiceOf(one: Case, selector: Selector, runtime: Runtime): Promise<ShownChoice | null> {
   const outcome = await decideOne(one, selector, runtime);
-  if (isRefusal(outcome)) return 'refused';
+  if (isRefusal(outcome)) return null;
   const [{ model, costCredits, latencyMs, quality }] = outcome.ranked;
-  const { id } = runtime.snapshot.models[model]!;
-  return `\`${id}\` ${credits(costCredits)} Cr, ${(latencyMs / 1_000).toFixed(1)} s, ${Math.round(quality * 100)} %`;
+  return {
+    model: runtime.snapshot.models[model]!.id,
+    cost: `${credits(costCredits)} Cr`,
+    time: `${(latencyMs / 1_000).toFixed(1)} s`,
+    quality: `${Math.round(quality * 100)} %`,
+  };
 }
 
 /** Two digits that count: `0.17`, `3.4`, `120`. */

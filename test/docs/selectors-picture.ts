@@ -8,7 +8,7 @@ import { requestOf } from './selectors-page.ts';
 import { DIM, INK, LINE, text as textAt } from './svg.ts';
 
 /**
- * The picture of `docs/selectors.md`: cost against quality of every model, for four requests of the panel and all keys,
+ * The picture of `docs/route/selectors.md`: cost against quality of every model, for four requests of the panel and all keys,
  * with the three choices marked. Every figure in it is an estimate of the shipped policy.
  */
 const REQUESTS: readonly (readonly [id: string, title: string])[] = [

@@ -160,7 +160,9 @@ describe('A browser that asks for a page', () => {
   test('for the origin null, or one that begins like a listed one, is refused', async () => {
     for (const origin of ['null', `${listed.origin}0`, `${listed.origin}.evil.example`, '*']) {
       const answer = await preflight('/v1/models', origin, 'GET');
-      expect([answer.status, answer.headers.get('access-control-allow-origin')], origin).toEqual([401, null]);
+      expect([answer.status, answer.headers.get('access-control-allow-origin')], origin).toEqual([405, null]);
+      const { error } = (await answer.json()) as { error: { message: string } };
+      expect(error.message).toContain('gateway.cors.origins');
       expect(answer.headers.get('vary')).toBe('Origin');
     }
   });
@@ -170,10 +172,10 @@ describe('A browser that asks for a page', () => {
     live.replace('p.yaml', policyFor(foreign.origin));
     await live.changedFrom(revision);
     expect((await preflight('/v1/models', foreign.origin, 'GET')).status).toBe(204);
-    expect((await preflight('/v1/models', listed.origin, 'GET')).status).toBe(401);
+    expect((await preflight('/v1/models', listed.origin, 'GET')).status).toBe(405);
     live.replace('p.yaml', policyFor());
     await live.changedFrom((await live.status()).revision);
     const off = await preflight('/v1/models', foreign.origin, 'GET');
-    expect([off.status, off.headers.has('vary')]).toEqual([401, false]);
+    expect([off.status, off.headers.has('vary')]).toEqual([405, false]);
   }, 15_000);
 });

@@ -80,15 +80,16 @@ test('a refused key’s request is found in the log by the ID that its caller go
   await waitFor(() => box.lines.some((line) => isTold(line) && line.includes('"error":"model_not_found"')));
 });
 
-test('a foreign key and an unknown path get an error that says what would be right', async () => {
+test('a foreign key and an unknown path get an error that says what would be right, the path with any key and without', async () => {
   const said = async (path: string, init?: RequestInit) =>
     ((await (await box.post(path, {}, init)).json()) as { error: { message: string } }).error.message;
   expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(/^What was sent is no key of this gateway\./);
-  expect(await said('/chat/completions')).toContain(
-    '/v1/chat/completions is there: a client’s base URL ends with /v1.',
-  );
-  expect(await said('/v1/responses')).toContain('/v1/chat/completions and /v1/models are there.');
-  expect(await said('/nothing')).toBe('There is nothing at /nothing.');
+  for (const init of [undefined, withKey('sk-of-another'), { headers: {} }]) {
+    expect(await said('/chat/completions', init)).toBe(
+      'There is nothing at /chat/completions. Use /v1/chat/completions: the base URL of a client ends with /v1.',
+    );
+    expect(await said('/v1/responses', init)).toContain('/v1/chat/completions and /v1/models; /docs lists every path.');
+  }
 });
 
 describe('before the body is read', () => {

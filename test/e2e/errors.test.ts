@@ -71,8 +71,8 @@ const cases: readonly Case[] = [
   },
   {
     code: 'invalid_api_key',
-    when: 'the key is unknown, whatever the path',
-    provoke: () => box.get('/v1/nothing', withKey('sb_live_nobody_0123456789012345678901234567890123456789012')),
+    when: 'the key is unknown',
+    provoke: () => box.get('/v1/models', withKey('sb_live_nobody_0123456789012345678901234567890123456789012')),
   },
   {
     code: 'insufficient_permissions',

@@ -7,7 +7,7 @@ import type { Funding, FundingRequest } from '../../src/gateway/funding.ts';
 import { KeyFunding } from '../../src/gateway/key-funding.ts';
 import { RequestContext } from '../../src/gateway/request-context.ts';
 import { PaymentFunding } from '../../src/gateway/x402/payment-funding.ts';
-import type { ReservationRequest } from '../../src/ledger/ledger.ts';
+import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
 import { budget, caller, NOON, order } from '../ledger/support.ts';
 import { scratchFolder } from '../payments/model/files.ts';
 import { ServerRun } from '../payments/model/house.ts';

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
 import type { FundedHold, Funding } from '../../src/gateway/funding.ts';
-import type { ReservationRequest } from '../../src/ledger/ledger.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { effort } from '../deep/effort.ts';
 import { line } from '../ledger/support.ts';
@@ -35,7 +34,8 @@ for (const payer of PAYERS) {
   describe(`money of ${payer}`, () => {
     test('is set aside in full, and once settled only what was charged is gone', async () => {
       const { funding, order } = await stand.case(payer, MAX);
-      const { hold, ...funded } = await reserved(funding, order);
+      const funded = await funding.reserve(order, null);
+      const { hold } = funded;
       expect(await stand.setAside()).toMatchObject({ open: 1, held: MAX });
       expect(hold.settle(line(2_000_000), ({ charged }) => funded.settlementWrites(charged)).charged).toBe(2_000_000);
       // The first settlement wins: a later one writes nothing.
@@ -49,8 +49,8 @@ for (const payer of PAYERS) {
 
     test('is released in full where nothing was answered, and then no fee is kept', async () => {
       const { funding, order } = await stand.case(payer, MAX);
-      const { hold, settlementWrites } = await reserved(funding, order);
-      hold.settle(null, ({ charged }) => settlementWrites(charged));
+      const funded = await funding.reserve(order, null);
+      funded.hold.settle(null, ({ charged }) => funded.settlementWrites(charged));
       await stand.house.quiet();
       expect(await stand.setAside()).toEqual(NOTHING_SET_ASIDE);
       const balance = stand.house.ledger.balanceOf(stand.payer)?.free ?? 0;
@@ -84,9 +84,9 @@ test('a payment that the chain refuses holds nothing', async () => {
 
 test('a payment sent again runs on the balance that it has become, and its first request is charged alone', async () => {
   const { funding, order } = await stand.case('a payment', MAX);
-  const first = await reserved(funding, order);
+  const first = await funding.reserve(order, null);
   first.hold.settle(null, ({ charged }) => first.settlementWrites(charged));
-  const again = await reserved(funding, { ...order, id: order.id + 1 });
+  const again = await funding.reserve({ ...order, id: order.id + 1 }, null);
   expect(again.isSettledPayment).toBe(false);
   expect(again.shown(1_000_000)).toMatchObject({ source: 'wallet_credits', payer: stand.payer });
   again.hold.settle(line(1_000_000), ({ charged }) => again.settlementWrites(charged));
@@ -98,7 +98,7 @@ test('a payment sent again runs on the balance that it has become, and its first
 describe('the answer on its payment', () => {
   test('is nothing of a key', async () => {
     const { funding, order } = await stand.case('a key', MAX);
-    const funded = await reserved(funding, order);
+    const funded = await funding.reserve(order, null);
     const error = new SignalboxError('upstream_failed', 'It broke.');
     expect(funded.shown(1)).toBeNull();
     expect(funded.headers).toEqual({});
@@ -108,7 +108,7 @@ describe('the answer on its payment', () => {
 
   test('is the payment: beside the answer, in headers, and in errors, which tell whether it may be sent again', async () => {
     const { funding, order } = await stand.case('a payment', MAX);
-    const funded = await reserved(funding, order);
+    const funded = await funding.reserve(order, null);
     const { headers } = funded;
     expect(Object.keys(headers)).toEqual(['payment-response', 'x-payment-id']);
     const id = headers['x-payment-id'];
@@ -122,23 +122,6 @@ describe('the answer on its payment', () => {
     funded.hold.settle(null, ({ charged }) => funded.settlementWrites(charged));
   });
 });
-
-/** The hold, with its methods as functions of their own. */
-async function reserved(
-  funding: Funding,
-  order: ReservationRequest,
-  begun: Promise<void> | null = null,
-): Promise<FundedHold> {
-  const funded = await funding.reserve(order, begun);
-  return {
-    hold: funded.hold,
-    headers: funded.headers,
-    isSettledPayment: funded.isSettledPayment,
-    settlementWrites: (charged) => funded.settlementWrites(charged),
-    shown: (charged) => funded.shown(charged),
-    errorOf: (error, isKept) => funded.errorOf(error, isKept),
-  };
-}
 
 /** Requests of one payer that come at once, or the end of one that runs. */
 const step = fc.oneof(
@@ -249,12 +232,12 @@ const MUTANTS: Readonly<Record<string, Infection>> = {
     return funded;
   }),
   'a payment is not settled with its hold': reserving(async (inner, order, begun) => {
-    const { hold, ...told } = await reserved(inner, order, begun);
-    return { hold, ...told, settlementWrites: () => [] };
+    return Object.assign(await inner.reserve(order, begun), { settlementWrites: () => [] });
   }),
   'a fee is kept where nothing was charged': reserving(async (inner, order, begun) => {
-    const { settlementWrites, ...rest } = await reserved(inner, order, begun);
-    return { ...rest, settlementWrites: (charged) => settlementWrites(Math.max(1, charged)) };
+    const funded = await inner.reserve(order, begun);
+    const settlementWrites = funded.settlementWrites.bind(funded);
+    return Object.assign(funded, { settlementWrites: (charged: number) => settlementWrites(Math.max(1, charged)) });
   }),
 };
 

@@ -70,7 +70,7 @@ describe('the OpenAPI document', () => {
     const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
-    const served = ROUTES.filter(({ path }) => !path.startsWith('/docs')).map(
+    const served = ROUTES.filter(({ path }) => path !== '/' && !path.startsWith('/docs')).map(
       ({ method, path }) => `${method.toLowerCase()} ${path.replace(':id', '{id}').replace('*', '{id}')}`,
     );
     expect(documented.sort()).toEqual([...new Set(served)].sort());
@@ -158,12 +158,22 @@ describe('the page, in a browser without a network', () => {
   }, 30_000);
 
   test('“Try it out” works with a key', async () => {
+    const keyOf = (id: string) => page.locator(`#operations-${id} .opblock-summary`).locator('.key-missing, .key-set');
+    expect(await keyOf('chat-postV1ChatCompletions').getAttribute('class')).toBe('key-missing');
     await page.click('.btn.authorize');
     await page.fill('.auth-container input', box.key);
     await page.click('.auth-container .authorize');
     await page.click('.auth-container .btn-done');
+    expect(await keyOf('chat-postV1ChatCompletions').getAttribute('class')).toBe('key-set');
     await page.click('#operations-route-postV1Route .opblock-summary-control');
     await page.click('#operations-route-postV1Route .execute');
+    const unauthorized = page.locator('#operations-route-postV1Route .response.folded', { hasText: '401' });
+    expect(await unauthorized.textContent()).toContain('invalid_api_key');
+    await unauthorized.locator('button').click();
+    expect(await unauthorized.count()).toBe(0);
+    expect(await page.locator('#operations-route-postV1Route .response[data-code="401"]').textContent()).toContain(
+      'API key',
+    );
     const answer = page.locator('#operations-route-postV1Route .live-responses-table .highlight-code').first();
     await answer.waitFor();
     expect(await answer.textContent()).toContain('recommended_model');

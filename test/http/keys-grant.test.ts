@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openKeys } from '../../src/access/stored-keys.ts';
-import { type KeyContext, keyRoutes } from '../../src/http/admin-keys.ts';
+import { type KeyServices, keyRoutes } from '../../src/http/admin-keys.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
@@ -19,7 +19,7 @@ test('a stored grant is reported as done, though the ledger cannot be read just 
   };
   // Of the gateway the route asks for no more than this.
   const context = { gateway: { now: () => MORNING, ledger }, callerOf: () => ({ keyId: 'ops' }), keys, store };
-  const app = keyRoutes(context as unknown as KeyContext);
+  const app = keyRoutes(context as unknown as KeyServices);
   const answer = await app.handle(
     new Request(`http://localhost/admin/keys/${info.id}/grant`, {
       method: 'POST',

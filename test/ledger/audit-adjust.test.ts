@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { parseCredits } from '../../src/cli/text.ts';
 import { idAt } from '../../src/core/id.ts';
-import {
-  findReservation,
-  grantedTo,
-  grantWrite,
-  refundable,
-  refundWrite,
-} from '../../src/store/sqlite/books/adjust.ts';
+import { findReservation, refundWrite } from '../../src/store/sqlite/books/adjust.ts';
+import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import { caller, held, line, NOON, open, order } from './support.ts';
@@ -108,20 +103,6 @@ test('what was given back counts, pending or in the journal, and of two refunds 
   expect(await findingsOf(folder.file)).toEqual([]);
 });
 
-test('a refund is at most what is left of the charge, and at most what another reservation was charged instead', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file);
-  const [hold, instead] = [await held(ledger, order(100)), await held(ledger, order(100))];
-  hold.settle(line(90), () => []);
-  instead.settle(line(50), () => []);
-  await store.flush();
-  const left = async (other?: number) => refundable(store, (await findReservation(store, hold.id))!, other);
-  expect([await left(), await left(instead.id), await left(0)]).toEqual([90, 50, 0]);
-  await store.commit([refundWrite((await findReservation(store, hold.id))!, 60, '', NOON)]);
-  expect([await left(), await left(instead.id)]).toEqual([30, 30]);
-  await store.close();
-});
-
 test('what was granted to a key is the same before and after the ledger took it over', async () => {
   using folder = tempFolder();
   const { store } = await open(folder.file);
@@ -130,13 +111,13 @@ test('what was granted to a key is the same before and after the ledger took it 
     grantWrite('other', 5, '', NOON),
     grantWrite('key', -20, '', NOON),
   ]);
-  expect(await grantedTo(store, 'key')).toBe(50);
+  expect(await sqliteLedger(store).granted('key')).toBe(50);
   await store.close();
   const again = await open(folder.file);
-  expect(await grantedTo(again.store, 'key')).toBe(50);
+  expect(await sqliteLedger(again.store).granted('key')).toBe(50);
   await again.store.commit([grantWrite('key', 1, '', NOON)]);
-  expect(await grantedTo(again.store, 'key')).toBe(51);
-  expect(await grantedTo(again.store, 'nobody')).toBe(0);
+  expect(await sqliteLedger(again.store).granted('key')).toBe(51);
+  expect(await sqliteLedger(again.store).granted('nobody')).toBe(0);
   await again.ledger.close();
   await again.store.close();
 });

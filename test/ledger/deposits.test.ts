@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
-import { grantedTo, grantWrite } from '../../src/store/sqlite/books/adjust.ts';
-import { keyBalance } from '../../src/store/sqlite/books/figures.ts';
+import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import type { SqlStore, SqlWrite } from '../../src/store/sqlite/statement.ts';
@@ -61,7 +60,7 @@ describe('a deposit', () => {
       ['fee', -20, 'pay_00000000001'],
       ['deposit', 70, 'pay_00000000002'],
     ]);
-    expect([await keyBalance(store, WALLET), await grantedTo(store, WALLET)]).toEqual([
+    expect([await sqliteLedger(store).balance(WALLET), await sqliteLedger(store).granted(WALLET)]).toEqual([
       { granted: 550, spent: 0 },
       550,
     ]);

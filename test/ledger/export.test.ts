@@ -7,7 +7,7 @@ import { idAt } from '../../src/core/id.ts';
 import { compilePrice, costOf, type Price } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
 import { decimalText, quotient } from '../../src/ledger/export/price.ts';
-import type { Tariff } from '../../src/ledger/hold.ts';
+import type { Tariff } from '../../src/ledger/rules/entry.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';

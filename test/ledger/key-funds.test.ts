@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
 import { keyBudgetUses } from '../../src/ledger/key-budgets.ts';
-import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
-import { keyBalance, spentIn } from '../../src/store/sqlite/books/figures.ts';
+import { grantWrite, spentIn, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { tempFolder } from '../store/support.ts';
 import { caller, held, line, NOON, open, order } from './support.ts';
 
@@ -54,18 +53,18 @@ test('a key has a balance from its first grant on, also one that no server has s
   const spend = async (cost: number) =>
     (await held(ledger, order(100, { caller: caller('a') }))).settle(line(cost), () => []);
   await spend(7);
-  expect(await keyBalance(store, 'a')).toBeNull();
+  expect(await sqliteLedger(store).balance('a')).toBeNull();
   await store.commit([grantWrite('a', 500, '', NOON)]);
-  expect(await keyBalance(store, 'a')).toEqual({ granted: 500, spent: 0 });
+  expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 500, spent: 0 });
   await ledger.refresh(true);
   await spend(30);
   await store.flush();
-  expect(await keyBalance(store, 'a')).toEqual({ granted: 500, spent: 30 });
+  expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 500, spent: 30 });
   await ledger.close();
   await spend(4);
   await store.commit([grantWrite('a', -100, '', NOON)]);
   await store.flush();
-  expect(await keyBalance(store, 'a')).toEqual({ granted: 400, spent: 34 });
-  expect(await keyBalance(store, 'b')).toBeNull();
+  expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 400, spent: 34 });
+  expect(await sqliteLedger(store).balance('b')).toBeNull();
   await store.close();
 });

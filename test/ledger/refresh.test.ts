@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
+import { grantWrite } from '../../src/store/sqlite/books/ledger-table.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { flaky, tempFolder } from '../store/support.ts';

@@ -6,9 +6,8 @@ import { idAt, idText } from '../../src/core/id.ts';
 import { Accounts } from '../../src/ledger/accounts.ts';
 import { Counter, Funds } from '../../src/ledger/funds.ts';
 import { windowAt } from '../../src/ledger/rules/window.ts';
-import { grantWrite } from '../../src/store/sqlite/books/adjust.ts';
-import { keyBalance } from '../../src/store/sqlite/books/figures.ts';
 import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
+import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { write } from '../../src/store/sqlite/statement.ts';
@@ -257,8 +256,8 @@ describe('a wallet is never post-paid', () => {
       spent: 30,
     });
     await store.flush();
-    expect(await keyBalance(store, WALLET)).toEqual({ granted: 15, spent: 30 });
-    expect(await keyBalance(store, OTHER)).toEqual({ granted: 0, spent: 0 });
+    expect(await sqliteLedger(store).balance(WALLET)).toEqual({ granted: 15, spent: 30 });
+    expect(await sqliteLedger(store).balance(OTHER)).toEqual({ granted: 0, spent: 0 });
     await ledger.close();
     await store.close();
     expect(await findingsOf(folder.file)).toEqual([]);

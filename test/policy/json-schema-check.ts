@@ -1,6 +1,6 @@
 import Ajv, { type ErrorObject } from 'ajv';
 import { parse } from 'yaml';
-import type { JsonSchema } from '../../src/policy/json-schema-form.ts';
+import type { JsonSchema } from '../../src/policy/json-schema-words.ts';
 
 /** Keywords of editors beyond JSON Schema. */
 const OF_EDITORS = [

@@ -191,6 +191,6 @@ describe('a request with nulls', () => {
       }),
       tries('a request with nulls gets the same decision and upstream request', 40, 300),
     );
-    expect(upstream.requests.length).toBeGreaterThan(60);
+    expect(upstream.requests.length).toBeGreaterThan(15);
   }, 60_000);
 });

@@ -90,7 +90,8 @@ test('code that changes is part of the revision, is reported, and takes effect a
   expect((await route(live)).recommended_model).toBe('poor');
 
   const { folder } = live;
-  const box = await startSignalbox({ isProcess: true, env: UPSTREAM_ENV, args: ['--policies', folder] });
+  // A process of its own, because modules are loaded once per process.
+  const box = await startSignalbox({ env: UPSTREAM_ENV, args: ['--policies', folder], isProcess: true });
   const { revision: next } = (await (await box.get('/admin/policy')).json()) as PolicyAnswer;
   expect(next).not.toBe(revision);
   expect((await route({ box })).recommended_model).toBe('good');

@@ -7,7 +7,8 @@ import { shippedPolicy } from '../policy/support.ts';
 import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, loaded, prepared, weighted } from './build.ts';
 
-const text = readFileSync(new URL('../../docs/routing.md', import.meta.url), 'utf8');
+const pages = ['selectors', 'scoring'].map((page) => new URL(`../../docs/route/${page}.md`, import.meta.url));
+const text = pages.map((page) => readFileSync(page, 'utf8')).join('\n');
 const flowing = text.replace(/\s+/g, ' ');
 const shipped = loaded(shippedPolicy());
 const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null, limits: null, budgets: [] };
@@ -37,7 +38,7 @@ const rows = text
       .map((cell) => cell.trim()),
   );
 
-describe('docs/routing.md', () => {
+describe('docs/route/selectors.md and scoring.md', () => {
   test('has the figures of the shipped policy', () => {
     const ranks = SELECTORS.map((selector) => decide(selector).ranked.map(({ model }) => shipped.models[model]!.id));
     expect(rows.map(([id]) => id!)).toEqual(ranks[0]!);

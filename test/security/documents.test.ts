@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** The pages on security and privacy name the tests that hold what they promise: each is there, and each promise has one. */
 const ROOT = join(import.meta.dir, '../..');
-const pages = ['docs/security.md', 'docs/privacy.md'].map((path) => ({
+const pages = ['docs/operate/security.md', 'docs/operate/privacy.md'].map((path) => ({
   path,
   text: readFileSync(join(ROOT, path), 'utf8'),
 }));
@@ -19,7 +19,7 @@ describe('the pages', () => {
   test('name no file that is not there', () => {
     for (const { path, text } of pages) {
       const named = [...text.matchAll(/`((?:test|src|docs|plugins)\/[\w./-]+)`/g)].map(([, file = '']) => file);
-      const linked = [...text.matchAll(/\]\(([\w/.-]+\.md)\)/g)].map(([, file = '']) => join('docs', file));
+      const linked = [...text.matchAll(/\]\(([\w/.-]+\.md)\)/g)].map(([, file = '']) => join('docs/operate', file));
       expect(named.length).toBeGreaterThan(5);
       const missing = [...named, ...linked].filter((file) => !existsSync(join(ROOT, file)));
       expect([path, missing]).toEqual([path, []]);

@@ -172,6 +172,7 @@ describe('the log', () => {
       'src/http/x402/admin.ts',
       'src/payments/networks.ts',
       'src/payments/outcome-resolver.ts',
+      'src/payments/parts.ts',
       'src/payments/reconciler.ts',
       'src/payments/service.ts',
       'src/payments/settlements.ts',

@@ -1,14 +1,11 @@
+import { Feedback } from '../../src/http/feedback.ts';
+import { Model, ModelList } from '../../src/http/models.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
-import { KeptContent } from '../../src/http/schemas/content.ts';
-import { Decision } from '../../src/http/schemas/decision.ts';
-import { Feedback } from '../../src/http/schemas/feedback.ts';
-import { Health, Readiness } from '../../src/http/schemas/health.ts';
+import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
-import { LedgerStatus } from '../../src/http/schemas/ledger.ts';
-import { Model, ModelList } from '../../src/http/schemas/model.ts';
+import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
-import { EndpointList, LearningStatus } from '../../src/http/schemas/status.ts';
-import { AdminUsage, UsageReport } from '../../src/http/schemas/usage.ts';
+import { EndpointList, Health, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
 import {
   Payment,
   PaymentList,

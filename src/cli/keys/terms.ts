@@ -1,7 +1,8 @@
-import { EXPIRY_MAX_MS, isTimeZone, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
+import { EXPIRY_MAX_MS, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
 import { WINDOWS } from '../../core/budget.ts';
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { checkZone } from '../ledger/period.ts';
 import { parseFlags } from '../options.ts';
 import { parseCredits } from '../text.ts';
 
@@ -29,7 +30,7 @@ export function parseTerms(args: readonly string[], now: number): { grant: KeyGr
   const grant = {
     name: flags.name,
     scopes: scopesOf(flags.scope ?? ['chat,route']),
-    labels: pairsOf(flags.label ?? [], labelOf),
+    labels: pairsOf(flags.label, 'A label'),
     models: flags.model ?? null,
     expiresAt: expiresIn === undefined ? null : now + expiryOf(expiresIn),
     limits: limitsOf(flags),
@@ -52,23 +53,16 @@ function scopesOf(texts: readonly string[]): Scope[] {
 }
 
 /** Reads flags of the form name=value. Throws UsageError for a repeated name: one of the two values would be lost. */
-export function pairsOf(
-  texts: readonly string[],
-  pairOf: (text: string) => readonly [string, string],
-): Record<string, string> {
+export function pairsOf(texts: readonly string[] | undefined, what: string): Record<string, string> {
   const pairs = new Map<string, string>();
-  for (const text of texts) {
-    const [name, value] = pairOf(text);
+  for (const text of texts ?? []) {
+    const at = text.indexOf('=');
+    if (at < 1) throw new UsageError(`${what} is written name=value, not "${text}".`);
+    const name = text.slice(0, at);
     if (pairs.has(name)) throw new UsageError(`"${name}" is given twice, and takes one value.`);
-    pairs.set(name, value);
+    pairs.set(name, text.slice(at + 1));
   }
   return Object.fromEntries(pairs);
-}
-
-export function labelOf(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new UsageError(`A label is written name=value, not "${text}".`);
-  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 /** `90m`, `12h` or `30d` in milliseconds. */
@@ -129,8 +123,6 @@ function budgetOf(text: string): KeyBudget {
       `A budget is written 500/month, 20/day@Europe/Berlin or 500/total:downgrade, with ${WINDOWS.join(', ')}, not "${text}".`,
     );
   }
-  if (!isTimeZone(timeZone)) {
-    throw new UsageError(`There is no time zone "${timeZone}"; one is written UTC or Europe/Berlin.`);
-  }
+  checkZone(timeZone);
   return { limit, window, timeZone, onExhausted: onExhausted === 'downgrade' ? 'downgrade' : 'reject' };
 }

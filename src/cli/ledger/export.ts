@@ -11,7 +11,7 @@ import {
 } from '../../operate/usage-sums.ts';
 import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
-import { labelOf, pairsOf } from '../keys/terms.ts';
+import { pairsOf } from '../keys/terms.ts';
 import { parseFlags } from '../options.ts';
 import { periodOf } from './period.ts';
 
@@ -43,7 +43,7 @@ export function parseExport(args: readonly string[]): ExportQuery {
   const { format = 'csv', 'time-zone': timeZone = 'UTC', by } = flags;
   if (format !== 'csv' && format !== 'json') throw new UsageError(`--format is csv or json, not "${format}".`);
   const { from, to } = periodOf(flags.from, flags.to, timeZone);
-  const labels = pairsOf(flags.label ?? [], labelOf);
+  const labels = pairsOf(flags.label, 'A label');
   const filter = { from, to, keyId: flags.key ?? null, model: flags.model ?? null, labels };
   return { filter, by: by === undefined ? null : groupingsOf(by), timeZone, format };
 }

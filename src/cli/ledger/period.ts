@@ -1,3 +1,4 @@
+import { isTimeZone } from '../../access/terms.ts';
 import { UsageError } from '../../core/usage-error.ts';
 
 /** Milliseconds since 1970; `to` is exclusive, and Infinity for no end. */
@@ -48,9 +49,6 @@ function daysFrom(first: Temporal.PlainDate, length: { months?: number; days?: n
 
 /** Throws UsageError for an unknown time zone. */
 export function checkZone(timeZone: string): void {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone });
-  } catch {
-    throw new UsageError(`There is no time zone "${timeZone}"; one is written UTC or Europe/Berlin.`);
-  }
+  if (isTimeZone(timeZone)) return;
+  throw new UsageError(`There is no time zone "${timeZone}"; one is written UTC or Europe/Berlin.`);
 }

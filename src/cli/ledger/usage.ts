@@ -1,8 +1,8 @@
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
+import { parseDay, type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
 import { columnOf } from '../../operate/usage-sums.ts';
-import { labelOf, pairsOf } from '../keys/terms.ts';
+import { pairsOf } from '../keys/terms.ts';
 import { parseFlags } from '../options.ts';
 import { grid } from '../terminal.ts';
 import { jsonText } from '../text.ts';
@@ -30,16 +30,13 @@ export function parseUsage(args: readonly string[], now: number): { query: Usage
   if (Temporal.PlainDate.compare(period.from, period.to) >= 0) {
     throw new UsageError(`--to ${period.to} must be later than --from ${period.from}.`);
   }
-  const labels = pairsOf(label ?? [], labelOf);
+  const labels = pairsOf(label, 'A label');
   return { query: { ...period, by: groupingsOf(by), keyId: key ?? null, model: model ?? null, labels }, json };
 }
 
 function dateOf(text: string): Temporal.PlainDate {
-  try {
-    if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return Temporal.PlainDate.from(text);
-  } catch {
-    // A date that no calendar has.
-  }
+  const date = parseDay(text);
+  if (date) return date;
   throw new UsageError(`A day is written 2026-11-20, not "${text}".`);
 }
 

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
+import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
@@ -41,7 +42,7 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
       writeFileSync(join(folder, path), text, { flag: 'wx' });
     }
   } catch (cause) {
-    throw new UsageError(`${folder} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`);
+    throw new UsageError(`${folder} cannot be written: ${messageOf(cause)}.`);
   }
   return { text: nextSteps(kind, name, folder, [...files.keys()]), code: 0 };
 }

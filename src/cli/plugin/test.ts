@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { LawReport } from '../../conformance/law.ts';
+import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
@@ -37,7 +38,7 @@ export async function testPlugin(
   const samples = samplesBeside(home);
   const reports = await tried({ specifier, folder: process.cwd(), seed, runs, samples }, lawMs(runs)).catch(
     (cause: unknown) => {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       throw new UsageError(`${file} cannot be loaded: ${why.replace(/\.$/, '')}.`);
     },
   );

@@ -23,7 +23,7 @@ export function withFlags(body: Body, flags: BodyFlags): Body {
     estimated_input_tokens: numberOf('--input-tokens', flags['input-tokens']),
     estimated_output_tokens: numberOf('--output-tokens', flags['output-tokens']),
     messages: flags.message === undefined ? undefined : [{ role: 'user', content: flags.message }],
-    metadata: merged(body.metadata, pairsOf(flags.metadata ?? [], pairOf)),
+    metadata: merged(body.metadata, pairsOf(flags.metadata, '--metadata')),
     route_strategy: merged(
       body.route_strategy,
       stated({
@@ -49,10 +49,4 @@ function numberOf(flag: string, text: string | undefined): number | undefined {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value)) throw new UsageError(`${flag} takes a number, not "${text}".`);
   return value;
-}
-
-function pairOf(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new UsageError(`--metadata is written name=value, not "${text}".`);
-  return [text.slice(0, at), text.slice(at + 1)];
 }

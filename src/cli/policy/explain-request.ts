@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
 import type { TaskReasons } from '../../operate/policy/explain.ts';
@@ -11,7 +12,7 @@ import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRoute } from '../../surface/openai-chat/read-body.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
-import { labelOf, pairsOf } from '../keys/terms.ts';
+import { pairsOf } from '../keys/terms.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
@@ -56,7 +57,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const runtime = await runtimeOf(folder, command.judge);
   const key = {
     id: flags.key ?? 'explain',
-    labels: pairsOf(flags.label ?? [], labelOf),
+    labels: pairsOf(flags.label, 'A label'),
     models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
   };
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
@@ -90,7 +91,7 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
 }
 
 /** The first line of an expression's error: the others draw the place. */
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
+const reasonOf = (error: unknown): string => messageOf(error).split('\n')[0]!;
 
 /** At most a folder with a policy and a file with a request, in any order. */
 function placesIn(positionals: readonly string[]): { folder?: string; file?: string } {

@@ -101,7 +101,8 @@ class Lane {
   readonly #outcomes: Partial<Record<ChatOutcome, CounterCell>> = {};
   readonly #figures: Partial<Record<DecisionOutcome['status'], OutcomeFigures>> = {};
   #ttft: Spread | null = null;
-  #tokens: TokenCounters | null = null;
+  /** In the order of `TOKEN_KINDS`. */
+  #tokens: readonly CounterCell[] | null = null;
 
   constructor(families: ChatFamilies, names: readonly string[]) {
     this.#families = families;
@@ -134,8 +135,9 @@ class Lane {
   }
 
   #countTokens(usage: Usage): void {
-    this.#tokens ??= new TokenCounters(this.#families.tokens, this.#names);
-    this.#tokens.count(usage);
+    this.#tokens ??= TOKEN_KINDS.map((kind) => this.#families.tokens.at(...this.#names, kind));
+    const counts = tokensByKind(usage);
+    for (let i = 0; i < counts.length; i++) this.#tokens[i]!.value += counts[i]!;
   }
 
   #figuresOf(status: DecisionOutcome['status']): OutcomeFigures {
@@ -150,28 +152,14 @@ class Lane {
   }
 }
 
-/** Tokens of one lane by kind. */
-class TokenCounters {
-  readonly #input: CounterCell;
-  readonly #cached: CounterCell;
-  readonly #cacheWrite: CounterCell;
-  readonly #output: CounterCell;
-  readonly #reasoning: CounterCell;
+/** The kinds that tokens are counted by. */
+const TOKEN_KINDS = ['input', 'input_cached', 'input_cache_write', 'output', 'output_reasoning'] as const;
 
-  constructor(tokens: LabelledCounter, names: readonly string[]) {
-    this.#input = tokens.at(...names, 'input');
-    this.#cached = tokens.at(...names, 'input_cached');
-    this.#cacheWrite = tokens.at(...names, 'input_cache_write');
-    this.#output = tokens.at(...names, 'output');
-    this.#reasoning = tokens.at(...names, 'output_reasoning');
-  }
-
-  /** Splits figures that contain each other, so that no token is counted twice. */
-  count({ inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens }: Usage): void {
-    this.#input.value += inputTokens - cachedInputTokens - cacheWriteTokens;
-    this.#cached.value += cachedInputTokens;
-    this.#cacheWrite.value += cacheWriteTokens;
-    this.#output.value += outputTokens - reasoningTokens;
-    this.#reasoning.value += reasoningTokens;
-  }
-}
+/** Splits figures that contain each other, so that no token is counted twice. In the order of `TOKEN_KINDS`. */
+const tokensByKind = (usage: Usage): readonly number[] => [
+  usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens,
+  usage.cachedInputTokens,
+  usage.cacheWriteTokens,
+  usage.outputTokens - usage.reasoningTokens,
+  usage.reasoningTokens,
+];

@@ -3,7 +3,7 @@ import { idText } from '../../core/id.ts';
 import type { Log, LogFields } from '../../telemetry/log.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
 import type { RequestReporter } from './observer.ts';
-import { isStranger, Strangers } from './strangers.ts';
+import { isStranger, strangersLimit } from './strangers.ts';
 
 interface RequestLine {
   readonly level: 'info' | 'warn';
@@ -95,7 +95,7 @@ function failuresOf({ attempts }: DecisionOutcome): string | undefined {
 
 /** Returns the reporter that writes one line a request. */
 export function logRequests(log: Log): RequestReporter {
-  const strangers = new Strangers();
+  const strangers = strangersLimit();
   return (request, now) => {
     if (isSilent(request)) return;
     let suppressed: number | undefined;

@@ -2,7 +2,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import { RequestContext } from '../request-context.ts';
 import { requestSpan } from './spans.ts';
-import { isStranger, Strangers } from './strangers.ts';
+import { isStranger, strangersLimit } from './strangers.ts';
 
 /** Reports a request that is over: in the log, metrics or a trace. `now`: ms on the gateway's clock. */
 export type RequestReporter = (request: RequestContext, now: number) => void;
@@ -23,7 +23,7 @@ export interface ObserverOptions {
 export class Observer {
   readonly #options: ObserverOptions;
   /** Bounds the traces of strangers: any caller can ask for a sampled one, and the queue for the collector is short. */
-  readonly #strangers = new Strangers();
+  readonly #strangers = strangersLimit();
   #hasFailed = false;
 
   constructor(options: ObserverOptions) {

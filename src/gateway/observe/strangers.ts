@@ -4,12 +4,8 @@ import type { RequestContext } from '../request-context.ts';
 /** Reported refusals of unknown callers, a minute. */
 const STRANGERS_MAX = 60;
 
-/** Bounds the reports on unknown callers, who can send requests by the thousand and would drown the others. */
-export class Strangers extends LineLimit {
-  constructor() {
-    super(STRANGERS_MAX);
-  }
-}
+/** Makes a bound of reports on unknown callers, who can send requests by the thousand and would drown the others. */
+export const strangersLimit = (): LineLimit => new LineLimit(STRANGERS_MAX);
 
 /** Whether a request came from an unknown caller and was not served. Failures of the gateway itself do not count. */
 export const isStranger = ({ keyId, status }: RequestContext): boolean =>

@@ -105,50 +105,6 @@ const TYPES: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map([
   ['object', isObject],
 ]);
 
-const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
-  ['type', typeOf],
-  [
-    'enum',
-    ({ steps }, rule, value) => (Array.isArray(rule) ? some(rule, (one) => equal(one, value, steps)) : 'unsure'),
-  ],
-  ['const', ({ steps }, rule, value) => equal(rule, value, steps)],
-
-  ['allOf', (check, rule, value, _, depth) => over(rule, (one) => check.check(one, value, depth + 1))],
-  [
-    'anyOf',
-    (check, rule, value, _, depth) =>
-      Array.isArray(rule) ? some(rule, (one) => check.check(one, value, depth + 1)) : 'unsure',
-  ],
-  ['oneOf', oneOf],
-  ['not', (check, rule, value, _, depth) => opposite(check.check(rule, value, depth + 1))],
-  ['if', condition],
-
-  ['required', required],
-  ['properties', properties],
-  ['additionalProperties', additionalProperties],
-  [
-    'propertyNames',
-    (check, rule, value, _, depth) =>
-      isObject(value) ? all(namesOf(check, value), (name) => check.check(rule, name, depth + 1)) : 'conforms',
-  ],
-  ['minProperties', bound(isObject, membersOf, atLeast)],
-  ['maxProperties', bound(isObject, membersOf, atMost)],
-
-  ['items', items],
-  ['prefixItems', prefixItems],
-  ['minItems', bound(Array.isArray, itemsOf, atLeast)],
-  ['maxItems', bound(Array.isArray, itemsOf, atMost)],
-  ['uniqueItems', uniqueItems],
-
-  ['minLength', bound(isText, lengthOf, atLeast)],
-  ['maxLength', bound(isText, lengthOf, atMost)],
-  ['minimum', bound(isNumber, itself, atLeast)],
-  ['maximum', bound(isNumber, itself, atMost)],
-  ['exclusiveMinimum', bound(isNumber, itself, (figure, limit) => figure > limit)],
-  ['exclusiveMaximum', bound(isNumber, itself, (figure, limit) => figure < limit)],
-  ['multipleOf', multipleOf],
-]);
-
 /** Checks that at least one rule is kept. */
 function some<T>(rules: readonly T[], judge: (rule: T) => RuleVerdict): RuleVerdict {
   if (rules.length === 0) return 'unsure';
@@ -269,33 +225,13 @@ function bound<T>(
   };
 }
 
-function atLeast(figure: number, limit: number): boolean {
-  return figure >= limit;
-}
-
-function atMost(figure: number, limit: number): boolean {
-  return figure <= limit;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number';
-}
-
-function itself(_: SchemaCheck, value: number): number {
-  return value;
-}
-
-function itemsOf(_: SchemaCheck, value: readonly unknown[]): number {
-  return value.length;
-}
-
-function membersOf(check: SchemaCheck, value: JsonObject): number {
-  return namesOf(check, value).length;
-}
+const atLeast = (figure: number, limit: number): boolean => figure >= limit;
+const atMost = (figure: number, limit: number): boolean => figure <= limit;
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+const itself = (_: SchemaCheck, value: number): number => value;
+const itemsOf = (_: SchemaCheck, value: readonly unknown[]): number => value.length;
+const membersOf = (check: SchemaCheck, value: JsonObject): number => namesOf(check, value).length;
 
 /** Counts code points, as the standard does. */
 function lengthOf({ steps }: SchemaCheck, text: string): number {
@@ -314,3 +250,47 @@ function namesOf({ steps }: SchemaCheck, value: JsonObject): string[] {
   steps.take(names.length);
   return names;
 }
+
+const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
+  ['type', typeOf],
+  [
+    'enum',
+    ({ steps }, rule, value) => (Array.isArray(rule) ? some(rule, (one) => equal(one, value, steps)) : 'unsure'),
+  ],
+  ['const', ({ steps }, rule, value) => equal(rule, value, steps)],
+
+  ['allOf', (check, rule, value, _, depth) => over(rule, (one) => check.check(one, value, depth + 1))],
+  [
+    'anyOf',
+    (check, rule, value, _, depth) =>
+      Array.isArray(rule) ? some(rule, (one) => check.check(one, value, depth + 1)) : 'unsure',
+  ],
+  ['oneOf', oneOf],
+  ['not', (check, rule, value, _, depth) => opposite(check.check(rule, value, depth + 1))],
+  ['if', condition],
+
+  ['required', required],
+  ['properties', properties],
+  ['additionalProperties', additionalProperties],
+  [
+    'propertyNames',
+    (check, rule, value, _, depth) =>
+      isObject(value) ? all(namesOf(check, value), (name) => check.check(rule, name, depth + 1)) : 'conforms',
+  ],
+  ['minProperties', bound(isObject, membersOf, atLeast)],
+  ['maxProperties', bound(isObject, membersOf, atMost)],
+
+  ['items', items],
+  ['prefixItems', prefixItems],
+  ['minItems', bound(Array.isArray, itemsOf, atLeast)],
+  ['maxItems', bound(Array.isArray, itemsOf, atMost)],
+  ['uniqueItems', uniqueItems],
+
+  ['minLength', bound(isText, lengthOf, atLeast)],
+  ['maxLength', bound(isText, lengthOf, atMost)],
+  ['minimum', bound(isNumber, itself, atLeast)],
+  ['maximum', bound(isNumber, itself, atMost)],
+  ['exclusiveMinimum', bound(isNumber, itself, (figure, limit) => figure > limit)],
+  ['exclusiveMaximum', bound(isNumber, itself, (figure, limit) => figure < limit)],
+  ['multipleOf', multipleOf],
+]);

@@ -1,5 +1,5 @@
 import type { Keys } from '../../access/keys.ts';
-import type { Payments } from '../../payments/payments.ts';
+import type { Payments } from '../../payments/service.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { Gateway } from '../gateway.ts';
 

@@ -2,7 +2,7 @@ import { type Caller, walletCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Earmark } from '../../ledger/hold.ts';
-import type { ReservationRequest } from '../../ledger/ledger.ts';
+import type { ReservationRequest } from '../../ledger/reservation-request.ts';
 import { type FundShortage, isShortage } from '../../ledger/standing.ts';
 import type { SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
@@ -52,15 +52,15 @@ export class PaymentFunding implements Funding {
     };
   }
 
-  async reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
+  async reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
     if (begun) await orUnwritten(() => begun);
     const { payments, ledger } = this.#gateway;
     const { amount, terms } = this.#payment;
     const isPaid = amount === 0n || hasArrived(await orUnwritten(() => payments.find(this.#payment)));
-    const earmark = isPaid ? null : await orUnwritten(() => ledger.earmark(order, terms.bound - terms.credit));
-    if (earmark && isShortage(earmark)) throw balanceError(this.#gateway, earmark, order);
+    const earmark = isPaid ? null : await orUnwritten(() => ledger.earmark(request, terms.bound - terms.credit));
+    if (earmark && isShortage(earmark)) throw balanceError(this.#gateway, earmark, request);
     try {
-      return await this.#settled(order, earmark);
+      return await this.#settled(request, earmark);
     } catch (cause) {
       earmark?.release();
       throw cause;
@@ -73,9 +73,9 @@ export class PaymentFunding implements Funding {
   }
 
   /** Has the payment settled and runs on it; one that brought its money before runs on the balance. */
-  async #settled(order: ReservationRequest, earmark: Earmark | null): Promise<FundedHold> {
+  async #settled(request: ReservationRequest, earmark: Earmark | null): Promise<FundedHold> {
     const { payments, now } = this.#gateway;
-    const use = { decision: order.id, keyId: this.#request.key?.keyId ?? null, signal: order.signal };
+    const use = { decision: request.id, keyId: this.#request.key?.keyId ?? null, signal: request.signal };
     const resolution = await payments.settle(this.#payment, use, (payment, writes) => {
       if (!earmark) throw new Error('a payment arrived that nothing was set aside for');
       const { id, paid, fee } = payment;
@@ -85,7 +85,7 @@ export class PaymentFunding implements Funding {
       earmark?.release();
       // Somebody who comes upon a signature later may not spend by it.
       if (this.#payment.terms.expiresAt <= now()) throw expiredError();
-      return onPayment(resolution.state === 'known' ? resolution.payment : null, this.#fromBalance(order));
+      return onPayment(resolution.state === 'known' ? resolution.payment : null, this.#fromBalance(request));
     }
     const { booked: hold, payment } = resolution;
     if (hold) return new PaymentHold(this.#gateway, hold, payment);
@@ -96,10 +96,10 @@ export class PaymentFunding implements Funding {
     throw new PaymentRefused('balance_lowered', 'The balance was lowered meanwhile; what was paid is added to it.');
   }
 
-  async #fromBalance(order: ReservationRequest): Promise<FundedHold> {
-    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(order));
-    if (isShortage(hold)) throw balanceError(this.#gateway, hold, order);
-    return holdOf(hold, order);
+  async #fromBalance(request: ReservationRequest): Promise<FundedHold> {
+    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(request));
+    if (isShortage(hold)) throw balanceError(this.#gateway, hold, request);
+    return holdOf(hold, request);
   }
 }
 

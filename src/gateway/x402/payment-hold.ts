@@ -4,40 +4,42 @@ import { idText } from '../../core/id.ts';
 import type { Hold } from '../../ledger/hold.ts';
 import type { Payment } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';
-import type { FundedHold } from '../funding.ts';
+import { FundedHold } from '../funding.ts';
 import type { PlatformPayment } from '../receipt.ts';
 import type { X402Gateway } from './gateway.ts';
 import { paymentHeaders } from './payment-headers.ts';
 
 /** A hold on the money of a payment that has just arrived. */
-export class PaymentHold implements FundedHold {
-  readonly hold: Hold;
-  readonly isSettledPayment = true;
+export class PaymentHold extends FundedHold {
   readonly #gateway: Pick<X402Gateway, 'payments' | 'ledger'>;
   readonly #payment: Payment;
 
   constructor(gateway: Pick<X402Gateway, 'payments' | 'ledger'>, hold: Hold, payment: Payment) {
+    super(hold);
     this.#gateway = gateway;
-    this.hold = hold;
     this.#payment = payment;
   }
 
-  get headers(): Readonly<Record<string, string>> {
+  override get isSettledPayment(): boolean {
+    return true;
+  }
+
+  override get headers(): Readonly<Record<string, string>> {
     return paymentHeaders(this.#payment);
   }
 
-  settlementWrites(charged: Microcredits): readonly Write[] {
+  override settlementWrites(charged: Microcredits): readonly Write[] {
     const { payments, ledger } = this.#gateway;
     const { id, payer, fee } = this.#payment;
     if (charged === 0) ledger.waiveFee(payer, fee, idText('pay_', id));
     return payments.settleWrites(this.#payment, charged, this.#feeFor(charged));
   }
 
-  shown(charged: Microcredits): PlatformPayment {
+  override shown(charged: Microcredits): PlatformPayment {
     return paymentShown(this.#payment, charged, this.#feeFor(charged));
   }
 
-  errorOf(error: SignalboxError, isKept: boolean): SignalboxError {
+  override errorOf(error: SignalboxError, isKept: boolean): SignalboxError {
     const withPayment = errorOfPayment(error, this.#payment);
     if (isKept) return withPayment;
     const rest =

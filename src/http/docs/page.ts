@@ -30,7 +30,29 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const SCRIPT = `SwaggerUIBundle({
+/**
+ * The page's own plugin for Swagger UI. Error answers are folded to a line that opens, since an operation has up to sixteen. The
+ * button of an operation says in words whether a key is set: Swagger UI's icon for "not yet" is an open lock.
+ */
+const SCRIPT = `const el = (system, ...args) => system.React.createElement(...args);
+
+const folded = (Original, system) => (props) => {
+  const [isOpen, open] = system.React.useState(Number(props.code) < 400);
+  if (isOpen) return el(system, Original, props);
+  const text = String(props.response.get('description') ?? '');
+  const codes = [...text.matchAll(/^- .(\\w+)/gm)].map(([, code]) => code).join(', ');
+  return el(system, 'tr', { className: 'response folded' },
+    el(system, 'td', { className: 'response-col_status' },
+      el(system, 'button', { type: 'button', 'aria-expanded': false, onClick: () => open(true) }, props.code)),
+    el(system, 'td', { className: 'response-col_description', colSpan: 2 }, codes));
+};
+
+const worded = (Original, system) => (props) =>
+  el(system, 'span', { className: system.authSelectors.authorized().size > 0 ? 'key-set' : 'key-missing' },
+    el(system, Original, props));
+
+SwaggerUIBundle({
+  plugins: [() => ({ wrapComponents: { response: folded, authorizeOperationBtn: worded } })],
   url: '/docs/json',
   dom_id: '#swagger-ui',
   validatorUrl: null,
@@ -44,6 +66,13 @@ const SCRIPT = `SwaggerUIBundle({
 
 const STYLE = `body { margin: 0; background: #fafafa; }
 .swagger-ui .info { margin: 32px 0; }
+.swagger-ui .response.folded td { padding: 4px 0; color: #555; font-size: 12px; }
+.swagger-ui .response.folded button { border: 1px solid #ccc; border-radius: 4px; background: none; cursor: pointer; font: inherit; }
+.swagger-ui .response.folded button::before { content: '+ '; }
+.swagger-ui .authorization__btn svg, .swagger-ui .btn.authorize svg { display: none; }
+.swagger-ui .btn.authorize span { padding: 4px 0; }
+.swagger-ui .key-set .authorization__btn::after { content: 'Key set'; color: #1a7f37; }
+.swagger-ui .key-missing .authorization__btn::after { content: 'Set key'; color: #9a6700; }
 .swagger-ui .scheme-container { background: none; box-shadow: none; padding: 0 0 16px; }
 `;
 
@@ -58,6 +87,7 @@ export function docsRoutes(document: () => Promise<object>) {
   let made: Promise<object> | null = null;
   const hide = unlisted({ access: 'open' });
   return new Elysia({ name: 'docs' })
+    .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
     .get('/docs', () => text(PAGE, 'text/html'), hide)
     .get(
       '/docs/json',

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../../core/capability.ts';
+import { RECORD_STATUSES } from '../../core/decision-record.ts';
 import { DIFFICULTIES } from '../../core/facts.ts';
 import { OPERATION_NAMES } from '../../core/operation.ts';
 import { Usage } from '../../surface/openai-chat/completion-schema.ts';
@@ -8,6 +9,7 @@ import {
   credits,
   decisionId,
   failureKind,
+  listOf,
   milliseconds,
   modelId,
   named,
@@ -174,4 +176,62 @@ export const Decision = named('Decision', 'Why a model was chosen, and what came
   ...CERTIFICATE,
   outcome: orNull(Outcome, 'What came of it; null for a route query, which carries nothing out.'),
   receipt: orNull(Receipt, 'What the caller was told in `platform`; null for a route query.'),
+});
+
+const texts = (description: string, example: Readonly<Record<string, string>>) =>
+  orNull(Type.Record(Type.String(), Type.String()), description, example);
+const ofOutcome = 'Null for a recommendation.';
+
+const DecisionSummary = named(
+  'DecisionSummary',
+  'A decision in a list. All but the first fields are null if its record is unreadable.',
+  {
+    id: decisionId,
+    object: Type.Literal('decision.summary', { description: 'Always `decision.summary`.' }),
+    created: orNull(Type.Integer({ examples: [1_793_000_000] }), 'When it was written. Unix time in seconds.'),
+    key_id: Type.String({ description: 'The key that asked, or a wallet’s address.', examples: ['k7mw2pq9x4ta'] }),
+    operation: word(OPERATION_NAMES, 'The operation that was asked for.'),
+    status: word(RECORD_STATUSES, 'How its execution ended; `recommended` for a route query, which executes nothing.'),
+    model: modelId('The model that was tried last, or the choice where none was tried.'),
+    task: Type.String({ description: 'The task type of the request.', examples: ['coding'] }),
+    selector: orNull(Type.String({ examples: ['auto'] }), '`model` of the request; `pinned` where it named one model.'),
+    stream: orNull(Type.Boolean(), 'Whether a stream was asked for; null in records of version 0.1.', true),
+    labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
+    metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
+    route_reason: orNull(Type.String({ examples: ['auto:balanced'] }), 'Why this model was chosen.'),
+    policy_revision: orNull(Type.String(), 'The policy in force when the decision was made.', '95f1a7d5f908027b'),
+    error: orNull(word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),
+    attempts: orNull(Type.Integer(), `Attempts at endpoints. ${ofOutcome}`, 1),
+    credits_consumed: orNull(Type.Number(), `Charged for the request. In Credits. ${ofOutcome}`, 0.0123),
+    cost_saved_credits: orNull(
+      Type.Number(),
+      `Against the baseline model; negative if the choice cost more. In Credits. ${ofOutcome}`,
+      0.0456,
+    ),
+    first_part_ms: orNull(Type.Integer(), 'From admission to the first content, in ms; null if none came.', 312),
+    total_ms: orNull(Type.Integer(), `From admission to the end, in ms. ${ofOutcome}`, 2_149),
+  },
+);
+
+export const DecisionList = named('DecisionList', 'Decisions, the newest first.', {
+  ...listOf(DecisionSummary),
+  has_more: Type.Boolean({ description: 'Whether older decisions match: ask again with `after`.' }),
+});
+
+export const KeptContent = named('KeptContent', 'What was kept of the words of one request and its answer.', {
+  decision_id: decisionId,
+  object: Type.Literal('content', { description: 'Always `content`.' }),
+  prompt: orNull(
+    Type.Array(Type.Unknown(), { examples: [[{ role: 'user', content: 'Write to [email].' }]] }),
+    'The messages as they came, with media left out and the policy’s kinds taken out; null where prompts are not kept.',
+  ),
+  answer: orNull(
+    Type.Array(Type.Unknown(), { examples: [[{ index: 0, content: 'Dear [email], …' }]] }),
+    'What the model wrote, by choice; null where answers are not kept.',
+  ),
+  is_cut: Type.Boolean({ description: 'True when something was longer than what is kept.' }),
+  kept_until: Type.String({
+    description: 'When it is deleted, ISO 8601, UTC.',
+    examples: ['2026-11-27T09:30:00.000Z'],
+  }),
 });

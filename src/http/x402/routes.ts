@@ -6,9 +6,9 @@ import { walletRoutes } from './wallets.ts';
 import { wellKnownRoutes } from './well-known.ts';
 
 /** All routes of payments, for agents and for operators. */
-export const x402Routes = (context: X402Services) =>
+export const x402Routes = (services: X402Services) =>
   new Elysia({ name: 'x402' })
-    .use(paymentAdminRoutes(context))
-    .use(paymentRoutes(context))
-    .use(walletRoutes(context))
-    .use(wellKnownRoutes(context));
+    .use(paymentAdminRoutes(services))
+    .use(paymentRoutes(services))
+    .use(walletRoutes(services))
+    .use(wellKnownRoutes(services));

@@ -20,15 +20,15 @@ const checkTopUp = compileCheck(TopUpRequest);
 const checkKey = compileCheck(WalletKeyRequest);
 
 /** `/v1/wallets`: payment in advance, keys of a wallet, and its figures. */
-export const walletRoutes = (context: X402Services) =>
+export const walletRoutes = (services: X402Services) =>
   new Elysia({ name: 'wallets' })
     .post(
       '/v1/wallets/topup',
       async ({ body, request, server, set }) => {
         // A chain takes its time.
         server?.timeout(request, 0);
-        const wanted = await topUpRequest(context, body, request.url);
-        return settledTopUp(context, { wanted, request, headers: set.headers }, body);
+        const wanted = await topUpRequest(services, body, request.url);
+        return settledTopUp(services, { wanted, request, headers: set.headers }, body);
       },
       { transform: ({ body }) => checkTopUp(body), body: TopUpRequest, ...docs.TOP_UP },
     )
@@ -42,11 +42,11 @@ export const walletRoutes = (context: X402Services) =>
           url: request.url,
         };
         await checkName(body.name);
-        return newKey(context, { wanted, request, headers: set.headers }, body);
+        return newKey(services, { wanted, request, headers: set.headers }, body);
       },
       { transform: ({ body }) => checkKey(body), body: WalletKeyRequest, ...docs.WALLET_KEY },
     )
-    .get('/v1/wallets/me', ({ request }) => ownWallet(context, request), docs.WALLET);
+    .get('/v1/wallets/me', ({ request }) => ownWallet(services, request), docs.WALLET);
 
 async function topUpRequest({ gateway }: X402Services, body: TopUpRequest, url: string): Promise<WalletRequest> {
   const { payments } = gateway.lease().snapshot;
@@ -58,12 +58,12 @@ async function topUpRequest({ gateway }: X402Services, body: TopUpRequest, url: 
   return { purpose: 'topup', amount, requestHash: requestHashOf(body), url };
 }
 
-function settledTopUp(context: X402Services, from: WalletCall, { name = '', new_key: isNew = false }: TopUpRequest) {
-  const { gateway, contextOf } = context;
+function settledTopUp(services: X402Services, from: WalletCall, { name = '', new_key: isNew = false }: TopUpRequest) {
+  const { gateway, contextOf } = services;
   const requestContext = contextOf(from.request);
   // A wallet's own key is not stored with its payment, only a key of somebody else.
   const { keyId } = requestContext;
-  return onceSigned(context, from, async (signed) => {
+  return onceSigned(services, from, async (signed) => {
     // It is settled to its end though its caller leaves, who may come again without having heard of it.
     const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
     const { payment, made } = await withinTerms(() => topUp(gateway, requestContext, signed, { name, isNew }, by));
@@ -80,13 +80,13 @@ function settledTopUp(context: X402Services, from: WalletCall, { name = '', new_
   });
 }
 
-function newKey(context: X402Services, from: WalletCall, body: WalletKeyRequest) {
+function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest) {
   const { name = '', revoke_others: revokeOthers = false } = body;
-  if (!context.gateway.lease().snapshot.payments) {
+  if (!services.gateway.lease().snapshot.payments) {
     throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/keys: this gateway takes no payments.');
   }
-  return onceSigned(context, from, async (signed) => {
-    const { made, revoked } = await withinTerms(() => makeWalletKey(context.gateway, signed, { name, revokeOthers }));
+  return onceSigned(services, from, async (signed) => {
+    const { made, revoked } = await withinTerms(() => makeWalletKey(services.gateway, signed, { name, revokeOthers }));
     return { object: 'wallet.key', wallet: signed.payer, id: made.info.id, name, key: made.key, revoked };
   });
 }

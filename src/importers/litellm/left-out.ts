@@ -61,7 +61,7 @@ export const LEFT_OUT_ROUTER: ReadonlyMap<string, string> = new Map(
     content_policy_fallbacks:
       'what a provider refuses is not sent to another: callers get its refusal, and may ask another model themselves',
     provider_budget_config: 'no budget by provider; limit the spend at the provider, or budget keys and teams',
-    optional_pre_call_checks: 'prompts kept in a provider’s cache count in each choice, see routing.md',
+    optional_pre_call_checks: 'prompts kept in a provider’s cache count in each choice, see docs/route/scoring.md',
     model_group_retry_after: 'a `retry-after` of the provider is obeyed',
   }),
 );

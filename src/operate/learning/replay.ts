@@ -1,4 +1,5 @@
 import { timeOfId } from '../../core/id.ts';
+import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
@@ -35,7 +36,7 @@ export async function replayLearning(
   let since: number | null = null;
   const replay = await replayOutcomes(store, policy, {
     onFault: (estimator, where, error) =>
-      faults.add(`The estimator ${estimator} failed (${where}): ${error instanceof Error ? error.message : error}.`),
+      faults.add(`The estimator ${estimator} failed (${where}): ${messageOf(error)}.`),
     onOutcome: (row, estimated) => {
       since ??= timeOfId(row.id);
       if (row.features === null) wordless++;
@@ -69,7 +70,7 @@ function lockFor(file: string) {
   try {
     return lockStore(file);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new UsageError(`${why} learn replay --write replaces what a server keeps in memory: stop it first.`);
   }
 }

@@ -1,6 +1,7 @@
 import type { ModelKnowledge } from '../../contract/estimator.ts';
 import { iso } from '../../core/clock.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
+import { messageOf } from '../../core/thrown.ts';
 import type { LearningActivity, LearningPolicyInForce } from '../../learning/learner.ts';
 import type { LearningReader } from '../../learning/memories.ts';
 import { openLearningReader } from '../../learning/open.ts';
@@ -47,7 +48,7 @@ export async function storedLearningStatus(
 ): Promise<LearningStatus> {
   const faults: string[] = [];
   const memory = await openLearningReader(store, (estimator, where, error) =>
-    faults.push(`The estimator ${estimator} failed (${where}): ${error instanceof Error ? error.message : error}.`),
+    faults.push(`The estimator ${estimator} failed (${where}): ${messageOf(error)}.`),
   );
   return { ...(await learningStatus(store, memory, policy, now)), faults };
 }

@@ -1,4 +1,5 @@
 import type { Microcredits } from '../../core/credits.ts';
+import { messageOf } from '../../core/thrown.ts';
 import { readSpool, readStore, type StoreReader } from '../../store/open.ts';
 
 /** The paths of a data folder's books. */
@@ -55,7 +56,7 @@ export function openSpool(spool: string): (reader: StoreReader) => Promise<Spool
       const { closed, charged } = await reader.unbooked(spool, await reading);
       return { settlements: closed.length, charged, fault: null };
     } catch (cause) {
-      return { settlements: 0, charged: 0, fault: cause instanceof Error ? cause.message : String(cause) };
+      return { settlements: 0, charged: 0, fault: messageOf(cause) };
     }
   };
 }

@@ -17,27 +17,26 @@ export interface Mismatch extends CaseFailure {
   readonly got: string;
 }
 
-/** One case with its outcome. */
-interface CaseEvaluation {
-  readonly case: PolicyCase;
-  readonly outcome: CaseOutcome;
-  /** The error that the caller would get; null for a decision. */
-  readonly refusal: SignalboxError | null;
-  readonly runtime: Runtime;
-}
-
 /** Returns the keys of `expect` that do not hold. */
 export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime): Mismatch[] {
+  const { expect } = policyCase;
   const refusal = refusalIn(outcome, runtime);
-  const evaluation: CaseEvaluation = { case: policyCase, outcome, refusal, runtime };
-  return [
-    ...taskMismatch(evaluation),
-    ...choiceMismatches(evaluation),
-    ...refusalMismatch(evaluation),
-    ...rejectedMismatches(evaluation),
+  const found = [
+    ...taskMismatch(policyCase, outcome),
+    ...(expect.refused === null
+      ? choiceMismatches(expect, outcome, refusal, runtime)
+      : refusalMismatch(expect.refused, outcome, refusal, runtime)),
+    ...rejectedMismatches(expect, outcome, runtime),
   ];
+  return found.map(({ hint, expected, ...text }) => ({
+    case: policyCase,
+    ...text,
+    expected: expected ?? `\`${text.wanted}\``,
+    ...(hint !== undefined && { hint }),
+  }));
 }
 
+/** Returns the error that the caller would get; null for a decision. */
 function refusalIn(outcome: CaseOutcome, { snapshot }: Runtime): SignalboxError | null {
   if (outcome instanceof SignalboxError) return outcome;
   return isRefusal(outcome) ? refusalError(outcome, snapshot) : null;
@@ -53,23 +52,13 @@ interface MismatchText {
   readonly hint?: string | undefined;
 }
 
-const mismatch = ({ case: failed }: CaseEvaluation, { hint, expected, ...text }: MismatchText): Mismatch => ({
-  case: failed,
-  ...text,
-  expected: expected ?? `\`${text.wanted}\``,
-  ...(hint !== undefined && { hint }),
-});
-
-function taskMismatch(evaluation: CaseEvaluation): Mismatch[] {
-  const { task } = evaluation.case.expect;
-  const { outcome } = evaluation;
+function taskMismatch({ expect: { task }, given }: PolicyCase, outcome: CaseOutcome): MismatchText[] {
   if (task === null) return [];
-  if (outcome instanceof SignalboxError) return [mismatch(evaluation, refusedBefore('task', task, outcome))];
+  if (outcome instanceof SignalboxError) return [refusedBefore('task', task, outcome)];
   const { task: got } = outcome.facts;
   if (got === task) return [];
-  const isStated = evaluation.case.given.query.task_type !== undefined;
-  const hint = isStated ? undefined : 'state `task_type` where only you can know it';
-  return [mismatch(evaluation, { key: 'task', wanted: task, got, message: `it is taken for \`${got}\``, hint })];
+  const hint = given.query.task_type === undefined ? 'state `task_type` where only you can know it' : undefined;
+  return [{ key: 'task', wanted: task, got, message: `it is taken for \`${got}\``, hint }];
 }
 
 /** A request may be refused before a decision, with nothing to compare. */
@@ -77,7 +66,7 @@ const refusedBefore = (key: string, wanted: string, { code, message: hint }: Sig
   key,
   wanted,
   got: refusedText(code),
-  message: `refused with \`${code}\` before \`${key}\` was evaluation`,
+  message: `refused with \`${code}\` before \`${key}\` was evaluated`,
   hint,
 });
 
@@ -88,21 +77,22 @@ interface ChoiceKey {
   readonly key: string;
   readonly wanted: string;
   /** Null where it holds. */
-  miss(decision: Decision, evaluation: CaseEvaluation): Omit<MismatchText, 'key' | 'wanted'> | null;
+  miss(decision: Decision, runtime: Runtime): Omit<MismatchText, 'key' | 'wanted'> | null;
 }
 
-function choiceMismatches(evaluation: CaseEvaluation): Mismatch[] {
-  const { case: policyCase, outcome, refusal } = evaluation;
-  // `refusalMismatch` reports a choice where none is expected.
-  if (policyCase.expect.refused !== null) return [];
-  return choiceKeys(policyCase.expect).flatMap(({ key, wanted, miss }) => {
+function choiceMismatches(
+  expect: PolicyCase['expect'],
+  outcome: CaseOutcome,
+  refusal: SignalboxError | null,
+  runtime: Runtime,
+): MismatchText[] {
+  return choiceKeys(expect).flatMap(({ key, wanted, miss }) => {
     if (!isDecision(outcome)) {
       const { code, message: hint } = refusal!;
-      const message = `refused with \`${code}\``;
-      return [mismatch(evaluation, { key, wanted, got: refusedText(code), message, expected: 'a model', hint })];
+      return [{ key, wanted, got: refusedText(code), message: `refused with \`${code}\``, expected: 'a model', hint }];
     }
-    const missed = miss(outcome, evaluation);
-    return missed ? [mismatch(evaluation, { key, wanted, ...missed })] : [];
+    const missed = miss(outcome, runtime);
+    return missed ? [{ key, wanted, ...missed }] : [];
   });
 }
 
@@ -122,7 +112,7 @@ function modelKey(models: readonly string[]): ChoiceKey {
   return {
     key: 'model',
     wanted: models.join(' or '),
-    miss(decision, { runtime }) {
+    miss(decision, runtime) {
       const got = chosenId(decision, runtime);
       if (models.includes(got)) return null;
       return {
@@ -141,8 +131,8 @@ function providerKey(provider: string): ChoiceKey {
   return {
     key: 'provider',
     wanted: provider,
-    miss({ ranked: [choice] }, { runtime }) {
-      const { id, endpoints } = runtime.snapshot.models[choice.model]!;
+    miss({ ranked: [choice] }, { snapshot }) {
+      const { id, endpoints } = snapshot.models[choice.model]!;
       const [first] = choice.endpoints;
       const got = endpoints[first!]!.provider;
       if (got === provider) return null;
@@ -176,7 +166,7 @@ function boundKey(key: keyof typeof BOUNDS, bound: number): ChoiceKey {
   return {
     key,
     wanted,
-    miss(decision, { runtime }) {
+    miss(decision, runtime) {
       const value = decision.ranked[0][of];
       if (side === 'below' ? value < bound : value > bound) return null;
       const got = `${Number(value.toPrecision(6))} ${unit}`.trim();
@@ -186,32 +176,34 @@ function boundKey(key: keyof typeof BOUNDS, bound: number): ChoiceKey {
   };
 }
 
-function refusalMismatch(evaluation: CaseEvaluation): Mismatch[] {
-  const { refused } = evaluation.case.expect;
-  const { outcome, refusal, runtime } = evaluation;
-  if (refused === null || refusal?.code === refused) return [];
+function refusalMismatch(
+  wanted: string,
+  outcome: CaseOutcome,
+  refusal: SignalboxError | null,
+  runtime: Runtime,
+): MismatchText[] {
+  const key = 'refused';
   if (refusal) {
     const { code, message: hint } = refusal;
-    return [
-      mismatch(evaluation, { key: 'refused', wanted: refused, got: code, message: `refused with \`${code}\``, hint }),
-    ];
+    return code === wanted ? [] : [{ key, wanted, got: code, message: `refused with \`${code}\``, hint }];
   }
   const id = isDecision(outcome) ? chosenId(outcome, runtime) : '';
-  return [mismatch(evaluation, { key: 'refused', wanted: refused, got: `chose ${id}`, message: `chose \`${id}\`` })];
+  return [{ key, wanted, got: `chose ${id}`, message: `chose \`${id}\`` }];
 }
 
-function rejectedMismatches(evaluation: CaseEvaluation): Mismatch[] {
-  const { outcome, runtime } = evaluation;
-  return Object.entries(evaluation.case.expect.rejected).flatMap(([id, rule]) => {
+function rejectedMismatches(
+  { rejected }: PolicyCase['expect'],
+  outcome: CaseOutcome,
+  runtime: Runtime,
+): MismatchText[] {
+  return Object.entries(rejected).flatMap(([id, rule]) => {
     const key = `rejected.${id}`;
-    if (outcome instanceof SignalboxError) return [mismatch(evaluation, refusedBefore(key, rule, outcome))];
+    if (outcome instanceof SignalboxError) return [refusedBefore(key, rule, outcome)];
     const against = reasonsAgainst(id, outcome.facts, runtime);
     if (against.includes(rule)) return [];
     const got = against.length === 0 ? 'eligible' : against.join(', ');
     const message = against.length === 0 ? `\`${id}\` is eligible` : `\`${id}\` is rejected by ${got}`;
     const hint = whyNotRejectedBy(rule, id, outcome.facts, runtime);
-    return [
-      mismatch(evaluation, { key, wanted: rule, got, message, expected: `\`${id}\` rejected by \`${rule}\``, hint }),
-    ];
+    return [{ key, wanted: rule, got, message, expected: `\`${id}\` rejected by \`${rule}\``, hint }];
   });
 }

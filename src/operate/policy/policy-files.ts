@@ -12,6 +12,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FileProblem, PolicyFile } from '../../policy/parse.ts';
 import { FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
@@ -148,8 +149,6 @@ async function grant(handle: FileHandle, { uid, gid, mode }: Rights): Promise<vo
   await handle.chmod(mode & 0o7777);
 }
 
-const codeOf = (cause: unknown): string => (cause instanceof Error && 'code' in cause ? String(cause.code) : '');
-
 const isTaken = (cause: unknown): boolean => codeOf(cause) === 'EEXIST';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -161,8 +160,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ELOOP', 'its symbolic links lead in a circle'],
 ]);
 
-const reasonOf = (cause: unknown): string =>
-  REASONS.get(codeOf(cause)) ?? (cause instanceof Error ? cause.message : String(cause));
+const reasonOf = (cause: unknown): string => REASONS.get(codeOf(cause)) ?? messageOf(cause);
 
 /** Throws the file system's error as a sentence. */
 function refuse(what: string, cause: unknown): never {

@@ -32,8 +32,7 @@ export class BalanceGuard {
    * chain decides. Throws FacilitatorUnavailable when that takes too long.
    */
   async within<T>(authorization: Authorization, run: () => Promise<T>): Promise<T> {
-    const { payer, requirements } = authorization;
-    const amount = BigInt(requirements.amount);
+    const { payer, requirements, amount } = authorization;
     const name = `${requirements.asset} ${payer}`;
     const wallet = this.#wallets.get(name) ?? { underWay: 0n, users: 0, waiting: [] };
     this.#wallets.set(name, wallet);

@@ -10,6 +10,10 @@ export interface Authorization {
   readonly payer: string;
   /** 32 bytes as `0x…`, in lower case. */
   readonly nonce: string;
+  /** Atomic units; 0 for a mere proof that the signer holds the wallet. */
+  readonly amount: bigint;
+  /** Seconds since 1970. */
+  readonly validBefore: number;
 }
 
 export type Verification =

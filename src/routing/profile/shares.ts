@@ -9,16 +9,10 @@ const LEAST = 0.05;
 
 /** Probability of each task, in the order of `TASKS`. */
 export function likelihoods(logits: TaskLogits): Float64Array {
-  let most = logits[0]!;
-  for (let at = 1; at < logits.length; at++) most = Math.max(most, logits[at]!);
-  const likely = new Float64Array(logits.length);
-  let sum = 0;
-  for (let at = 0; at < likely.length; at++) {
-    likely[at] = Math.exp(logits[at]! - most);
-    sum += likely[at]!;
-  }
-  for (let at = 0; at < likely.length; at++) likely[at]! /= sum;
-  return likely;
+  const most = Math.max(...logits);
+  const odds = logits.map((logit) => Math.exp(logit - most));
+  const sum = odds.reduce((all, one) => all + one, 0);
+  return odds.map((one) => one / sum);
 }
 
 /** The likely tasks with their shares, and the task that is likelier than not; `general` where none is. */

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { codeOf } from '../reason.ts';
+import { codeOf } from '../../core/thrown.ts';
 import { StoreError } from '../store.ts';
 import { BUSY_TIMEOUT_MS } from './database.ts';
 import { faultOf, wordsOf } from './fault.ts';

@@ -1,4 +1,4 @@
-import { type SqlTables, type SqlWrite, type Statement, write } from './statement.ts';
+import { first, type SqlTables, type SqlWrite, type Statement, write } from './statement.ts';
 
 /** A deletion of the rows of a table up to a bound. */
 export interface BatchDeletion {
@@ -26,7 +26,7 @@ export function batchDeletion({ table, key, by, comparison, batch, around }: Bat
   };
   return async (db: SqlTables, bound: number): Promise<number> => {
     for (let deleted = 0; ; ) {
-      const [found] = await db.query<{ n: number }>(count, [bound, batch]);
+      const found = await first<{ n: number }>(db, count, bound, batch);
       if (!found?.n) return deleted;
       const batchWrite = write(deletion, bound, batch);
       await db.commit(around ? [around[0], batchWrite, around[1]] : [batchWrite]);

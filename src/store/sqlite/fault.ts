@@ -1,5 +1,6 @@
 import { SQLiteError } from 'bun:sqlite';
-import { codeOf, reasonOf } from '../reason.ts';
+import { codeOf } from '../../core/thrown.ts';
+import { reasonOf } from '../reason.ts';
 import { StoreError, type StoreErrorReason } from '../store.ts';
 
 /** A fault that this room finds by itself. */

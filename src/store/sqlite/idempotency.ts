@@ -1,6 +1,6 @@
 import type { AnswerRow, IdempotencyTable } from '../idempotency.ts';
 import { batchDeletion } from './delete-batches.ts';
-import { type Migrations, type SqlTables, type Statement, write } from './statement.ts';
+import { first, type Migrations, type SqlTables, sql, write } from './statement.ts';
 
 /**
  * One row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key.
@@ -27,26 +27,21 @@ export const idempotencyMigrations: Migrations = {
   ],
 };
 
-const SELECT_ROW: Statement = {
-  sql: 'SELECT name, state, decision, earlier, losses, time, salt, verifier, body, answer FROM idempotency WHERE name = ?',
-};
-const PUT: Statement = {
-  sql: `INSERT INTO idempotency (name, state, decision, earlier, losses, time, salt, verifier, body, answer)
+const SELECT_ROW = sql(
+  'SELECT name, state, decision, earlier, losses, time, salt, verifier, body, answer FROM idempotency WHERE name = ?',
+);
+const PUT = sql(`INSERT INTO idempotency (name, state, decision, earlier, losses, time, salt, verifier, body, answer)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET state = excluded.state, decision = excluded.decision, earlier = excluded.earlier,
       losses = excluded.losses, time = excluded.time, salt = excluded.salt, verifier = excluded.verifier,
-      body = excluded.body, answer = excluded.answer`,
-};
-const DELETE: Statement = { sql: 'DELETE FROM idempotency WHERE name = ?' };
+      body = excluded.body, answer = excluded.answer`);
+const DELETE = sql('DELETE FROM idempotency WHERE name = ?');
 /** Each row may have a mebibyte. */
 const deleteOld = batchDeletion({ table: 'idempotency', key: 'id', by: 'time', comparison: '<=', batch: 100 });
 
 export function sqliteIdempotency(db: SqlTables): IdempotencyTable {
   return {
-    async find(name) {
-      const [row] = await db.query<AnswerRow>(SELECT_ROW, [name]);
-      return row ?? null;
-    },
+    find: (name) => first<AnswerRow>(db, SELECT_ROW, name),
     put({ name, state, decision, earlier, losses, time, salt, verifier, body, answer }) {
       const params = [name, state, decision, earlier, losses, time, salt, verifier, body, answer];
       return write(PUT, ...params);

@@ -1,6 +1,6 @@
 import { type KeyBudget, type KeyLimits, SCOPES } from '../../core/caller.ts';
 import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
-import { type Migrations, type SqlReader, type SqlValue, type SqlWrite, type Statement, write } from './statement.ts';
+import { type Migrations, type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
 
 /**
@@ -36,47 +36,30 @@ export const accessMigrations: Migrations = {
   ],
 };
 
-const INSERT: Statement = {
-  sql: `INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-};
-const REVOKE: Statement = { sql: 'UPDATE keys SET revoked_at = ? WHERE id = ?' };
-const REVOKE_OF_WALLET: Statement = {
-  sql: 'UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?',
-};
-const ROTATE: Statement = {
-  sql: 'UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?',
-};
-const PUT_USES: Statement = {
-  sql: `UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
-    FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`,
-};
+const INSERT =
+  sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
+    expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+const REVOKE = sql('UPDATE keys SET revoked_at = ? WHERE id = ?');
+const REVOKE_OF_WALLET = sql('UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?');
+const ROTATE = sql('UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?');
+const PUT_USES = sql(`UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
+    FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`);
 
-const SELECT_ALL: Statement = {
-  sql: `SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at AS createdAt,
+const SELECT_ALL =
+  sql(`SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at AS createdAt,
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
-    previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`,
-};
+    previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`);
 
 /** A row as the database returns it; lists are JSON. */
-interface SqlKeyRow {
-  readonly id: string;
-  readonly name: string;
-  readonly hash: Uint8Array;
+interface SqlKeyRow
+  extends Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'wallets'>,
+    Pick<StoredKey, 'hash' | 'previousHash'> {
   readonly scopes: string;
   readonly labels: string;
   readonly models: string | null;
   readonly limits: string | null;
   readonly budgets: string;
   readonly wallets: string | null;
-  readonly wallet: string | null;
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly revokedAt: number | null;
-  readonly lastUsedAt: number | null;
-  readonly rotatedAt: number | null;
-  readonly previousHash: Uint8Array | null;
-  readonly overlapEndsAt: number | null;
 }
 
 export function sqliteKeys(db: SqlReader): KeyTable {
@@ -103,12 +86,10 @@ export function sqliteKeys(db: SqlReader): KeyTable {
 }
 
 function insertKey(key: KeyInfo, hash: Uint8Array): SqlWrite {
-  const models: SqlValue = key.models && JSON.stringify(key.models);
-  const limits: SqlValue = key.limits && JSON.stringify(limitsRow(key.limits));
-  const lists = [JSON.stringify(key.scopes), JSON.stringify(key.labels), models, limits, budgetsText(key.budgets)];
-  const wallets: SqlValue = key.wallets && JSON.stringify(key.wallets);
-  const rest: SqlValue[] = [wallets, key.wallet, key.createdAt, key.expiresAt];
-  return write(INSERT, key.id, key.name, hash, ...lists, ...rest);
+  const { id, name, scopes, labels, models, limits, budgets, wallets, wallet, createdAt, expiresAt } = key;
+  const values = [scopes, labels, models, limits && limitsRow(limits), budgets.map(budgetRow), wallets];
+  const texts = values.map((value) => value && JSON.stringify(value));
+  return write(INSERT, id, name, hash, ...texts, wallet, createdAt, expiresAt);
 }
 
 const TEXTS = ['name', 'scopes', 'labels', 'models', 'limits', 'budgets', 'wallets', 'wallet'] as const;
@@ -135,7 +116,7 @@ function keyOf(row: SqlKeyRow): StoredKey {
     labels: JSON.parse(labels),
     models: models === null ? null : JSON.parse(models),
     limits: limits === null ? null : limitsOf(JSON.parse(limits)),
-    budgets: storedBudgets(budgets),
+    budgets: JSON.parse(budgets).map(budgetOf),
     wallets: wallets === null ? null : JSON.parse(wallets),
   };
   return { info, hash, previousHash };
@@ -154,31 +135,16 @@ const limitsOf = (stored: ReturnType<typeof limitsRow>): KeyLimits => ({
 });
 
 /** In microcredits: only programs read a row. */
-interface StoredBudget {
-  readonly limit: number;
-  readonly window: KeyBudget['window'];
-  readonly time_zone: string;
-  readonly on_exhausted: KeyBudget['onExhausted'];
-}
+const budgetRow = ({ limit, window, timeZone, onExhausted }: KeyBudget) => ({
+  limit,
+  window,
+  time_zone: timeZone,
+  on_exhausted: onExhausted,
+});
 
-function budgetsText(budgets: readonly KeyBudget[]): string {
-  const stored = budgets.map(
-    ({ limit, window, timeZone, onExhausted }): StoredBudget => ({
-      limit,
-      window,
-      time_zone: timeZone,
-      on_exhausted: onExhausted,
-    }),
-  );
-  return JSON.stringify(stored);
-}
-
-function storedBudgets(text: string): KeyBudget[] {
-  const stored: StoredBudget[] = JSON.parse(text);
-  return stored.map(({ limit, window, time_zone, on_exhausted }) => ({
-    limit,
-    window,
-    timeZone: time_zone,
-    onExhausted: on_exhausted,
-  }));
-}
+const budgetOf = ({ limit, window, time_zone, on_exhausted }: ReturnType<typeof budgetRow>): KeyBudget => ({
+  limit,
+  window,
+  timeZone: time_zone,
+  onExhausted: on_exhausted,
+});

@@ -1,5 +1,13 @@
 import type { Payment, PaymentTable } from '../payments.ts';
-import { type Migrations, type SqlReader, type SqlValue, type SqlWrite, type Statement, write } from './statement.ts';
+import {
+  type Migrations,
+  type SqlReader,
+  type SqlValue,
+  type SqlWrite,
+  type Statement,
+  sql,
+  write,
+} from './statement.ts';
 
 /**
  * Each payment has one permanent row. The trigger is the last guard of the ledger: a deposit is committed with the
@@ -55,49 +63,42 @@ export const paymentMigrations: Migrations = {
   ],
 };
 
-const INSERT: Statement = {
-  sql: `INSERT INTO payments (id, state, purpose, network, asset, pay_to, payer, nonce, amount, paid, fee, bound, charged,
+const INSERT =
+  sql(`INSERT INTO payments (id, state, purpose, network, asset, pay_to, payer, nonce, amount, paid, fee, bound, charged,
       decision, key_id, quote, request_mark, valid_before, tx, error, created, updated)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-};
-const CAPTURE: Statement = {
-  sql: `UPDATE payments SET state = 'captured', fee = ?, decision = ?, key_id = ?, tx = ?, error = NULL, updated = ?
-    WHERE id = ?`,
-};
-export const SETTLE: Statement = {
-  sql: `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+const CAPTURE =
+  sql(`UPDATE payments SET state = 'captured', fee = ?, decision = ?, key_id = ?, tx = ?, error = NULL, updated = ?
+    WHERE id = ?`);
+export const SETTLE = sql(
+  `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?
     WHERE id = ? AND state = 'captured'`,
-  spooledAs: 'payment',
-};
-const UNKNOWN: Statement = {
-  sql: `UPDATE payments SET state = 'unknown', tx = ?, error = ?, updated = ?
-    WHERE id = ? AND state IN ('settling', 'unknown')`,
-};
-const FAIL: Statement = {
-  sql: `UPDATE payments SET state = 'failed', error = ?, updated = ?
-    WHERE id = ? AND state IN ('settling', 'unknown')`,
-};
-const REMOVE: Statement = { sql: `DELETE FROM payments WHERE id = ? AND state = 'settling'` };
+  { spooledAs: 'payment' },
+);
+const UNKNOWN = sql(`UPDATE payments SET state = 'unknown', tx = ?, error = ?, updated = ?
+    WHERE id = ? AND state IN ('settling', 'unknown')`);
+const FAIL = sql(`UPDATE payments SET state = 'failed', error = ?, updated = ?
+    WHERE id = ? AND state IN ('settling', 'unknown')`);
+const REMOVE = sql(`DELETE FROM payments WHERE id = ? AND state = 'settling'`);
 
 const COLUMNS = `id, state, purpose, network, asset, pay_to AS payTo, payer, nonce, amount, paid, fee, bound, charged, decision,
   key_id AS keyId, quote, request_mark AS requestMark, valid_before AS validBefore, tx AS "transaction", error, created, updated`;
 
-const SELECT_ONE: Statement = { sql: `SELECT ${COLUMNS} FROM payments WHERE id = ?` };
-const SELECT_AUTHORIZATION: Statement = {
-  sql: `SELECT ${COLUMNS} FROM payments WHERE network = ? AND asset = ? AND payer = ? AND nonce = ?`,
-};
-const SELECT_UNRESOLVED: Statement = {
-  sql: `SELECT ${COLUMNS} FROM payments WHERE state IN ('settling', 'captured', 'unknown') ORDER BY id`,
-};
+const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM payments WHERE id = ?`);
+const SELECT_AUTHORIZATION = sql(
+  `SELECT ${COLUMNS} FROM payments WHERE network = ? AND asset = ? AND payer = ? AND nonce = ?`,
+);
+const SELECT_UNRESOLVED = sql(
+  `SELECT ${COLUMNS} FROM payments WHERE state IN ('settling', 'captured', 'unknown') ORDER BY id`,
+);
 /** Parameters: state or null, upper bound of the ID, limit. */
-const SELECT_LATEST: Statement = {
-  sql: `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
-};
+const SELECT_LATEST = sql(
+  `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
+);
 /** The same, and the payer. */
-const SELECT_LATEST_OF: Statement = {
-  sql: `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 AND payer = ?4
-    ORDER BY id DESC LIMIT ?3`,
-};
+const SELECT_LATEST_OF =
+  sql(`SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 AND payer = ?4
+    ORDER BY id DESC LIMIT ?3`);
 
 type PaymentRow = Omit<Payment, 'amount'> & { readonly amount: string };
 

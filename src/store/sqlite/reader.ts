@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { resolve } from 'node:path';
-import { codeOf } from '../reason.ts';
+import { codeOf } from '../../core/thrown.ts';
 import type { LedgerTables, Repositories } from '../repositories.ts';
 import { StoreError } from '../store.ts';
 import { type SpooledEntries, unbooked } from './books/spooled.ts';

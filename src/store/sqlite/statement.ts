@@ -15,6 +15,11 @@ export interface Statement {
   readonly mustChange?: boolean;
 }
 
+export const sql = (text: string, options?: Pick<Statement, 'spooledAs' | 'mustChange'>): Statement => ({
+  sql: text,
+  ...options,
+});
+
 /** The one kind of write that a SQLite store makes and takes. */
 export interface SqlWrite extends Write {
   readonly statement: Statement;
@@ -26,6 +31,16 @@ export const write = (statement: Statement, ...params: readonly SqlValue[]): Sql
 export interface SqlReader {
   /** Reads committed rows. Rejects with StoreError. */
   query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
+}
+
+/** @returns the first row; null for none */
+export async function first<Row>(
+  db: SqlReader,
+  statement: Statement,
+  ...params: readonly SqlValue[]
+): Promise<Row | null> {
+  const [row] = await db.query<Row>(statement, params);
+  return row ?? null;
 }
 
 /** The part of a store that repositories need. */

@@ -1,5 +1,5 @@
 import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../trail.ts';
-import { type SqlReader, type SqlValue, type Statement, write } from './statement.ts';
+import { type SqlReader, type SqlValue, sql, write } from './statement.ts';
 
 /** Append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
 const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
@@ -33,31 +33,29 @@ export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
 
 const DAY_MS = 86_400_000;
 
-const INSERT: Statement = {
-  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-};
+const INSERT = sql(
+  `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+);
 /** Changes nothing, and so fails its commit, unless the key is valid at that moment. */
-const INSERT_IF_VALID: Statement = {
-  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
+const INSERT_IF_VALID = sql(
+  `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
     SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
-  mustChange: true,
-};
+  { mustChange: true },
+);
 /** The same for a wallet with too many unrevoked keys, or too many made since a time. */
-const INSERT_IF_ROOM: Statement = {
-  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) SELECT ?, ?, ?, ?, ?, ?, ?
+const INSERT_IF_ROOM = sql(
+  `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) SELECT ?, ?, ?, ?, ?, ?, ?
     WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
       AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?`,
-  mustChange: true,
-};
+  { mustChange: true },
+);
 /** A line for each unrevoked key of a wallet, except one. */
-const INSERT_OF_WALLET: Statement = {
-  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
-    SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id`,
-};
+const INSERT_OF_WALLET = sql(`INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
+    SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id`);
 
 const COLUMNS = `id, time, actor, actor_name AS actorName, action, key_id AS keyId, details, request_id AS requestId`;
-const SELECT_ALL: Statement = { sql: `SELECT ${COLUMNS} FROM trail ORDER BY id DESC LIMIT ?` };
-const SELECT_OF_KEY: Statement = { sql: `SELECT ${COLUMNS} FROM trail WHERE key_id = ? ORDER BY id DESC LIMIT ?` };
+const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM trail ORDER BY id DESC LIMIT ?`);
+const SELECT_OF_KEY = sql(`SELECT ${COLUMNS} FROM trail WHERE key_id = ? ORDER BY id DESC LIMIT ?`);
 
 interface TrailRow extends Omit<TrailEntry, 'actor' | 'details'> {
   readonly actor: Actor['kind'];

@@ -1,3 +1,4 @@
+import { misspelt } from '../../core/edit-distance.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/object.ts';
 import type { ChatMessage, ChatRequest, MessagePart } from './request.ts';
@@ -39,6 +40,28 @@ export function checkToolKinds(body: unknown): void {
   for (const [i, message] of messages.entries()) {
     const calls = isObject(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
     for (const [j, call] of calls.entries()) refuseKind(call, `messages[${i}].tool_calls[${j}].type`);
+  }
+}
+
+/** Unknown fields of a body that are looked at: one with more has no typing error. */
+const UNKNOWN_MAX = 32;
+
+/**
+ * Refuses a field that is one edit away from a known one. Other unknown fields pass, as providers have some of their own.
+ * @param body unchecked
+ * @throws SignalboxError
+ */
+export function checkSpelling(body: unknown, known: ReadonlySet<string>): void {
+  if (!isObject(body)) return;
+  let unknown = 0;
+  for (const name of Object.keys(body)) {
+    if (known.has(name)) continue;
+    if (++unknown > UNKNOWN_MAX) return;
+    const meant = misspelt(name, known);
+    if (meant === null || body[meant] !== undefined) continue;
+    throw new SignalboxError('unknown_field', `\`${name}\` is not a known field; did you mean \`${meant}\`?`, {
+      param: name,
+    });
   }
 }
 

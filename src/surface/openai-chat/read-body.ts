@@ -1,17 +1,19 @@
 import { compileRead } from '../../core/validation.ts';
-import { checkChat, checkToolKinds } from './check.ts';
-import { ChatRequest } from './request.ts';
+import { checkChat, checkSpelling, checkToolKinds } from './check.ts';
+import { ChatRequest, KNOWN_FIELDS } from './request.ts';
 import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from './route-query.ts';
 
 const checkedChat = compileRead(ChatRequest);
 const checkedRouteChat = compileRead(RouteChat);
 const checkedQuery = compileRead(RouteQuery);
+const ROUTE_FIELDS: ReadonlySet<string> = new Set(Object.keys(RouteChat.properties));
 
 /**
  * Reads the body of a chat request.
  * @throws SignalboxError for the field at fault.
  */
 export function readChat(body: unknown): ChatRequest {
+  checkSpelling(body, KNOWN_FIELDS);
   checkToolKinds(body);
   const chat = checkedChat(body);
   checkChat(chat);
@@ -24,6 +26,7 @@ export function readChat(body: unknown): ChatRequest {
  */
 export function readRoute(body: unknown): RouteRequest {
   if (!isRouteChat(body)) return checkedQuery(body);
+  checkSpelling(body, ROUTE_FIELDS);
   checkToolKinds(body);
   const chat = checkedRouteChat(body);
   checkChat({ ...chat, model: chat.model ?? 'auto' });

@@ -13,7 +13,7 @@ const docs: SurfaceDocs = {
   summary: 'Create a chat completion',
   description: `OpenAI’s chat completions. \`model\` is a model’s ID, or a selector that chooses one by the policy.
 \`budget_limit\` is hard; \`route_strategy\` and \`constraints\` steer the choice. Fields that Signalbox does not
-know are never an error: they are passed on where the policy says so, else named in \`platform.dropped\`.
+know are passed on where the policy says so, else named in \`platform.dropped\`; one letter off a known field is an error.
 With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the same request gets the same answer for
 24 hours and is charged once; the header \`x-signalbox-replayed: true\` says so.
 Where the policy takes payments by x402, a request without an API key gets 402 with a quote, and is answered when it

@@ -8,7 +8,7 @@ import type { FundedHold, FundingRequest } from '../../../src/gateway/funding.ts
 import { KeyFunding } from '../../../src/gateway/key-funding.ts';
 import { RequestContext } from '../../../src/gateway/request-context.ts';
 import { PaymentFunding } from '../../../src/gateway/x402/payment-funding.ts';
-import type { ReservationRequest } from '../../../src/ledger/ledger.ts';
+import type { ReservationRequest } from '../../../src/ledger/reservation-request.ts';
 import { PaymentRefused } from '../../../src/payments/payments.ts';
 import type { Quote } from '../../../src/payments/quote.ts';
 import { randomFrom } from '../../deep/effort.ts';

@@ -1,6 +1,7 @@
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { FacilitatorPolicy, PaymentNetwork } from '../../../src/core/payment-policy.ts';
+import { queryOf } from '../../../src/payments/facilitator/authorization.ts';
 import type {
   Authorization,
   AuthorizationQuery,
@@ -89,22 +90,11 @@ export async function authorize(
   const requirements = offerOf(network, amount);
   const required: PaymentRequired = { x402Version: 2, resource: { url: 'http://test' }, accepts: [requirements] };
   const payload: PaymentPayload = await signPayment(account, required, options);
-  const { nonce } = payload.payload.authorization as Authorized;
-  return { payload, requirements, payer: account.address.toLowerCase(), nonce };
+  const { nonce, value, validBefore } = payload.payload.authorization as Authorized;
+  const payer = account.address.toLowerCase();
+  return { payload, requirements, payer, nonce, amount: BigInt(value), validBefore: Number(validBefore) };
 }
 
 /** What the chain is asked with for an authorization, seen a minute ago. */
-export function traceOf({ payload, requirements, payer, nonce }: Authorization): AuthorizationQuery {
-  // As `signPayment` has made it.
-  const { value, validBefore } = payload.payload.authorization as Authorized;
-  const { asset, payTo } = requirements;
-  return {
-    asset,
-    payer,
-    payTo,
-    nonce,
-    amount: BigInt(value),
-    validBefore: Number(validBefore),
-    since: Date.now() - 60_000,
-  };
-}
+export const traceOf = (authorization: Authorization): AuthorizationQuery =>
+  queryOf(authorization, Date.now() - 60_000);

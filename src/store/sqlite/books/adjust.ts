@@ -1,8 +1,7 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
-import { type SqlReader, type SqlWrite, type Statement, write } from '../statement.ts';
-import { insertAdjustment } from './tables.ts';
+import { first, type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
 
 interface Step {
   readonly seq: number;
@@ -19,17 +18,18 @@ const SLACK_MS = 120_000;
 /** Rows looked through at once. */
 const STRETCH = 10_000;
 
-const SELECT_ENDS: Statement = { sql: 'SELECT min(seq) AS first, max(seq) AS last FROM journal' };
-const SELECT_AT: Statement = { sql: 'SELECT seq, time FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1' };
-const SELECT_STEPS: Statement = {
-  sql: `SELECT j.seq, j.kind, j.account, j.amount, j.funds, a.key_id AS keyId, a.payer
+/** One aggregate a query: two at once would read the whole journal. No row for an empty one. */
+const SELECT_ENDS = sql(`SELECT first, last
+    FROM (SELECT (SELECT min(seq) FROM journal) AS first, (SELECT max(seq) FROM journal) AS last)
+    WHERE first IS NOT NULL`);
+const SELECT_AT = sql('SELECT seq, time FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1');
+const SELECT_STEPS = sql(`SELECT j.seq, j.kind, j.account, j.amount, j.funds, a.key_id AS keyId, a.payer
     FROM journal AS j JOIN accounts AS a ON a.id = j.account
-    WHERE j.seq >= ? AND j.seq < ? AND j.reservation = ? ORDER BY j.seq`,
-};
+    WHERE j.seq >= ? AND j.seq < ? AND j.reservation = ? ORDER BY j.seq`);
 /** Every correction begins as an adjustment, and these are few. */
-const SELECT_ASKED: Statement = {
-  sql: `SELECT coalesce(max(id), 0) AS last, coalesce(sum(amount), 0) AS amount FROM adjustments WHERE reservation = ?`,
-};
+const SELECT_ASKED = sql(
+  `SELECT coalesce(max(id), 0) AS last, coalesce(sum(amount), 0) AS amount FROM adjustments WHERE reservation = ?`,
+);
 
 /**
  * Looks a reservation up. The journal has no index on it, but is ordered by time, as IDs are: the search begins a
@@ -37,16 +37,16 @@ const SELECT_ASKED: Statement = {
  * reader that sees one moment.
  */
 export async function findReservation(reader: SqlReader, id: number): Promise<StoredReservation | null> {
-  const [ends] = await reader.query<{ first: number | null; last: number | null }>(SELECT_ENDS);
-  const { first = null, last = null } = ends ?? {};
-  if (first === null || last === null) return null;
-  const from = await firstAt(reader, timeOfId(id) - SLACK_MS, first, last);
+  const ends = await first<{ first: number; last: number }>(reader, SELECT_ENDS);
+  if (!ends) return null;
+  const from = await firstAt(reader, timeOfId(id) - SLACK_MS, ends);
   // A clock that was put back further leaves only to look at everything.
   const steps =
-    (await stepsOf(reader, id, from, last)) ?? (from > first ? await stepsOf(reader, id, first, last) : null);
+    (await stepsOf(reader, id, from, ends.last)) ??
+    (from > ends.first ? await stepsOf(reader, id, ends.first, ends.last) : null);
   if (!steps) return null;
   const [{ account, keyId, payer, funds }] = steps;
-  const [asked] = await reader.query<{ last: number; amount: number }>(SELECT_ASKED, [id]);
+  const asked = await first<{ last: number; amount: number }>(reader, SELECT_ASKED, id);
   return {
     reservation: id,
     account,
@@ -62,22 +62,10 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
   };
 }
 
-/** Returns the rest of a charge, at most the charge of the reservation `instead`, where that is given. */
-export async function refundable(
-  reader: SqlReader,
-  { charged, givenBack }: StoredReservation,
-  instead?: number,
-): Promise<Microcredits> {
-  const most = instead === undefined ? charged : ((await findReservation(reader, instead))?.charged ?? 0);
-  return Math.min(charged - givenBack, most);
-}
-
 const isEnd = ({ kind }: Step): boolean => kind === 'settle' || kind === 'expire';
 const isCharge = (step: Step): boolean => step.kind === 'post' || isEnd(step);
 
-const SELECT_BALANCES: Statement = {
-  sql: `SELECT 1 FROM funds WHERE kind = 'balance' AND id IN (SELECT value FROM json_each(?))`,
-};
+const SELECT_BALANCES = sql(`SELECT 1 FROM funds WHERE kind = 'balance' AND id IN (SELECT value FROM json_each(?))`);
 
 /** Whether a balance is among funds as the journal names them. */
 async function hasBalance(reader: SqlReader, funds: string | null): Promise<boolean> {
@@ -87,12 +75,12 @@ async function hasBalance(reader: SqlReader, funds: string | null): Promise<bool
 }
 
 /** The first row that is not older than a moment. */
-async function firstAt(reader: SqlReader, time: number, first: number, last: number): Promise<number> {
-  let low = first;
-  let high = last;
+async function firstAt(reader: SqlReader, time: number, ends: { first: number; last: number }): Promise<number> {
+  let low = ends.first;
+  let high = ends.last;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [row] = await reader.query<{ seq: number; time: number }>(SELECT_AT, [middle]);
+    const row = await first<{ seq: number; time: number }>(reader, SELECT_AT, middle);
     if (!row || row.time >= time) high = middle;
     else low = row.seq + 1;
   }
@@ -105,16 +93,16 @@ async function stepsOf(reader: SqlReader, id: number, from: number, last: number
   for (let at = from; at <= last && !steps.some(isEnd); at += STRETCH) {
     steps.push(...(await reader.query<Step>(SELECT_STEPS, [at, at + STRETCH, id])));
   }
-  const [first, ...rest] = steps;
-  return first?.kind === 'reserve' ? [first, ...rest] : null;
+  const [begun, ...rest] = steps;
+  return begun?.kind === 'reserve' ? [begun, ...rest] : null;
 }
 
-const INSERT_REFUND: Statement = {
-  sql: `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, id)
+const INSERT_REFUND = sql(
+  `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, id)
     SELECT 'correct', ?3, ?4, ?5, ?6, ?7, ?8, ?9
     WHERE ?1 = (SELECT coalesce(max(id), 0) FROM adjustments WHERE reservation = ?2)`,
-  mustChange: true,
-};
+  { mustChange: true },
+);
 
 /**
  * Asks for a refund. Fails its commit with the reason `unmet` when another one was asked for since the reservation was looked up.
@@ -130,22 +118,4 @@ export function refundWrite(
 ): SqlWrite {
   const { reservation, account, keyId, lastAdjustment } = booked;
   return write(INSERT_REFUND, lastAdjustment, reservation, keyId, reservation, account, -amount, note, time, id);
-}
-
-/** Asks for a grant to a key or a wallet. */
-export function grantWrite(keyId: string, amount: Microcredits, note: string, time: number): SqlWrite {
-  return insertAdjustment({ kind: 'grant', keyId, reservation: null, account: null, amount, note, time });
-}
-
-const SELECT_GRANTED: Statement = {
-  sql: `SELECT coalesce((SELECT granted FROM balances WHERE key_id = ?1), 0)
-      + coalesce((SELECT sum(j.amount) FROM journal AS j JOIN accounts AS a ON a.id = j.account
-        WHERE j.seq > (SELECT through FROM checkpoint) AND j.kind IN ('grant', 'deposit', 'fee') AND a.key_id = ?1), 0)
-      + coalesce((SELECT sum(amount) FROM adjustments WHERE kind = 'grant' AND adopted = 0 AND key_id = ?1), 0) AS granted`,
-};
-
-/** All that was ever granted to a key, or paid in by a wallet less fees, what is only asked for included. */
-export async function grantedTo(store: SqlReader, holder: string): Promise<Microcredits> {
-  const [row] = await store.query<{ granted: number }>(SELECT_GRANTED, [holder]);
-  return row?.granted ?? 0;
 }

@@ -3,17 +3,17 @@ import { timeOfId } from '../../../core/id.ts';
 import type { FundRef } from '../../../ledger/rules/fund.ts';
 import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
 import type { Write } from '../../store.ts';
-import type { SqlStore } from '../statement.ts';
+import { first, type SqlStore } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation, refundWrite } from './adjust.ts';
 import type { FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
+import { grantWrite } from './ledger-table.ts';
 import {
   type AccountRow,
   type Adjustment,
   type AdjustmentRow,
   adoptAdjustment,
-  insertNumberedAdjustment,
   SELECT_ACCOUNT,
   SELECT_ADJUSTMENT,
   SELECT_ADJUSTMENTS,
@@ -60,22 +60,11 @@ export class Adoption {
   /** Grants and corrections: written as asked for, as those of other processes are, then taken over. */
   async ask(ops: readonly LedgerOp[], op: GrantOp | CorrectOp, also: readonly Write[]): Promise<readonly OpResult[]> {
     if (ops.length > 1) throw new RangeError(`a ${op.kind} comes alone`);
-    const [known] = await this.#parts.store.query<Adjustment>(SELECT_ADJUSTMENT, [op.id]);
+    const known = await first<Adjustment>(this.#parts.store, SELECT_ADJUSTMENT, op.id);
     if (known) return [{ kind: 'granted', amount: Math.abs(known.amount) }];
     if (op.kind === 'grant') {
       const { id, at, holder, amount, note } = op;
-      await this.#parts.store.commit([
-        insertNumberedAdjustment(id, {
-          kind: 'grant',
-          keyId: holder,
-          amount,
-          note,
-          time: at,
-          reservation: null,
-          account: null,
-        }),
-        ...also,
-      ]);
+      await this.#parts.store.commit([grantWrite(holder, amount, note, at, id), ...also]);
       await this.run();
       return [{ kind: 'granted', amount }];
     }
@@ -93,7 +82,7 @@ export class Adoption {
   /** Reads the reservation of a correction from the journal; null when there is none. */
   async #corrected({ reservation, account }: AdjustmentRow): Promise<CorrectedReservation | null> {
     const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
-    const [row] = await this.#parts.store.query<AccountRow>(SELECT_ACCOUNT, [account]);
+    const row = await first<AccountRow>(this.#parts.store, SELECT_ACCOUNT, account);
     return booked && row ? { row, reservation: booked.reservation, onBalance: booked.onBalance } : null;
   }
 

@@ -20,7 +20,7 @@ import type {
   UsageFilter,
 } from '../../books.ts';
 import { StoreError, type Write } from '../../store.ts';
-import type { SqlStore } from '../statement.ts';
+import { first, type SqlStore } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
@@ -28,9 +28,9 @@ import { Batch, type Pending } from './batch.ts';
 import { Bookings } from './bookings.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Deposits } from './deposits.ts';
-import { spentIn } from './figures.ts';
 import { type BookedFund, FundStates } from './fund-states.ts';
 import { Journal } from './journal.ts';
+import { spentIn } from './ledger-table.ts';
 import { Orphans } from './orphans.ts';
 import { type JournalState, recover } from './recover.ts';
 import { Reservations } from './reservations.ts';
@@ -57,18 +57,16 @@ export interface SqliteBooksOptions {
 /** Opens the books of this one process. Throws an Error of one clear sentence when they are damaged. */
 export async function openSqliteBooks(options: SqliteBooksOptions): Promise<LedgerBooks> {
   const { store } = options;
-  const [state] = await store.query<StateRow>(SELECT_STATE);
+  const state = await first<StateRow>(store, SELECT_STATE);
   if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
-  const [last] = await store.query<LastIds>(SELECT_LAST);
+  const last = await first<LastIds>(store, SELECT_LAST);
   const journal = new Journal(store, state);
-  // Written by this room alone.
-  const from = { through: state.through, open: JSON.parse(state.open) };
   return new SqliteBooks(
     options,
     journal,
     state,
     last ?? { hold: 0, adjustment: 0 },
-    await recover(store, from, journal.sums),
+    await recover(store, state, journal.sums),
   );
 }
 
@@ -205,7 +203,7 @@ class SqliteBooks implements LedgerBooks {
   }
 
   async charged(): Promise<Microcredits> {
-    const [written] = await this.#store.query<{ charged: number }>(SELECT_CHARGED);
+    const written = await first<{ charged: number }>(this.#store, SELECT_CHARGED);
     let charged = written?.charged ?? 0;
     for (const { microcredits } of this.#journal.sums) charged += microcredits;
     return charged;

@@ -13,39 +13,30 @@ import type {
   RowPages,
   SpendRow,
 } from '../../journal-reader.ts';
-import type { SqlReader, SqlValue, Statement } from '../statement.ts';
+import { first, type SqlReader, type SqlValue, type Statement, sql } from '../statement.ts';
 import { SELECT_BALANCES } from './tables.ts';
 
-const SELECT_CHECKPOINT: Statement = { sql: 'SELECT through, open FROM checkpoint' };
-const SELECT_UNIT: Statement = { sql: 'SELECT usd_per_credit AS usdPerCredit FROM checkpoint' };
-const SELECT_FUNDS: Statement = {
-  sql: `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
-    WHERE id > ? ORDER BY id LIMIT ?`,
-};
-const SELECT_ROWS: Statement = {
-  sql: `SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
+const SELECT_CHECKPOINT = sql('SELECT through, open FROM checkpoint');
+const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint');
+const SELECT_FUNDS =
+  sql(`SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
+    WHERE id > ? ORDER BY id LIMIT ?`);
+const SELECT_ROWS =
+  sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
       j.output_tokens AS output, CASE WHEN j.kind IN ('deposit', 'fee') THEN j.note END AS note, a.key_id AS keyId, a.payer, t.id AS knownTariff
     FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
-    WHERE j.seq > ? ORDER BY j.seq LIMIT ?`,
-};
-const SELECT_PRICED: Statement = {
-  sql: `SELECT j.seq, j.kind, j.reservation, j.amount, j.input_tokens AS input, j.cached_input_tokens AS cached,
+    WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
+const SELECT_PRICED =
+  sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.input_tokens AS input, j.cached_input_tokens AS cached,
       j.cache_write_tokens AS written, j.output_tokens AS output, t.price
-    FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`,
-};
-const SELECT_SPEND: Statement = {
-  sql: `SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
-    FROM spend WHERE (quarter, account, tariff) > (?, ?, ?) ORDER BY quarter, account, tariff LIMIT ?`,
-};
-const SELECT_HAS_PAYMENTS: Statement = {
-  sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'payments'`,
-};
-const SELECT_PAYMENTS: Statement = {
-  sql: 'SELECT id, state, payer, paid, fee FROM payments WHERE id > ? ORDER BY id LIMIT ?',
-};
+    FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
+const SELECT_SPEND =
+  sql(`SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
+    FROM spend WHERE (quarter, account, tariff) > (?, ?, ?) ORDER BY quarter, account, tariff LIMIT ?`);
+const SELECT_HAS_PAYMENTS = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'payments'`);
+const SELECT_PAYMENTS = sql('SELECT id, state, payer, paid, fee FROM payments WHERE id > ? ORDER BY id LIMIT ?');
 /** A settlement that charges nothing and names no tariff is no movement of money, nor is a reservation that expires so. */
-const SELECT_MONEY: Statement = {
-  sql: `SELECT j.seq, j.kind, j.reservation, j.amount, coalesce(o.amount, 0) AS overrun, j.time,
+const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, coalesce(o.amount, 0) AS overrun, j.time,
       coalesce(a.key_id, '') AS keyId, coalesce(a.labels, '{}') AS labels, coalesce(a.selector, '') AS selector,
       coalesce(t.model, '') AS model, coalesce(t.provider, '') AS provider, coalesce(t.upstream, '') AS upstream,
       coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached,
@@ -60,10 +51,9 @@ const SELECT_MONEY: Statement = {
         ELSE j.reservation >= ?3 AND j.reservation < ?4 END
       AND (?5 IS NULL OR a.key_id = ?5) AND (?6 IS NULL OR t.model = ?6)
       AND j.seq > ?7
-    ORDER BY j.seq LIMIT ?8`,
-};
-const CHECK_INTEGRITY: Statement = { sql: 'PRAGMA integrity_check' };
-const CHECK_FOREIGN_KEYS: Statement = { sql: 'PRAGMA foreign_key_check' };
+    ORDER BY j.seq LIMIT ?8`);
+const CHECK_INTEGRITY = sql('PRAGMA integrity_check');
+const CHECK_FOREIGN_KEYS = sql('PRAGMA foreign_key_check');
 
 /** Rows read at once. */
 const PAGE_ROWS = 10_000;
@@ -100,10 +90,7 @@ export const sqliteJournal = (db: Reading): JournalReader => ({
   },
   balances: () => db.query<BalanceRow>(SELECT_BALANCES),
   money: (filter) => moneyPages(db, filter),
-  async usdPerCredit() {
-    const [row] = await db.query<{ usdPerCredit: string | null }>(SELECT_UNIT);
-    return row?.usdPerCredit ?? null;
-  },
+  usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
 });
 
 /** Reads all rows of a statement whose last parameters are the place where a page begins, and its length. */
@@ -149,7 +136,7 @@ async function damagesOf(db: Reading): Promise<readonly string[]> {
 }
 
 async function checkpointOf(db: Reading): Promise<JournalCheckpoint | null> {
-  const [row] = await db.query<{ through: number; open: string }>(SELECT_CHECKPOINT);
+  const row = await first<{ through: number; open: string }>(db, SELECT_CHECKPOINT);
   return row ? { through: row.through, open: openIn(row.open) } : null;
 }
 

@@ -3,22 +3,43 @@ import { isPlausible, type Usage } from '../../../core/usage.ts';
 import type { EntryLine, Tariff } from '../../../ledger/rules/entry.ts';
 import type { JournalRow, OpenReservation } from '../../journal-reader.ts';
 import type { Write } from '../../store.ts';
-import type { SqlStore } from '../statement.ts';
+import { type SqlStore, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
 import { type Spender, Sums } from './sums.ts';
-import {
-  type Adjustment,
-  insertAccount,
-  insertAdjusting,
-  insertCharge,
-  insertClosing,
-  insertFund,
-  insertHolding,
-  insertPaid,
-  insertTariff,
-  type TokenCounts,
-} from './tables.ts';
+import type { Adjustment } from './tables.ts';
+
+const INSERT_HOLDING = sql(
+  'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds) VALUES (?, ?, ?, ?, ?, ?, ?)',
+);
+const INSERT_CHARGE = sql(
+  `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
+      cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  { spooledAs: 'charge' },
+);
+const INSERT_BARE = sql(
+  'INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (?, ?, ?, ?, ?, ?)',
+  { spooledAs: 'closing' },
+);
+const INSERT_NOTED = sql(`INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, note)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+const INSERT_PAID = sql(
+  'INSERT INTO journal (seq, kind, reservation, account, amount, time, note) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  { spooledAs: 'paid' },
+);
+const INSERT_ACCOUNT = sql('INSERT INTO accounts (id, key_id, labels, selector, payer) VALUES (?, ?, ?, ?, ?)');
+const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)', {
+  spooledAs: 'tariff',
+});
+const INSERT_FUND = sql(`INSERT INTO funds (id, kind, name, subject, definition, starts, ends, most, opening, after_seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+
+/**
+ * The statements whose rows the spool keeps. Those of the journal begin with the number, the kind, the reservation, the
+ * account and the amount.
+ */
+export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_BARE, INSERT_PAID];
+export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
 /** The last numbers that were given. */
 export interface LastNumbers {
@@ -28,6 +49,8 @@ export interface LastNumbers {
   readonly fund: number;
 }
 
+/** Input, cached input, cache write, output and reasoning tokens. */
+type TokenCounts = readonly [number, number, number, number, number];
 const NO_TOKENS: TokenCounts = [0, 0, 0, 0, 0];
 
 /**
@@ -51,7 +74,9 @@ export class Journal {
     this.#seq = last.seq;
     this.#fundId = last.fund;
     this.#tariffs = new Numbers(last.tariff);
-    this.accounts = new AccountNumbers(last.account, (row) => store.append([insertAccount(row)]));
+    this.accounts = new AccountNumbers(last.account, ({ id, keyId, labels, selector, payer }) =>
+      store.append([write(INSERT_ACCOUNT, id, keyId, labels, selector, payer)]),
+    );
   }
 
   /** The number of the last row. */
@@ -72,23 +97,25 @@ export class Journal {
     at: number,
     funds: string | null,
     note: string | null,
-  ): Write {
-    return insertHolding(++this.#seq, 'reserve', id, account, amount, at, funds, note);
+  ): SqlWrite {
+    const params = [++this.#seq, 'reserve', id, account, amount, at, funds] as const;
+    // Most have none, and bind one value less.
+    return note === null ? write(INSERT_HOLDING, ...params) : write(INSERT_NOTED, ...params, note);
   }
 
-  raise(id: number, account: number, by: Microcredits, at: number): Write {
-    return insertHolding(++this.#seq, 'raise', id, account, by, at, null);
+  raise(id: number, account: number, by: Microcredits, at: number): SqlWrite {
+    return write(INSERT_HOLDING, ++this.#seq, 'raise', id, account, by, at, null);
   }
 
   /** An open reservation draws on other funds. */
-  attach(id: number, account: number, at: number, funds: string | null): Write {
-    return insertHolding(++this.#seq, 'attach', id, account, 0, at, funds);
+  attach(id: number, account: number, at: number, funds: string | null): SqlWrite {
+    return write(INSERT_HOLDING, ++this.#seq, 'attach', id, account, 0, at, funds);
   }
 
   /** A closing that names no model; its charge is added to the sums. */
-  closing(id: number, account: Spender, kind: 'settle' | 'expire', charged: Microcredits, at: number): Write {
+  closing(id: number, account: Spender, kind: 'settle' | 'expire', charged: Microcredits, at: number): SqlWrite {
     if (charged > 0) this.sums.add(account, { reservation: id, tariff: 0, microcredits: charged, input: 0, output: 0 });
-    return insertClosing(++this.#seq, kind, id, account.id, charged, at);
+    return write(INSERT_BARE, ++this.#seq, kind, id, account.id, charged, at);
   }
 
   /** The closing of a reservation that an earlier run left behind. */
@@ -96,12 +123,12 @@ export class Journal {
     { reservation, account, keyId }: OpenReservation,
     charged: Microcredits,
     at: number,
-  ): { row: JournalRow; write: Write } {
+  ): { row: JournalRow; write: SqlWrite } {
     const seq = ++this.#seq;
     const bare = { funds: null, tariff: null, input: null, output: null };
     return {
       row: { seq, kind: 'expire', reservation, account, keyId, amount: charged, time: at, ...bare },
-      write: insertClosing(seq, 'expire', reservation, account, charged, at),
+      write: write(INSERT_BARE, seq, 'expire', reservation, account, charged, at),
     };
   }
 
@@ -120,20 +147,22 @@ export class Journal {
     const tokens = isPlausible(usage) ? tokensOf(usage) : NO_TOKENS;
     const [input, , , output] = tokens;
     this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });
-    into.push(insertCharge(++this.#seq, kind, id, account.id, charged, at, number, tokens, estimated));
-    if (excess > 0) {
-      into.push(insertCharge(++this.#seq, 'overrun', id, account.id, excess, at, number, NO_TOKENS, estimated));
-    }
+    const isEstimated = estimated ? 1 : 0;
+    into.push(write(INSERT_CHARGE, ++this.#seq, kind, id, account.id, charged, at, number, ...tokens, isEstimated));
+    if (excess === 0) return;
+    const overrun = [++this.#seq, 'overrun', id, account.id, excess, at, number] as const;
+    into.push(write(INSERT_CHARGE, ...overrun, ...NO_TOKENS, isEstimated));
   }
 
   /** A grant or a correction. */
-  adjusting(adjustment: Adjustment, account: number, at: number, funds: string | null): Write {
-    return insertAdjusting(++this.#seq, adjustment, account, at, funds);
+  adjusting(adjustment: Adjustment, account: number, at: number, funds: string | null): SqlWrite {
+    const { kind, reservation, amount, note } = adjustment;
+    return write(INSERT_NOTED, ++this.#seq, kind, reservation, account, amount, at, funds, note);
   }
 
   /** A deposit or a fee. */
-  paid(kind: 'deposit' | 'fee', account: number, amount: Microcredits, at: number, note: string): Write {
-    return insertPaid(++this.#seq, kind, account, amount, at, note);
+  paid(kind: 'deposit' | 'fee', account: number, amount: Microcredits, at: number, note: string): SqlWrite {
+    return write(INSERT_PAID, ++this.#seq, kind, null, account, amount, at, note);
   }
 
   /** How the journal names a set of funds; null for none. Those without a row get one. */
@@ -152,19 +181,10 @@ export class Journal {
   #introduce(fund: BookedFund): void {
     const { kind, name, subject, definition, starts, ends } = fund.title;
     fund.rowId = ++this.#fundId;
-    const row = {
-      id: fund.rowId,
-      kind,
-      name,
-      subject,
-      definition,
-      starts,
-      ends: Number.isFinite(ends) ? ends : null,
-      most: kind === 'balance' ? 0 : fund.limit,
-      opening: fund.spent,
-      afterSeq: this.#seq,
-    };
-    this.#store.append([insertFund(row)]);
+    const most = kind === 'balance' ? 0 : fund.limit;
+    const end = Number.isFinite(ends) ? ends : null;
+    const title = [kind, name, subject, definition, starts, end] as const;
+    this.#store.append([write(INSERT_FUND, fund.rowId, ...title, most, fund.spent, this.#seq)]);
   }
 
   #tariffOf(tariff: Tariff): number {
@@ -172,7 +192,7 @@ export class Journal {
     if (number === undefined) {
       const { model, provider, upstream, price } = tariff;
       number = this.#tariffs.of(JSON.stringify([model, provider, upstream, price]), (id) =>
-        this.#store.append([insertTariff(id, model, provider, upstream, price)]),
+        this.#store.append([write(INSERT_TARIFF, id, model, provider, upstream, price)]),
       );
       this.#known.set(tariff, number);
       this.#numbered.set(number, tariff);

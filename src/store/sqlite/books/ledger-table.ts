@@ -1,20 +1,90 @@
-import type { LedgerTable } from '../../ledger-table.ts';
-import { identityOf } from '../identity.ts';
-import type { SqlReader } from '../statement.ts';
-import { findReservation, grantedTo, grantWrite, refundWrite } from './adjust.ts';
-import { balancesOf, keyBalance, spentIn } from './figures.ts';
-import { hasJournal, lastEntryOf, ledgerStateOf } from './state.ts';
+import { NO_LEDGER } from '../../../core/budget.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import { idAt } from '../../../core/id.ts';
+import { isWallet } from '../../../core/wallet.ts';
+import { quarterOf } from '../../../ledger/rules/quarter.ts';
+import type { Window } from '../../../ledger/rules/window.ts';
+import type { LedgerTable, StoredBalance } from '../../ledger-table.ts';
+import { first, type SqlReader, type SqlWrite, sql } from '../statement.ts';
+import { findReservation, refundWrite } from './adjust.ts';
+import { recover } from './recover.ts';
+import { insertAdjustment, SELECT_STATE, type StateRow } from './tables.ts';
+
+/** The youngest column that readers name. */
+const SELECT_COLUMN = sql(`SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'payer'`);
+const SELECT_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
+const SELECT_NAME = sql('SELECT ledger FROM identity');
+const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal');
+const SELECT_TERMS = sql(
+  `SELECT CASE WHEN EXISTS (SELECT 1 FROM journal) THEN usd_per_credit END AS usdPerCredit, budgets FROM checkpoint`,
+);
 
 export const sqliteLedger = (db: SqlReader): LedgerTable => ({
-  exists: () => hasJournal(db),
-  identity: () => identityOf(db),
-  lastEntry: () => lastEntryOf(db),
-  state: () => ledgerStateOf(db),
+  exists: async () => (await first(db, SELECT_COLUMN)) !== null,
+  async identity() {
+    if ((await first(db, SELECT_TABLE, 'identity')) === null) return null;
+    return (await first<{ ledger: string }>(db, SELECT_NAME))?.ledger ?? null;
+  },
+  lastEntry: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
+  async state() {
+    // A ledger of an older version states its terms likewise.
+    if ((await first(db, SELECT_TABLE, 'journal')) === null) return NO_LEDGER;
+    const terms = await first<{ usdPerCredit: string | null; budgets: string }>(db, SELECT_TERMS);
+    return terms ? { usdPerCredit: terms.usdPerCredit, budgets: JSON.parse(terms.budgets) } : NO_LEDGER;
+  },
   spentIn: (keyId, window) => spentIn(db, keyId, window),
-  balance: (holder) => keyBalance(db, holder),
+  balance: (holder) => balanceOf(db, holder),
   balances: async () => (await balancesOf(db)) ?? new Map(),
   granted: (holder) => grantedTo(db, holder),
   reservation: (id) => findReservation(db, id),
-  grant: grantWrite,
+  grant: (holder, amount, note, time) => grantWrite(holder, amount, note, time),
   refund: (reservation, amount, note, time) => refundWrite(reservation, amount, note, time),
 });
+
+/** The sums up to the checkpoint, and the journal after it, in one statement: so they are of one moment. */
+const SELECT_SPENT = sql(
+  `SELECT coalesce((SELECT sum(s.microcredits) FROM spend AS s JOIN accounts AS a ON a.id = s.account
+        WHERE s.quarter >= ?2 AND s.quarter < ?3 AND a.key_id = ?1), 0)
+      + coalesce((SELECT sum(j.amount) FROM journal AS j JOIN accounts AS a ON a.id = j.account
+        WHERE j.seq > (SELECT through FROM checkpoint) AND j.kind IN ('post', 'settle', 'expire', 'correct')
+          AND j.reservation >= ?4 AND j.reservation < ?5 AND a.key_id = ?1), 0) AS spent`,
+);
+
+/** The charges of a key for its reservations in a window, less refunds. */
+export async function spentIn(db: SqlReader, keyId: string, { starts, ends }: Window): Promise<Microcredits> {
+  const to = Math.min(ends, Number.MAX_SAFE_INTEGER);
+  const ids = [idAt(starts), Number.isFinite(ends) ? idAt(to) : Number.MAX_SAFE_INTEGER];
+  const row = await first<{ spent: number }>(db, SELECT_SPENT, keyId, quarterOf(starts), quarterOf(to), ...ids);
+  return row?.spent ?? 0;
+}
+
+const SELECT_IS_PREPAID = sql(`SELECT 1 FROM adjustments WHERE kind = 'grant' AND key_id = ? LIMIT 1`);
+
+async function balanceOf(db: SqlReader, holder: string): Promise<StoredBalance | null> {
+  if (!isWallet(holder) && (await first(db, SELECT_IS_PREPAID, holder)) === null) return null;
+  const balances = await balancesOf(db);
+  return balances && { granted: await grantedTo(db, holder), spent: balances.get(holder)?.spent ?? 0 };
+}
+
+/** All balances at the end of the journal; null without a ledger. */
+async function balancesOf(db: SqlReader): Promise<ReadonlyMap<string, StoredBalance> | null> {
+  const state = await first<StateRow>(db, SELECT_STATE);
+  return state && (await recover(db, state)).balances;
+}
+
+const SELECT_GRANTED = sql(
+  `SELECT coalesce((SELECT granted FROM balances WHERE key_id = ?1), 0)
+      + coalesce((SELECT sum(j.amount) FROM journal AS j JOIN accounts AS a ON a.id = j.account
+        WHERE j.seq > (SELECT through FROM checkpoint) AND j.kind IN ('grant', 'deposit', 'fee') AND a.key_id = ?1), 0)
+      + coalesce((SELECT sum(amount) FROM adjustments WHERE kind = 'grant' AND adopted = 0 AND key_id = ?1), 0) AS granted`,
+);
+
+const grantedTo = async (db: SqlReader, holder: string): Promise<Microcredits> =>
+  (await first<{ granted: number }>(db, SELECT_GRANTED, holder))?.granted ?? 0;
+
+/**
+ * Requests a grant to a key or a wallet.
+ * @param id the number of the adjustment; the next one by default
+ */
+export const grantWrite = (keyId: string, amount: Microcredits, note: string, time: number, id?: number): SqlWrite =>
+  insertAdjustment({ kind: 'grant', keyId, reservation: null, account: null, amount, note, time }, id);

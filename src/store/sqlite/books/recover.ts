@@ -1,8 +1,8 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import type { BalanceRow, JournalRow, OpenReservation } from '../../journal-reader.ts';
-import type { SqlReader, Statement } from '../statement.ts';
-import type { Spender, Sums } from './sums.ts';
-import { SELECT_BALANCES, SELECT_JOURNAL } from './tables.ts';
+import { type SqlReader, sql } from '../statement.ts';
+import { type Spender, Sums } from './sums.ts';
+import { SELECT_BALANCES, SELECT_JOURNAL, type StateRow } from './tables.ts';
 
 export interface Balance {
   granted: Microcredits;
@@ -20,23 +20,24 @@ export interface JournalState {
 }
 
 const PAGE_ROWS = 10_000;
-const SELECT_BALANCE_FUNDS: Statement = { sql: `SELECT id, name FROM funds WHERE kind = 'balance'` };
+const SELECT_BALANCE_FUNDS = sql(`SELECT id, name FROM funds WHERE kind = 'balance'`);
 
 /** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
 export async function recover(
   store: SqlReader,
-  from: { readonly through: number; readonly open: readonly OpenReservation[] },
-  sums: Sums,
+  { through, open }: Pick<StateRow, 'through' | 'open'>,
+  sums = new Sums(),
 ): Promise<JournalState> {
   const balanceFunds = await store.query<{ id: number; name: string }>(SELECT_BALANCE_FUNDS);
   const balances = await store.query<BalanceRow>(SELECT_BALANCES);
   const fold = new Fold(
-    from.open,
+    // Written by these books alone.
+    JSON.parse(open) as readonly OpenReservation[],
     new Map(balanceFunds.map(({ id, name }) => [String(id), name])),
     new Map(balances.map(({ keyId, granted, spent }) => [keyId, { granted, spent }])),
     sums,
   );
-  for (let after = from.through; ; ) {
+  for (let after = through; ; ) {
     const rows = await store.query<JournalRow>(SELECT_JOURNAL, [after, PAGE_ROWS]);
     for (const row of rows) fold.add(row);
     const last = rows.at(-1);

@@ -2,10 +2,10 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { idText } from '../../../core/id.ts';
 import type { EntryKind, OpenReservation } from '../../journal-reader.ts';
 import type { SpooledRow, SpooledUnit } from '../spool.ts';
-import { type SqlReader, type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
+import { first, type SqlReader, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import { SPOOLED_IN_JOURNAL, SPOOLED_TARIFF } from './journal.ts';
 import { recover } from './recover.ts';
-import { Sums } from './sums.ts';
-import { SELECT_STATE, SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, type StateRow } from './tables.ts';
+import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** The part of a spool that its database does not have yet. */
 export interface SpooledEntries {
@@ -26,12 +26,12 @@ interface SpooledEntry {
   readonly amount: Microcredits;
 }
 
-const SELECT_BOOKED: Statement = {
-  sql: `SELECT seq, kind, reservation, account, amount FROM journal WHERE seq IN (SELECT value FROM json_each(?))`,
-};
-const SELECT_TARIFFS: Statement = {
-  sql: 'SELECT id, model, provider, upstream, price FROM tariffs WHERE id IN (SELECT value FROM json_each(?))',
-};
+const SELECT_BOOKED = sql(
+  `SELECT seq, kind, reservation, account, amount FROM journal WHERE seq IN (SELECT value FROM json_each(?))`,
+);
+const SELECT_TARIFFS = sql(
+  'SELECT id, model, provider, upstream, price FROM tariffs WHERE id IN (SELECT value FROM json_each(?))',
+);
 
 const isClosing = ({ kind }: SpooledEntry): boolean => kind === 'settle' || kind === 'expire';
 const isCharge = (entry: SpooledEntry): boolean => entry.kind === 'post' || isClosing(entry);
@@ -103,11 +103,9 @@ class Comparison {
   }
 
   static async of(reader: SqlReader, units: readonly SpooledUnit[]): Promise<Comparison> {
-    const [state] = await reader.query<StateRow>(SELECT_STATE);
+    const state = await first<StateRow>(reader, SELECT_STATE);
     if (!state) throw new Misfit('settlements, and the database has no ledger');
-    // Written by the ledger alone.
-    const from = { through: state.through, open: JSON.parse(state.open) as OpenReservation[] };
-    const { open } = await recover(reader, from, new Sums());
+    const { open } = await recover(reader, state);
     const numbers = units.flatMap(entriesOf).map(({ seq }) => seq);
     const tariffs = units.flat().flatMap(({ name, params }) => (name === SPOOLED_TARIFF.spooledAs ? [params[0]] : []));
     return new Comparison(

@@ -1,6 +1,6 @@
 import { QUARTER_MS, quarterOf } from '../../../ledger/rules/quarter.ts';
 import type { EndpointCharges, UsageFilter } from '../../books.ts';
-import type { SqlReader, Statement } from '../statement.ts';
+import { type SqlReader, sql } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
@@ -11,16 +11,12 @@ const COLUMNS = `a.key_id AS keyId, a.labels, a.selector, t.model, t.provider, s
 const GROUPS = 'GROUP BY a.key_id, a.labels, a.selector, t.model, t.provider';
 
 /** Begins with the accounts of the key, so that it costs what this key used and not what all did. */
-const SELECT_OF_KEY: Statement = {
-  sql: `SELECT ${COLUMNS}
+const SELECT_OF_KEY = sql(`SELECT ${COLUMNS}
     FROM accounts AS a CROSS JOIN spend AS s ON s.account = a.id LEFT JOIN tariffs AS t ON t.id = s.tariff
-    WHERE s.quarter >= ?1 AND s.quarter < ?2 AND a.key_id = ?3 ${GROUPS}`,
-};
-const SELECT_OF_ALL: Statement = {
-  sql: `SELECT ${COLUMNS}
+    WHERE s.quarter >= ?1 AND s.quarter < ?2 AND a.key_id = ?3 ${GROUPS}`);
+const SELECT_OF_ALL = sql(`SELECT ${COLUMNS}
     FROM spend AS s CROSS JOIN accounts AS a ON a.id = s.account LEFT JOIN tariffs AS t ON t.id = s.tariff
-    WHERE s.quarter >= ?1 AND s.quarter < ?2 ${GROUPS}`,
-};
+    WHERE s.quarter >= ?1 AND s.quarter < ?2 ${GROUPS}`);
 
 type UsageRow = Omit<EndpointCharges, 'dimensions'> & Pick<AccountRow, 'keyId' | 'labels' | 'selector'>;
 

@@ -1,48 +1,36 @@
 import type { OutcomeLog, OutcomeRow, OutcomeWithFeatures, SourceSums } from '../../learning.ts';
 import { batchDeletion } from '../delete-batches.ts';
-import { type SqlTables, type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
+import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../statement.ts';
 
-const INSERT: Statement = {
-  sql: `INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
+const INSERT =
+  sql(`INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
     estimated, probability, among, looked, label) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO NOTHING`,
-};
+    ON CONFLICT DO NOTHING`);
 const COLUMNS = `o.id, o.decision, o.source, o.estimator, o.key_id AS keyId, o.model, o.task, o.score, o.offered,
   o.weight, o.declared, o.estimated, o.probability, o.among, o.looked, o.label`;
-const SELECT_SCORE: Statement = {
-  sql: `SELECT ${COLUMNS} FROM outcomes o WHERE o.decision = ? AND o.source = 'caller'`,
-};
+const SELECT_SCORE = sql(`SELECT ${COLUMNS} FROM outcomes o WHERE o.decision = ? AND o.source = 'caller'`);
 const WITH_FEATURES = `${COLUMNS}, e.features FROM outcomes o
   LEFT JOIN examples e ON e.decision = o.decision AND e.estimator = o.estimator`;
-const SELECT_TAIL: Statement = {
-  sql: `SELECT ${WITH_FEATURES} WHERE o.estimator = ? AND o.weight > 0 AND o.id > ? ORDER BY o.id DESC LIMIT ?`,
-};
-const SELECT_AFTER: Statement = { sql: `SELECT ${WITH_FEATURES} WHERE o.id > ? ORDER BY o.id LIMIT ?` };
+const SELECT_TAIL = sql(
+  `SELECT ${WITH_FEATURES} WHERE o.estimator = ? AND o.weight > 0 AND o.id > ? ORDER BY o.id DESC LIMIT ?`,
+);
+const SELECT_AFTER = sql(`SELECT ${WITH_FEATURES} WHERE o.id > ? ORDER BY o.id LIMIT ?`);
 const MATCHING = `SELECT ${COLUMNS} FROM outcomes o WHERE o.id > ?1 AND o.id < ?2 AND (?4 IS NULL OR o.key_id = ?4)
     AND (?5 IS NULL OR o.model = ?5) AND (?6 IS NULL OR o.source = ?6) ORDER BY o.id`;
-const SELECT_FIRST: Statement = { sql: `${MATCHING} LIMIT ?3` };
-const SELECT_LATEST: Statement = { sql: `${MATCHING} DESC LIMIT ?3` };
-const SELECT_LAST: Statement = { sql: 'SELECT ifnull(max(id), 0) AS id FROM outcomes' };
-const SELECT_SOURCES: Statement = {
-  sql: `SELECT source, count(*) AS outcomes, total(weight) AS learnt, total(weight = 0 AND offered > 0) AS withheld
-    FROM outcomes GROUP BY source ORDER BY source`,
-};
-const SELECT_MODELS: Statement = { sql: 'SELECT DISTINCT model FROM outcomes ORDER BY model' };
-const COUNT_AFTER: Statement = {
-  sql: 'SELECT count(*) AS n FROM outcomes WHERE estimator = ? AND id > ? AND weight > 0',
-};
+const SELECT_FIRST = sql(`${MATCHING} LIMIT ?3`);
+const SELECT_LATEST = sql(`${MATCHING} DESC LIMIT ?3`);
+const SELECT_LAST = sql('SELECT ifnull(max(id), 0) AS id FROM outcomes');
+const SELECT_SOURCES =
+  sql(`SELECT source, count(*) AS outcomes, total(weight) AS learnt, total(weight = 0 AND offered > 0) AS withheld
+    FROM outcomes GROUP BY source ORDER BY source`);
+const SELECT_MODELS = sql('SELECT DISTINCT model FROM outcomes ORDER BY model');
+const COUNT_AFTER = sql('SELECT count(*) AS n FROM outcomes WHERE estimator = ? AND id > ? AND weight > 0');
 const deleteBelow = batchDeletion({ table: 'outcomes', key: 'id', by: 'id', comparison: '<', batch: 1_000 });
 
 export const sqliteOutcomes = (db: SqlTables): OutcomeLog => ({
   add: insertOutcome,
-  async findScore(decision) {
-    const [row] = await db.query<OutcomeRow>(SELECT_SCORE, [decision]);
-    return row ?? null;
-  },
-  async lastId() {
-    const [row] = await db.query<{ id: number }>(SELECT_LAST);
-    return row?.id ?? 0;
-  },
+  findScore: (decision) => first<OutcomeRow>(db, SELECT_SCORE, decision),
+  lastId: async () => (await first<{ id: number }>(db, SELECT_LAST))?.id ?? 0,
   after: (id, most) => db.query<OutcomeWithFeatures>(SELECT_AFTER, [id, most]),
   async tail(estimator, id, most) {
     const latest = await db.query<OutcomeWithFeatures>(SELECT_TAIL, [estimator, id, most]);
@@ -55,10 +43,7 @@ export const sqliteOutcomes = (db: SqlTables): OutcomeLog => ({
     const rows = await db.query<{ model: string }>(SELECT_MODELS);
     return rows.map(({ model }) => model);
   },
-  async countAfter(estimator, id) {
-    const [row] = await db.query<{ n: number }>(COUNT_AFTER, [estimator, id]);
-    return row?.n ?? 0;
-  },
+  countAfter: async (estimator, id) => (await first<{ n: number }>(db, COUNT_AFTER, estimator, id))?.n ?? 0,
   prune: (beforeId) => deleteBelow(db, beforeId),
 });
 

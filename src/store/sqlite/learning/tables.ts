@@ -1,42 +1,30 @@
 import type { EstimatorMemories, LearningSecretTable, LearningTables, ResetRow, ResetTable } from '../../learning.ts';
-import { type SqlReader, type SqlTables, type Statement, write } from '../statement.ts';
+import { first, type SqlReader, type SqlTables, sql, write } from '../statement.ts';
 import { sqliteExamples } from './examples.ts';
 import { sqliteOutcomes } from './outcomes.ts';
 
-const SELECT_SECRETS: Statement = {
-  sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'learning_secret'`,
-};
-const SELECT_SECRET: Statement = { sql: 'SELECT secret FROM learning_secret' };
-const INSERT_SECRET: Statement = {
-  sql: 'INSERT INTO learning_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING',
-};
+const SELECT_SECRETS = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'learning_secret'`);
+const SELECT_SECRET = sql('SELECT secret FROM learning_secret');
+const INSERT_SECRET = sql('INSERT INTO learning_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING');
 
-const PUT_PART: Statement = {
-  sql: `INSERT INTO learnt (estimator, part, bytes) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET bytes = excluded.bytes`,
-};
-const DELETE_PART: Statement = { sql: 'DELETE FROM learnt WHERE estimator = ? AND part = ?' };
-const DELETE_PARTS: Statement = { sql: 'DELETE FROM learnt WHERE estimator = ?' };
-const SELECT_PARTS: Statement = { sql: 'SELECT estimator, part, bytes FROM learnt ORDER BY estimator, part' };
-const PUT_THROUGH: Statement = {
-  sql: `INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset`,
-};
-const BEGIN_THROUGH: Statement = {
-  sql: 'INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-};
-const SELECT_THROUGH: Statement = { sql: 'SELECT estimator, outcome, reset FROM learnt_through' };
-const PUT_STATE: Statement = {
-  sql: `INSERT INTO learning_standing (id, outcome, body) VALUES (1, ?, ?)
-    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, body = excluded.body`,
-};
-const SELECT_STATE: Statement = { sql: 'SELECT outcome, body FROM learning_standing' };
+const PUT_PART = sql(`INSERT INTO learnt (estimator, part, bytes) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET bytes = excluded.bytes`);
+const DELETE_PART = sql('DELETE FROM learnt WHERE estimator = ? AND part = ?');
+const DELETE_PARTS = sql('DELETE FROM learnt WHERE estimator = ?');
+const SELECT_PARTS = sql('SELECT estimator, part, bytes FROM learnt ORDER BY estimator, part');
+const PUT_THROUGH = sql(`INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset`);
+const BEGIN_THROUGH = sql(
+  'INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+);
+const SELECT_THROUGH = sql('SELECT estimator, outcome, reset FROM learnt_through');
+const PUT_STATE = sql(`INSERT INTO learning_standing (id, outcome, body) VALUES (1, ?, ?)
+    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, body = excluded.body`);
+const SELECT_STATE = sql('SELECT outcome, body FROM learning_standing');
 
-const INSERT_RESET: Statement = { sql: 'INSERT INTO learning_resets (model, at) VALUES (?, ?)' };
-const APPLY_RESET: Statement = { sql: 'UPDATE learning_resets SET applied = ? WHERE id = ? AND applied IS NULL' };
-const SELECT_RESETS: Statement = {
-  sql: 'SELECT id, model, at, applied FROM learning_resets WHERE id > ? ORDER BY id',
-};
+const INSERT_RESET = sql('INSERT INTO learning_resets (model, at) VALUES (?, ?)');
+const APPLY_RESET = sql('UPDATE learning_resets SET applied = ? WHERE id = ? AND applied IS NULL');
+const SELECT_RESETS = sql('SELECT id, model, at, applied FROM learning_resets WHERE id > ? ORDER BY id');
 
 /** The repositories of learning over one handle of a database. Of a handle that only reads, none may be pruned. */
 export const sqliteLearning = (db: SqlTables): LearningTables => ({
@@ -50,8 +38,7 @@ export const sqliteLearning = (db: SqlTables): LearningTables => ({
 const sqliteSecret = (db: SqlReader): LearningSecretTable => ({
   async find() {
     if ((await db.query(SELECT_SECRETS)).length === 0) return null;
-    const [row] = await db.query<{ secret: Uint8Array }>(SELECT_SECRET);
-    return row?.secret ?? null;
+    return (await first<{ secret: Uint8Array }>(db, SELECT_SECRET))?.secret ?? null;
   },
   add: (secret) => write(INSERT_SECRET, secret),
 });
@@ -64,10 +51,7 @@ const sqliteMemories = (db: SqlReader): EstimatorMemories => ({
   positions: () => db.query(SELECT_THROUGH),
   putPosition: (estimator, { outcome, reset }) => write(PUT_THROUGH, estimator, outcome, reset),
   beginPosition: (estimator, { outcome, reset }) => write(BEGIN_THROUGH, estimator, outcome, reset),
-  async state() {
-    const [row] = await db.query<{ outcome: number; body: string }>(SELECT_STATE);
-    return row ?? null;
-  },
+  state: () => first<{ outcome: number; body: string }>(db, SELECT_STATE),
   putState: (outcome, body) => write(PUT_STATE, outcome, body),
 });
 

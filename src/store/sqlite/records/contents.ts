@@ -1,11 +1,9 @@
 import type { ContentTable } from '../../records.ts';
 import { batchDeletion } from '../delete-batches.ts';
-import { type SqlTables, type Statement, write } from '../statement.ts';
+import { first, type SqlTables, sql, write } from '../statement.ts';
 
-const INSERT: Statement = { sql: 'INSERT INTO contents (id, until, prompt, answer, is_cut) VALUES (?, ?, ?, ?, ?)' };
-const FIND: Statement = {
-  sql: 'SELECT until, prompt, answer, is_cut AS isCut FROM contents WHERE id = ? AND until > ?',
-};
+const INSERT = sql('INSERT INTO contents (id, until, prompt, answer, is_cut) VALUES (?, ?, ?, ?, ?)');
+const FIND = sql('SELECT until, prompt, answer, is_cut AS isCut FROM contents WHERE id = ? AND until > ?');
 const deleteExpired = batchDeletion({
   table: 'contents',
   key: 'id',
@@ -17,7 +15,7 @@ const deleteExpired = batchDeletion({
   around: [write({ sql: 'PRAGMA secure_delete = ON' }), write({ sql: 'PRAGMA secure_delete = OFF' })],
 });
 /** Moves the write-ahead log into the database and truncates it. Has no effect while a reader uses the log. */
-const EMPTY_LOG: Statement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)' };
+const EMPTY_LOG = sql('PRAGMA wal_checkpoint(TRUNCATE)');
 
 interface ContentRow {
   readonly until: number;
@@ -35,7 +33,7 @@ export const sqliteContents = (db: SqlTables): ContentTable => ({
   add: (decision, { until, prompt, answer, isCut }) =>
     write(INSERT, decision, until, textOf(prompt), textOf(answer), isCut ? 1 : 0),
   async find(decision, now) {
-    const [row] = await db.query<ContentRow>(FIND, [decision, now]);
+    const row = await first<ContentRow>(db, FIND, decision, now);
     if (!row) return null;
     return { until: row.until, prompt: contentOf(row.prompt), answer: contentOf(row.answer), isCut: row.isCut === 1 };
   },

@@ -1,10 +1,10 @@
 import type { FrameDifferences, FrameField, FrameTable } from '../../records.ts';
 import { batchDeletion } from '../delete-batches.ts';
-import { type SqlTables, type Statement, write } from '../statement.ts';
+import { first, type SqlTables, sql, write } from '../statement.ts';
 
-const INSERT: Statement = { sql: 'INSERT OR IGNORE INTO frames (number, figures) VALUES (?, ?)' };
-const FIND: Statement = { sql: 'SELECT figures FROM frames WHERE number = ?' };
-const LAST: Statement = { sql: 'SELECT ifnull(max(number), 0) AS number FROM frames' };
+const INSERT = sql('INSERT OR IGNORE INTO frames (number, figures) VALUES (?, ?)');
+const FIND = sql('SELECT figures FROM frames WHERE number = ?');
+const LAST = sql('SELECT ifnull(max(number), 0) AS number FROM frames');
 const deleteBelow = batchDeletion({ table: 'frames', key: 'number', by: 'number', comparison: '<', batch: 1_000 });
 
 /** In byte order. May only grow at its end. */
@@ -18,13 +18,10 @@ function allFields<const L extends readonly FrameField[]>(list: FrameField exten
 export const sqliteFrames = (db: SqlTables): FrameTable => ({
   add: (number, differences) => write(INSERT, number, encodeFrame(differences)),
   async find(number) {
-    const [row] = await db.query<{ figures: Uint8Array }>(FIND, [number]);
+    const row = await first<{ figures: Uint8Array }>(db, FIND, number);
     return row ? decodeFrame(row.figures) : null;
   },
-  async lastNumber() {
-    const [row] = await db.query<{ number: number }>(LAST);
-    return row?.number ?? 0;
-  },
+  lastNumber: async () => (await first<{ number: number }>(db, LAST))?.number ?? 0,
   prune: (beforeNumber) => deleteBelow(db, beforeNumber),
 });
 

@@ -1,4 +1,4 @@
-import { type SqlReader, type SqlTables, type SqlWrite, type Statement, write } from '../statement.ts';
+import { first, type SqlReader, type SqlTables, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 
 /** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */
 const BATCH = 500;
@@ -8,36 +8,24 @@ const OLD_BATCH = 100;
 const THROUGH = '(SELECT through FROM record_indexing)';
 const OLDER = '(SELECT older FROM record_indexing)';
 
-const LEFT: Statement = {
-  sql: `SELECT EXISTS (SELECT 1 FROM records WHERE seq > ${THROUGH}) AS fresh,
-    EXISTS (SELECT 1 FROM decisions WHERE id < ${OLDER}) AS old`,
-};
+const LEFT = sql(`SELECT EXISTS (SELECT 1 FROM records WHERE seq > ${THROUGH}) AS fresh,
+    EXISTS (SELECT 1 FROM decisions WHERE id < ${OLDER}) AS old`);
 
-const ADD_FRESH: Statement = {
-  sql: `INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation)
-    SELECT id, seq, key_id, model, task, status, operation FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`,
-};
-const ADD_LABELS: Statement = {
-  sql: `INSERT OR IGNORE INTO record_labels (name, value, id) SELECT label.key, label.atom, fresh.id
-    FROM (SELECT id, labels FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?) AS fresh, json_each(fresh.labels) AS label`,
-};
-const ADVANCE: Statement = {
-  sql: `UPDATE record_indexing SET through = ifnull((SELECT max(seq) FROM
-    (SELECT seq FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?)), through)`,
-};
+const ADD_FRESH = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation)
+    SELECT id, seq, key_id, model, task, status, operation FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`);
+const ADD_LABELS = sql(`INSERT OR IGNORE INTO record_labels (name, value, id) SELECT label.key, label.atom, fresh.id
+    FROM (SELECT id, labels FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?) AS fresh, json_each(fresh.labels) AS label`);
+const ADVANCE = sql(`UPDATE record_indexing SET through = ifnull((SELECT max(seq) FROM
+    (SELECT seq FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?)), through)`);
 
 /** Version 0.1 kept these only in `body`; see `body.ts`. An edited row is indexed as far as it can be read. */
-const ADD_OLD: Statement = {
-  sql: `INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation)
+const ADD_OLD = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation)
     SELECT id, NULL, key_id, coalesce(body ->> '$[5][2][#-1][0]', body ->> '$[3]', ''), coalesce(body ->> '$[1][2]', ''),
       coalesce(body ->> '$[5][0]', 'recommended'), 'chat'
     FROM (SELECT id, key_id, iif(json_valid(body), body, '[]') AS body FROM decisions
-      WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)`,
-};
-const DESCEND: Statement = {
-  sql: `UPDATE record_indexing SET older = ifnull((SELECT min(id) FROM
-    (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`,
-};
+      WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)`);
+const DESCEND = sql(`UPDATE record_indexing SET older = ifnull((SELECT min(id) FROM
+    (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`);
 
 const batchOf = (rows: number, ...statements: readonly Statement[]): readonly SqlWrite[] =>
   statements.map((statement) => write(statement, rows));
@@ -45,7 +33,7 @@ const FRESH = batchOf(BATCH, ADD_FRESH, ADD_LABELS, ADVANCE);
 const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
 
 async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean }> {
-  const [left] = await db.query<{ fresh: number; old: number }>(LEFT);
+  const left = await first<{ fresh: number; old: number }>(db, LEFT);
   return { fresh: left?.fresh === 1, old: left?.old === 1 };
 }
 
@@ -63,10 +51,8 @@ export async function indexRecords(db: SqlTables): Promise<boolean> {
 }
 
 const INDEXED_BELOW = 'SELECT id, seq FROM record_index WHERE id < ?1 ORDER BY id LIMIT ?2';
-const COUNT_BELOW: Statement = {
-  sql: `SELECT (SELECT count(*) FROM (SELECT 1 FROM decisions WHERE id < ?1 LIMIT ?2)) AS old,
-    (SELECT count(*) FROM (${INDEXED_BELOW})) AS indexed, (SELECT count(seq) FROM (${INDEXED_BELOW})) AS fresh`,
-};
+const COUNT_BELOW = sql(`SELECT (SELECT count(*) FROM (SELECT 1 FROM decisions WHERE id < ?1 LIMIT ?2)) AS old,
+    (SELECT count(*) FROM (${INDEXED_BELOW})) AS indexed, (SELECT count(seq) FROM (${INDEXED_BELOW})) AS fresh`);
 const DELETIONS: readonly Statement[] = [
   {
     sql: `DELETE FROM record_labels WHERE (name, value, id) IN (SELECT label.key, label.atom, below.id
@@ -77,9 +63,7 @@ const DELETIONS: readonly Statement[] = [
   { sql: `DELETE FROM record_index WHERE id IN (SELECT id FROM (${INDEXED_BELOW}))` },
 ];
 /** Without rows `seq` begins again at 1. */
-const RESTART: Statement = {
-  sql: 'UPDATE record_indexing SET through = min(through, (SELECT ifnull(max(seq), 0) FROM records))',
-};
+const RESTART = sql('UPDATE record_indexing SET through = min(through, (SELECT ifnull(max(seq), 0) FROM records))');
 
 /**
  * Deletes the records below an ID with their part of the index, in batches.
@@ -90,7 +74,7 @@ export async function pruneRecords(db: SqlTables, beforeId: number): Promise<num
   while ((await leftToIndex(db)).fresh) await db.commit(FRESH);
   const params = [beforeId, BATCH];
   for (let deleted = 0; ; ) {
-    const [below] = await db.query<{ old: number; indexed: number; fresh: number }>(COUNT_BELOW, params);
+    const below = await first<{ old: number; indexed: number; fresh: number }>(db, COUNT_BELOW, ...params);
     if (!below || below.old + below.indexed === 0) return deleted;
     await db.commit([...DELETIONS.map((statement) => write(statement, ...params)), write(RESTART)]);
     deleted += below.old + below.fresh;

@@ -1,28 +1,23 @@
 import { type DecisionRecord, modelOf, type RecordStatus, statusOf } from '../../../core/decision-record.ts';
 import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
 import { type RecordLog, UnreadableRecord } from '../../records.ts';
-import { type SqlTables, type SqlValue, type SqlWrite, type Statement, write } from '../statement.ts';
+import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 import { decodeBody, encodeBody } from './body.ts';
 import { decodeEstimate, encodeEstimate } from './estimate.ts';
 import { indexRecords, pruneRecords } from './indexing.ts';
 import { listRecords } from './list.ts';
 
-const INSERT: Statement = {
-  sql: `INSERT INTO records (id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
-    estimate, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-};
+const INSERT =
+  sql(`INSERT INTO records (id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
+    estimate, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const HEAD = 'id, time, key_id AS keyId, kind, revision, frame, quality, estimate, body';
-const FIND: Statement = {
-  sql: `SELECT ${HEAD}, labels FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
+const FIND = sql(`SELECT ${HEAD}, labels FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
     UNION ALL SELECT ${HEAD}, labels FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
-    UNION ALL SELECT ${HEAD}, NULL FROM decisions WHERE id = ?1 LIMIT 1`,
-};
-const READ: Statement = { sql: `SELECT ${HEAD}, labels FROM records WHERE seq = ?` };
-const READ_OLD: Statement = { sql: `SELECT ${HEAD}, NULL AS labels FROM decisions WHERE id = ?` };
-const LAST: Statement = {
-  sql: `SELECT max((SELECT ifnull(max(id), 0) FROM record_index), (SELECT ifnull(max(id), 0) FROM decisions),
-    (SELECT ifnull(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing))) AS id`,
-};
+    UNION ALL SELECT ${HEAD}, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
+const READ = sql(`SELECT ${HEAD}, labels FROM records WHERE seq = ?`);
+const READ_OLD = sql(`SELECT ${HEAD}, NULL AS labels FROM decisions WHERE id = ?`);
+const LAST = sql(`SELECT max((SELECT ifnull(max(id), 0) FROM record_index), (SELECT ifnull(max(id), 0) FROM decisions),
+    (SELECT ifnull(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing))) AS id`);
 
 type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'frame'> & {
   readonly quality: Uint8Array;
@@ -34,7 +29,7 @@ type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revisi
 
 export function sqliteRecordLog(db: SqlTables): RecordLog {
   const read = async (statement: Statement, place: number): Promise<DecisionRecord | null> => {
-    const [row] = await db.query<RecordRow>(statement, [place]);
+    const row = await first<RecordRow>(db, statement, place);
     return row ? decodeRow(row) : null;
   };
   const index = () => indexRecords(db);
@@ -42,10 +37,7 @@ export function sqliteRecordLog(db: SqlTables): RecordLog {
     add: insertRecord,
     find: (id) => read(FIND, id),
     list: (query) => listRecords(db, query, (id, seq) => (seq === null ? read(READ_OLD, id) : read(READ, seq))),
-    async lastId() {
-      const [row] = await db.query<{ id: number }>(LAST);
-      return row?.id ?? 0;
-    },
+    lastId: async () => (await first<{ id: number }>(db, LAST))?.id ?? 0,
     index,
     prune: (beforeId) => pruneRecords(db, beforeId),
   };

@@ -1,23 +1,17 @@
 import type { Revision } from '../../../core/revision.ts';
 import type { RevisionTable } from '../../records.ts';
-import { type SqlReader, type Statement, write } from '../statement.ts';
+import { first, type SqlReader, sql, write } from '../statement.ts';
 
-const SAVE: Statement = {
-  sql: `INSERT INTO revisions (revision, source, models, surroundings, saved) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET saved = excluded.saved, surroundings = excluded.surroundings`,
-};
-const FIND: Statement = {
-  sql: 'SELECT revision, source, models, surroundings, saved FROM revisions WHERE revision = ?',
-};
-const FIND_BY_PREFIX: Statement = {
-  sql: 'SELECT revision FROM revisions WHERE substr(revision, 1, length(?1)) = ?1 ORDER BY saved DESC LIMIT 100',
-};
+const SAVE = sql(`INSERT INTO revisions (revision, source, models, surroundings, saved) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET saved = excluded.saved, surroundings = excluded.surroundings`);
+const FIND = sql('SELECT revision, source, models, surroundings, saved FROM revisions WHERE revision = ?');
+const FIND_BY_PREFIX = sql(
+  'SELECT revision FROM revisions WHERE substr(revision, 1, length(?1)) = ?1 ORDER BY saved DESC LIMIT 100',
+);
 /** Tables of an early version lack it. */
-const FIND_COLUMN: Statement = { sql: `SELECT 1 FROM pragma_table_info('revisions') WHERE name = 'surroundings'` };
+const FIND_COLUMN = sql(`SELECT 1 FROM pragma_table_info('revisions') WHERE name = 'surroundings'`);
 /** The policy in force at a time is the last saved before it. */
-const PRUNE: Statement = {
-  sql: 'DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)',
-};
+const PRUNE = sql('DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)');
 
 type RevisionRow = Omit<Revision, 'models' | 'surroundings'> & { models: string; surroundings: string | null };
 
@@ -25,7 +19,7 @@ export const sqliteRevisions = (db: SqlReader): RevisionTable => ({
   save: ({ revision, source, models, surroundings, saved }) =>
     write(SAVE, revision, source, JSON.stringify(models), JSON.stringify(surroundings), saved),
   async find(revision) {
-    const [row] = await db.query<RevisionRow>(FIND, [revision]);
+    const row = await first<RevisionRow>(db, FIND, revision);
     if (!row) return null;
     try {
       // Only `save` writes them.

@@ -1,11 +1,11 @@
 import type { RecordTables } from '../../records.ts';
-import type { SqlTables, Statement } from '../statement.ts';
+import { type SqlTables, sql } from '../statement.ts';
 import { sqliteContents } from './contents.ts';
 import { sqliteFrames } from './frames.ts';
 import { sqliteRecordLog } from './log.ts';
 import { sqliteRevisions } from './revisions.ts';
 
-const FIND_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record_index'` };
+const FIND_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record_index'`);
 
 /** The repositories of records over one handle of a database. Of a handle that only reads, none may be pruned. */
 export const sqliteRecords = (db: SqlTables): RecordTables => ({

@@ -1,0 +1,98 @@
+/** The place of the first mistake in a text that is not JSON. */
+export interface JsonFault {
+  /** From 1. */
+  readonly line: number;
+  /** Characters from 1. */
+  readonly column: number;
+  /** A sentence without its end, such as `expected a comma or }`. */
+  readonly reason: string;
+}
+
+const WHITE = /[ \t\n\r]*/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /true|false|null/y;
+/** The characters of a string without its quotes. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in a string
+const CHARACTERS = /(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*/y;
+
+class Mistake {
+  readonly at: number;
+  readonly reason: string;
+
+  constructor(at: number, reason: string) {
+    this.at = at;
+    this.reason = reason;
+  }
+}
+
+/**
+ * Finds the first mistake in a text that `JSON.parse` refuses, since its errors have no place.
+ * @param text nested no deeper than `DEPTH_MAX`: the search goes down with it.
+ * @returns null for JSON.
+ */
+export function jsonFault(text: string): JsonFault | null {
+  let at = 0;
+  const skip = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at;
+    const found = pattern.test(text);
+    if (found) at = pattern.lastIndex;
+    return found;
+  };
+  const fail = (reason: string): never => {
+    throw new Mistake(at, at >= text.length ? 'the text ends too early' : reason);
+  };
+  const string = (what: string): void => {
+    if (text[at] === "'") fail('strings need double quotes');
+    if (text[at] !== '"') fail(`expected ${what}`);
+    at++;
+    skip(CHARACTERS);
+    if (text[at] === '\\') fail('this escape does not exist');
+    if (text[at] !== '"') fail('a string may not hold a line break or another control character: escape it');
+    at++;
+  };
+  /** Members or elements, up to the closing bracket. */
+  const list = (close: string, one: () => void): void => {
+    at++;
+    skip(WHITE);
+    if (text[at] === close) {
+      at++;
+      return;
+    }
+    for (;;) {
+      one();
+      skip(WHITE);
+      if (text[at] === close) break;
+      if (text[at] !== ',') fail(`expected a comma or ${close}`);
+      at++;
+      skip(WHITE);
+      if (text[at] === close) fail(`a comma may not stand before ${close}`);
+    }
+    at++;
+  };
+  const value = (): void => {
+    skip(WHITE);
+    const first = text[at];
+    if (first === '{') {
+      list('}', () => {
+        string('a field name in double quotes');
+        skip(WHITE);
+        if (text[at] !== ':') fail('expected a colon after the field name');
+        at++;
+        value();
+      });
+    } else if (first === '[') list(']', value);
+    else if (first === '"' || first === "'") string('a string');
+    else if (!skip(WORD) && !skip(NUMBER)) fail('expected a value');
+  };
+  try {
+    value();
+    skip(WHITE);
+    if (at < text.length) fail('more follows after the end of the JSON');
+    return null;
+  } catch (mistake) {
+    if (!(mistake instanceof Mistake)) throw mistake;
+    const before = text.slice(0, mistake.at);
+    const start = before.lastIndexOf('\n') + 1;
+    return { line: before.split('\n').length, column: mistake.at - start + 1, reason: mistake.reason };
+  }
+}

@@ -1,0 +1,24 @@
+import type { PaymentPolicy } from '../core/payment-policy.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Blocklist } from './blocklist.ts';
+import type { PaymentCounts } from './counts.ts';
+import type { Networks } from './networks.ts';
+import type { PaymentRegister } from './register.ts';
+import type { QuoteSeal } from './seal.ts';
+
+/** The parts that settlements, and the search for their outcomes, work with. */
+export interface PaymentParts {
+  readonly register: PaymentRegister;
+  readonly networks: Networks;
+  readonly blocklist: Blocklist;
+  readonly seal: QuoteSeal;
+  /** The policy in force; null while payments are off. */
+  readonly policy: () => PaymentPolicy | null;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly nextId: () => number;
+  readonly deposit: Ledger['deposit'];
+  readonly counts: PaymentCounts;
+  readonly log: Log;
+}

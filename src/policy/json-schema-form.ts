@@ -1,4 +1,0 @@
-/** A JSON Schema, or a part of one. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown;
-}

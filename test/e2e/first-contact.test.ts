@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** What a newcomer meets first: other APIs' key headers, the address in a browser, a typing error in a body. */
+let box: Signalbox;
+beforeAll(async () => {
+  box = await startSignalbox();
+});
+afterAll(() => box.stop());
+
+const send = (body: string, headers: Readonly<Record<string, string>>) =>
+  fetch(`${box.url}/v1/chat/completions`, { method: 'POST', headers: { ...headers }, body });
+
+test('a key is taken in the headers of other APIs, wherever it is taken as a bearer token', async () => {
+  const bodies = { messages: [{ role: 'user', content: 'hi' }], model: 'auto' };
+  for (const name of ['x-api-key', 'api-key']) {
+    const answer = await send(JSON.stringify(bodies), {
+      'content-type': 'application/json',
+      [name]: box.key,
+    });
+    expect(answer.status, name).toBe(200);
+    expect((await fetch(`${box.url}/admin/keys`, { headers: { [name]: box.key } })).status, name).toBe(200);
+    const both = { [name]: box.key, authorization: 'Bearer sb_live_nobody_0123456789' };
+    expect((await fetch(`${box.url}/v1/models`, { headers: both })).status, name).toBe(401);
+  }
+});
+
+test('a browser that opens the address is led to the documentation', async () => {
+  const answer = await fetch(`${box.url}/`, { redirect: 'manual' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs']);
+});
+
+test('a mistake in a body is told with its place, and a misspelt field with the right one', async () => {
+  const error = async (body: string) => {
+    const answer = await send(body, {
+      'content-type': 'application/json',
+      authorization: `Bearer ${box.key}`,
+    });
+    return ((await answer.json()) as { error: { code: string; param: string | null; message: string } }).error;
+  };
+  expect(await error('{\n  "model": "auto",\n}')).toMatchObject({
+    code: 'invalid_json',
+    message: 'The body is not valid JSON at line 3, column 1: a comma may not stand before }.',
+  });
+  const messages = [{ role: 'user', content: 'hi' }];
+  expect(await error(JSON.stringify({ model: 'auto', message: messages }))).toMatchObject({
+    code: 'unknown_field',
+    param: 'message',
+    message: '`message` is not a known field; did you mean `messages`?',
+  });
+  expect((await error(JSON.stringify({ model: 'auto', messages, temprature: 1 }))).message).toContain('`temperature`');
+  expect(
+    (await error(JSON.stringify({ model: 'auto', messages, constraints: { max_latncy_ms: 1 } }))).message,
+  ).toContain('perhaps `max_latency_ms` is meant');
+  expect(
+    (await error(JSON.stringify({ model: 'auto', messages: [{ rol: 'user', content: 'hi' }] }))).message,
+  ).not.toContain('perhaps');
+  expect(await error(JSON.stringify({ model: 'auto', messages: 1, top_k: 4, min_tokens: 2 }))).toMatchObject({
+    param: 'messages',
+  });
+});
