@@ -10,11 +10,10 @@ import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { type GrantStore, grantToKey, servedKeyFunds } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
-import { orOverloaded } from '../store/unwritten.ts';
 import * as docs from './docs/key-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { actorOf, inTerms, limitOf } from './terms.ts';
+import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone } from './terms.ts';
 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
@@ -122,8 +121,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
     .post(
       '/admin/keys/:id/grant',
       async ({ params: { id }, body: { credits, note = '' }, request, set }) => {
-        const amount = exactMillionths(credits, 'credits');
-        if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
+        const amount = grantedAmount(credits);
         const by = actor(request, set.headers['x-request-id']);
         const isDone = await changed(() => grantToKey(keys, store, id, { amount, note }, by, gateway.now()));
         if (!isDone) throw notValid();
@@ -136,8 +134,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
 };
 
 /** A change that terms may refuse, or a disk. */
-const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
-  orOverloaded('The database cannot be written, so nothing was done; try again.', () => inTerms(deed));
+const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inTerms(deed));
 
 /** The terms of a request for a key, with the defaults. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {

@@ -1,6 +1,9 @@
 import { KeyTermsError } from '../access/terms.ts';
+import type { Microcredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { exactMillionths } from '../core/exact-millionths.ts';
 import type { Actor } from '../store/trail.ts';
+import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteServices } from './route-services.ts';
 
 /**
@@ -19,6 +22,21 @@ export async function inTerms<T>(
     const { message, param } = cause;
     throw new SignalboxError('invalid_value', message, isField(param) ? { param } : {});
   }
+}
+
+/** Runs a change that the disk may refuse. Rejects with SignalboxError `overloaded` where it does. */
+export const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>
+  orOverloaded('The database cannot be written, so nothing was done; try again.', change);
+
+/**
+ * Reads the Credits of a grant.
+ * @returns microcredits, not 0; negative to take back.
+ * @throws SignalboxError
+ */
+export function grantedAmount(credits: number): Microcredits {
+  const amount = exactMillionths(credits, 'credits');
+  if (amount !== 0) return amount;
+  throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
 }
 
 /** The actor of a change by HTTP, for the trail: its key and the ID of its request. */

@@ -7,14 +7,14 @@ export const BudgetText = closed(
     name: itemName('Its name, in messages and figures. Under another name it is another budget.', 'team-month'),
     each: Type.Optional(
       expression(
-        'Whose share it is: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Each text has windows of its own. Without it, one window for everyone together.',
+        'Groups with a window each: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Default: one window for all.',
         'key.labels.team',
         'key',
       ),
     ),
     match: Type.Optional(
       expression(
-        'The requests that it is for: CEL over `key` and `request.model`. Without it, all.',
+        'Requests that it covers: CEL over `key` and `request.model`. Default: all.',
         'key.labels.team != ""',
         'request.model == "auto"',
       ),
@@ -36,7 +36,7 @@ export const BudgetText = closed(
     time_zone: Type.Optional(
       string(
         { minLength: 1, maxLength: 64, example: 'Europe/Berlin' },
-        'IANA name of the zone in which its windows begin. Without it, `gateway.time_zone`.',
+        'IANA time zone of its windows. Default: `gateway.time_zone`.',
       ),
     ),
     on_exhausted: oneOf(['reject', 'downgrade'], {
@@ -46,7 +46,7 @@ export const BudgetText = closed(
         reject: 'A request whose choice does not fit is refused, with 402.',
         downgrade: 'Only models whose worst case still fits are chosen from.',
       },
-      description: '`downgrade`: only models whose worst case still fits are chosen from.',
+      description: '`reject` refuses with 402. `downgrade` first chooses among models whose worst case still fits.',
     }),
     alert_at: Type.Array(number({ exclusiveMinimum: 0, maximum: 1 }, 'Share of the limit: 0.8 is 80 %.'), {
       maxItems: 16,
@@ -72,8 +72,8 @@ export const LedgerText = closed(
         charge: 'Charged in full, because the providers may have been paid.',
         release: 'Released: nothing is charged for them.',
       },
-      description: 'What becomes of reservations that a crash left behind: charged in full, or released.',
+      description: 'Reservations left by a crash are charged in full, or released.',
     }),
   },
-  { description: 'How money is reserved.' },
+  { description: 'How reservations are handled.' },
 );

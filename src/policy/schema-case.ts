@@ -5,7 +5,7 @@ import { closed, number, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;
 const stated = (schema: TSchema, example: unknown) => Type.Optional({ ...withoutNull(schema), examples: [example] });
-const MESSAGES = { ...query.messages, description: 'The real conversation: task and size are then read from it.' };
+const MESSAGES = { ...query.messages, description: 'The conversation, from which task and size are read.' };
 /** The schemas of the API, with examples. */
 const ROUTE_QUERY = {
   task_type: stated(query.task_type, 'coding'),
@@ -28,18 +28,18 @@ const CaseKeyText = closed(
       Type.Array(Type.String({ minLength: 1 }), {
         minItems: 1,
         examples: [['gpt-5-mini']],
-        description: 'The only models that the key may use.',
+        description: 'Models that the key may use. Default: all.',
       }),
     ),
   },
-  { default: {}, description: 'The key that asks.' },
+  { default: {}, description: 'The key of the request.' },
 );
 
 export const GivenText = closed(
   {
     model: string({ minLength: 1, maxLength: 256, default: 'auto' }, 'A selector or the ID of a model.'),
     ...ROUTE_QUERY,
-    metadata: labels('What the caller says for rules.', { interactive: 'true' }),
+    metadata: labels('Metadata of the request.', { interactive: 'true' }),
     key: CaseKeyText,
     time: Type.Optional(
       string(
@@ -49,11 +49,11 @@ export const GivenText = closed(
           expected: 'a moment with its offset, such as 2026-10-07T02:30:00Z',
           example: '2026-10-07T02:30:00Z',
         },
-        'When it is asked. Default: a fixed Wednesday at noon.',
+        'Time of the request. Default: a fixed Wednesday, 12:00 UTC.',
       ),
     ),
   },
-  { default: {}, description: 'A request as for `/v1/route`, with the key, the metadata and the time of it.' },
+  { default: {}, description: 'A route query with its key, metadata and time.' },
 );
 
 export const ExpectText = closed(
@@ -62,11 +62,11 @@ export const ExpectText = closed(
       Type.Union([name('A model.', 'sim-coder'), Type.Array(name('A model.', 'sim-coder'), { minItems: 1 })], {
         expected: 'the ID of a model, or a list of them',
         examples: ['sim-coder'],
-        description: 'The model that is chosen, or a list of models, one of which is.',
+        description: 'Chosen model, or a list that contains it.',
       }),
     ),
-    provider: optional('The provider that would be tried first for the model that is chosen.', 'openai-eu'),
-    task: optional('The task that the request is taken for.', 'coding'),
+    provider: optional('Provider of the first endpoint of the chosen model.', 'openai-eu'),
+    task: optional('Task of the request.', 'coding'),
     reason: optional('The `route_reason` of the choice.', 'auto:balanced'),
     rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
       default: {},
@@ -74,24 +74,27 @@ export const ExpectText = closed(
       description: 'Model → the constraint, or the kind of reason, that rejects it.',
     }),
     cost_below_credits: Type.Optional(
-      number({ exclusiveMinimum: 0, example: 1 }, 'The expected cost is below this, in Credits.'),
+      number({ exclusiveMinimum: 0, example: 1 }, 'Upper bound of the expected cost, in Credits.'),
     ),
     latency_below_ms: Type.Optional(
-      number({ exclusiveMinimum: 0, example: 5000 }, 'The expected latency is below this, in ms.'),
+      number({ exclusiveMinimum: 0, example: 5000 }, 'Upper bound of the expected latency, in ms.'),
     ),
     quality_above: Type.Optional(
-      number({ minimum: 0, exclusiveMaximum: 1, example: 0.7 }, 'The expected quality is above this, 0 to 1.'),
+      number({ minimum: 0, exclusiveMaximum: 1, example: 0.7 }, 'Lower bound of the expected quality.'),
     ),
-    refused: optional('The error code, where no model may be left.', 'no_eligible_model'),
+    refused: optional('Error code, where no model may be left.', 'no_eligible_model'),
   },
-  { description: 'What must come of it. At least one key.' },
+  { description: 'The required result. At least one key.' },
 );
 
 export type ExpectText = Static<typeof ExpectText>;
 
 export const CaseText = closed(
   {
-    name: string({ minLength: 1, maxLength: 200, example: 'legal work never leaves the EU' }, 'What it proves.'),
+    name: string(
+      { minLength: 1, maxLength: 200, example: 'legal work never leaves the EU' },
+      'The fact that it proves.',
+    ),
     given: GivenText,
     expect: ExpectText,
   },

@@ -11,32 +11,31 @@ const signal = (fallback: number, answer: string) =>
 const SignalsText = closed(
   {
     schema: signal(1, 'an answer that does not fit the JSON Schema asked for'),
-    tool_arguments: signal(1, "an answer that calls a tool with arguments which do not fit the tool's schema"),
+    tool_arguments: signal(1, 'a tool call that violates the schema of its tool'),
     refusal: signal(0.5, 'a refusal'),
     empty: signal(0.5, 'an empty answer'),
-    retry: signal(0.2, 'an answer after which the same key at once asks exactly the same again'),
+    retry: signal(0.2, 'an answer after which the same key repeats the request'),
   },
   {
     default: {},
     examples: [{ retry: 0 }],
-    description:
-      'What the gateway looks for in answers by itself; an answer without any of it counts as good. `off`: nothing.',
+    description: 'Faults that the gateway looks for in answers. An answer without one counts as good. `off`: none.',
   },
 );
 
 const ExploreText = closed(
   {
-    share: share(0.08, 'Share of requests whose model is drawn alike among all that take part.'),
+    share: share(0.08, 'Share of requests whose model is drawn evenly among all that take part.'),
     temperature: number(
       { minimum: 0.001, maximum: 10, default: 0.05 },
       'Of the other requests: how much less utility makes a model e (2.7) times less likely. The smaller, the more often the best is taken.',
     ),
-    quality_margin: share(0.2, 'How far below the best quality, 0 to 1, a model may be and take part.'),
+    quality_margin: share(0.2, 'How far below the best quality a model may be and take part.'),
   },
   {
     examples: [{ share: 0.08 }],
     description:
-      'Tries other models than the best now and then, of chats that leave the choice to a selector. Left out: never. `{}` takes the figures below.',
+      'Sometimes tries other models than the best where a selector chooses. Default: never; `{}` takes the defaults below.',
   },
 );
 
@@ -46,12 +45,12 @@ export const LearningText = closed(
       default: 'off',
       examples: ['shadow'],
       means: {
-        off: 'Quality is as declared, moved by the length of the question.',
-        shadow: 'Learns, shows what it would decide, and decides nothing.',
+        off: 'Quality is as declared, corrected by the length of the question.',
+        shadow: 'Learns, and shows the effect in explanations.',
         on: 'Learns, and decides by it.',
       },
       description:
-        '`off`: quality is as declared, moved by the length of the question. `shadow`: what outcomes teach is computed and shown, and decides nothing. `on`: it decides. `learning: shadow` is short for this key alone.',
+        '`off`: quality as declared, corrected by the length of the question. `shadow`: learns and shows the effect. `on`: decides by it. Short form: `learning: shadow`.',
     }),
     estimator: string({ minLength: 1, default: 'learned' }, 'The estimator plugin that learns.'),
     options: Type.Record(Type.String(), Type.Unknown(), {
@@ -61,9 +60,9 @@ export const LearningText = closed(
     }),
     feedback_window_days: integer(
       { minimum: 1, maximum: 365, default: 7 },
-      'Days after a decision in which its answer can be scored; what that needs is kept as long. Not above `records.retention_days`, and left out no longer than that.',
+      'Days in which a decision can be scored, at most `records.retention_days`.',
     ),
-    feedback_weight: share(1, "How many outcomes a caller's score counts as, 0 to 1; 0: none is learnt from."),
+    feedback_weight: share(1, 'Outcomes that a caller’s score counts as, 0 to 1; 0 learns from none.'),
     signals: SignalsText,
     influence_max: share(
       0.5,
@@ -71,6 +70,6 @@ export const LearningText = closed(
     ),
     explore: Type.Optional(ExploreText),
   },
-  { examples: [{ mode: 'shadow' }], description: 'How estimates of quality learn from what becomes of answers.' },
+  { examples: [{ mode: 'shadow' }], description: 'How estimates of quality learn from outcomes.' },
 );
 export type LearningText = Static<typeof LearningText>;

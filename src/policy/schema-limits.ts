@@ -11,15 +11,13 @@ export const RateLimitText = closed(
     name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
     each: Type.Optional(
       expression(
-        'Whose share it is: `key`, `address`, or CEL over `key` that gives a text. Each has a share of its own. Without it, one for everyone together.',
+        'Groups with a share each: `key`, `address`, or CEL over `key` that gives a text. Default: one share for all.',
         'key.labels.team',
         'key',
         'address',
       ),
     ),
-    match: Type.Optional(
-      expression('The keys that it is for: CEL over `key`. Without it, all.', 'key.labels.tier == "free"'),
-    ),
+    match: Type.Optional(expression('Keys that it covers: CEL over `key`. Default: all.', 'key.labels.tier == "free"')),
     requests_per_minute: Type.Optional(
       integer(
         { minimum: 1, maximum: PER_MINUTE_MAX, example: 600 },
@@ -29,7 +27,7 @@ export const RateLimitText = closed(
     tokens_per_minute: Type.Optional(
       integer(
         { minimum: 1, maximum: PER_MINUTE_MAX, example: 400_000 },
-        'Tokens of chat requests, input and output: what is expected counts at once, what was used in the end.',
+        'Most tokens of chats in a minute, input and output: the estimate counts at once, the use in the end.',
       ),
     ),
     concurrent_streams: Type.Optional(
@@ -52,11 +50,10 @@ export const CorsText = Type.Optional(
       origins: Type.Array(string({ minLength: 1, maxLength: 512 }, 'Scheme, host and port: `https://app.example`.'), {
         maxItems: 1_000,
         examples: [['https://app.example', 'http://localhost:5173']],
-        description:
-          'Origins whose pages may call `/v1/…` and read the answers. Operators’ routes are never among them.',
+        description: 'Origins that may call `/v1/…` and read the answers. Operators’ routes stay closed to them.',
       }),
     },
-    { description: 'Which web pages may use this gateway from a browser. Without it, none.' },
+    { description: 'Web pages that may call this gateway from a browser. Default: none.' },
   ),
 );
 
@@ -69,7 +66,7 @@ export const ADMISSION_KEYS = {
       default: [],
       examples: [['10.0.0.0/8', 'fd00::/8']],
       description:
-        'Whose `X-Forwarded-For` is believed, its rightmost address that is not one of these; nobody else’s.',
+        'Proxies whose `X-Forwarded-For` is believed. The caller is its rightmost address outside these ranges.',
     },
   ),
   concurrency_max: integer(
@@ -78,20 +75,23 @@ export const ADMISSION_KEYS = {
   ),
   bodies_bytes_max: integer(
     { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 536_870_912 },
-    'Most bytes that the bodies of these requests have together, counted as they arrive; a caller may hold as many as are still free. Further ones get 503 `overloaded`.',
+    'Most bytes of request bodies in flight. A caller may hold as many as are still free. Beyond it: 503 `overloaded`.',
   ),
   answers_bytes_max: integer(
     { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
-    'Most bytes of JSON answers of providers that are held at once. No caller holds more than is left for the others, so one alone gets half. A request whose answer finds no room gets 503 `overloaded`, and is charged as one that was cut off.',
+    'Most bytes of JSON answers of providers held at once. A caller may hold as many as are still free. Beyond it: 503 `overloaded`, charged as a request that was cut off.',
   ),
   queue_max: integer(
     { minimum: 0, maximum: 10_000, default: 500 },
-    'Most requests that wait for a place among them; further ones get 503 `overloaded` at once.',
+    'Most requests that wait to start. Beyond it: 503 `overloaded`.',
   ),
-  queue_ms: integer({ minimum: 1, maximum: 10_000, default: 1000 }, 'Milliseconds that they wait at most.'),
+  queue_ms: integer(
+    { minimum: 1, maximum: 10_000, default: 1000 },
+    'Milliseconds that a request waits to start, at most.',
+  ),
   failed_auth_per_minute: perMinute(
     30,
-    'Most requests a minute from one address that need an API key and have no valid one. Good keys pass.',
+    'Most requests a minute from one address that lack a valid key where one is needed. Valid keys pass.',
   ),
   keyless_per_minute: perMinute(
     600,

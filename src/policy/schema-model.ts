@@ -28,8 +28,8 @@ const usd = (description: string, example: number) => number({ minimum: 0, maxim
 
 const LINE = {
   input: usd('USD per 1M input tokens.', 0.25),
-  cached_input: Type.Optional(usd('USD per 1M input tokens read from the cache; default: `input`.', 0.025)),
-  cache_write: Type.Optional(usd('USD per 1M input tokens written to the cache; default: `input`.', 0.3)),
+  cached_input: Type.Optional(usd('USD per 1M input tokens read from the cache. Default: `input`.', 0.025)),
+  cache_write: Type.Optional(usd('USD per 1M input tokens written to the cache. Default: `input`.', 0.3)),
   output: usd('USD per 1M output tokens, hidden reasoning included.', 2),
 };
 
@@ -37,7 +37,7 @@ const TierText = closed(
   {
     over_input_tokens: integer(
       { minimum: 1, maximum: 100_000_000, example: 200_000 },
-      'The tier bills requests with more input tokens than this, whole.',
+      'Requests with more input tokens than this are billed wholly by this tier.',
     ),
     ...LINE,
   },
@@ -47,23 +47,25 @@ const TierText = closed(
 export const PriceText = closed(
   {
     ...LINE,
-    per_request: Type.Optional(number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD for each request.')),
-    tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Dearer lines for long inputs, ascending.' }),
-    as_of: Type.Optional(day('The day on which the price was seen.')),
+    per_request: Type.Optional(number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD per request.')),
+    tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Prices of long inputs, ascending.' }),
+    as_of: Type.Optional(day('Day on which the price was seen.')),
     basis: oneOf(BASIS_OF_PRICE, {
       default: 'unverified',
       examples: ['vendor-list'],
       means: MEANS_OF_PRICE,
-      description: 'Where the price comes from.',
+      description: 'Source of the price.',
     }),
   },
-  { description: 'What the model costs. USD per 1M tokens.' },
+  { description: 'Price, in USD per 1M tokens.' },
 );
 export type PriceText = Static<typeof PriceText>;
 
 const ENDPOINT = {
   provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
-  upstream: Type.Optional(string({ minLength: 1, example: 'gpt-5-mini' }, "The provider's own name; default: the ID.")),
+  upstream: Type.Optional(
+    string({ minLength: 1, example: 'gpt-5-mini' }, "The provider's name for the model. Default: the ID."),
+  ),
   regions: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     examples: [['eu']],
@@ -73,7 +75,7 @@ const ENDPOINT = {
 
 export const EndpointText = closed(
   { ...ENDPOINT, price: Type.Optional(PriceText) },
-  { description: 'One way to reach the model. Its own price replaces the one of the model, whole.' },
+  { description: "A place that serves the model. Its own price replaces the model's, whole." },
 );
 
 const LatencyText = closed(
@@ -81,30 +83,30 @@ const LatencyText = closed(
     ttft_ms: Type.Optional(
       number(
         { minimum: 0, maximum: 3_600_000, example: 600 },
-        'Median ms to the first content part, at the effort we send, of a request that takes the usual `reasoning_tokens`. Default: by `unstated_latency`, 1,000 and the time that these take, or a median.',
+        'Median milliseconds to the first content, with the usual `reasoning_tokens`. Default: by `unstated_latency`.',
       ),
     ),
     cached_ttft_ms: Type.Optional(
       number(
         { minimum: 0, maximum: 3_600_000, example: 350 },
-        'The same where most of the input is in the provider’s cache. Default: `ttft_ms`.',
+        'The same with most of the input in the provider’s cache. Default: `ttft_ms`.',
       ),
     ),
     output_tokens_per_second: Type.Optional(
       number(
         { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
-        'Median rate of visible output. Default: by `unstated_latency`, 50 or a median.',
+        'Median rate of visible output. Default: by `unstated_latency`.',
       ),
     ),
     basis: oneOf(BASIS_OF_FIGURE, {
       default: 'unknown',
       examples: ['measured'],
       means: MEANS_OF_FIGURE,
-      description: 'Where the figures come from.',
+      description: 'Source of the figures.',
     }),
-    as_of: Type.Optional(day('The day of the newest reading behind the figures.')),
+    as_of: Type.Optional(day('Day of the newest measurement.')),
   },
-  { description: 'How fast the model is, before anything was measured here.' },
+  { description: 'Speed of the model until it is measured here.' },
 );
 
 const share = (description: string) => number({ minimum: 0, maximum: 1, example: 0.78 }, description);
@@ -116,22 +118,22 @@ const QualityText = Type.Object(
       default: 'unknown',
       examples: ['guessed'],
       means: MEANS_OF_FIGURE,
-      description: 'Where the figures come from.',
+      description: 'Source of the figures.',
     }),
-    as_of: Type.Optional(day('The day of the newest evidence behind the figures.')),
+    as_of: Type.Optional(day('Day of the newest evidence.')),
   },
   {
-    additionalProperties: share('Share of good answers for a task, 0 to 1.'),
+    additionalProperties: share('Share of good answers in a task.'),
     description: 'Share of good answers, by task.',
   },
 );
 
-const REASONING = 'Hidden reasoning tokens expected at the effort we send';
+const REASONING = 'Expected hidden reasoning tokens';
 const tokens = (description: string) => integer({ minimum: 0, maximum: 1_000_000, example: 600 }, description);
 
 const ReasoningText = Type.Object(
-  { default: tokens(`${REASONING}, for tasks without a figure of their own.`) },
-  { additionalProperties: tokens(`${REASONING}, for a task.`), description: `${REASONING}, by task.` },
+  { default: tokens(`${REASONING} in tasks without a figure of their own.`) },
+  { additionalProperties: tokens(`${REASONING} in a task.`), description: `${REASONING}, by task.` },
 );
 
 const deadline = (description: string, example: number) =>
@@ -140,14 +142,14 @@ const deadline = (description: string, example: number) =>
 const DeadlinesText = closed(
   {
     connect_ms: deadline(
-      'Milliseconds to a connection, the look-up of its address and TLS included; part of the next; default 5000.',
+      'Milliseconds to a connection, with DNS and TLS; part of `first_token_ms`. Default: 5000.',
       5_000,
     ),
-    first_token_ms: deadline('Milliseconds to the first token; default: the larger of 20000 and 4 × ttft_ms.', 20_000),
-    idle_ms: deadline('Milliseconds between two tokens; default 30000.', 30_000),
-    total_ms: deadline('Milliseconds to the end, from admission; default 300000.', 300_000),
+    first_token_ms: deadline('Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if more.', 20_000),
+    idle_ms: deadline('Milliseconds between two tokens. Default: 30000.', 30_000),
+    total_ms: deadline('Milliseconds from admission to the end. Default: 300000.', 300_000),
   },
-  { description: 'When a call is given up.' },
+  { description: 'Time limits of a call.' },
 );
 
 const count = (description: string, example: number) =>
@@ -159,12 +161,16 @@ export const ModelText = closed(
     upstream: ENDPOINT.upstream,
     regions: ENDPOINT.regions,
     endpoints: Type.Optional(
-      Type.Array(EndpointText, { minItems: 1, maxItems: 32, description: 'Several ways to it, tried in this order.' }),
+      Type.Array(EndpointText, {
+        minItems: 1,
+        maxItems: 32,
+        description: 'Places that serve the model, tried in this order.',
+      }),
     ),
     price: Type.Optional(PriceText),
     context_window: count('Tokens of input and output together.', 400_000),
     max_output: count('Most output tokens.', 128_000),
-    default_max_output: Type.Optional(count('Output cap of a request without one; default: at most 4096.', 4096)),
+    default_max_output: Type.Optional(count('Output cap of a request without one. Default: at most 4096.', 4096)),
     operations: Type.Array(
       oneOf(asWords(OPERATION_NAMES), { examples: ['chat'], description: 'An operation that callers ask for.' }),
       {
@@ -172,12 +178,12 @@ export const ModelText = closed(
         uniqueItems: true,
         default: ['chat'],
         examples: [['chat']],
-        description: 'The operations that the model serves. A request of another one is not for it.',
+        description: 'Operations that the model serves.',
       },
     ),
     capabilities: Type.Array(
       oneOf(asWords(MODEL_CAPABILITIES), { examples: ['tools'], description: 'Something the model can do.' }),
-      { default: [], examples: [['tools', 'vision']], description: 'What the model can do.' },
+      { default: [], examples: [['tools', 'vision']], description: 'Features of the model.' },
     ),
     lacks: Type.Array(
       oneOf(asWords(CAPABILITY_NAMES), {
@@ -187,57 +193,55 @@ export const ModelText = closed(
       {
         default: [],
         examples: [['seed', 'logit_bias']],
-        description: 'What of its provider’s dialect the model does not take: requests that need it are not for it.',
+        description: 'Features of its provider’s API that it does not take. Requests that need one go elsewhere.',
       },
     ),
     languages: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
       default: [],
       examples: [['python', 'typescript']],
-      description: 'Programming languages it is known to handle; usual aliases are known.',
+      description: 'Programming languages that it handles; aliases are known.',
     }),
     lacks_languages: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
       default: [],
       examples: [['cobol']],
-      description: 'Programming languages it is known not to handle. One in neither list is unknown of the model.',
+      description: 'Programming languages that it does not handle. One in neither list is unknown.',
     }),
     tags: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
       default: [],
       examples: [['local']],
-      description: "The operator's own marks.",
+      description: 'Your own marks, for rules.',
     }),
     family: Type.Optional(
       string(
         { minLength: 1, maxLength: 64, example: 'claude' },
-        'Models of one family take each other’s signed or opaque reasoning; it is kept from all others. Default: a family of its own.',
+        'Models of one family receive each other’s signed or encrypted reasoning. Default: a family of its own.',
       ),
     ),
     tokenizer: Type.Optional(
       oneOf(TOKENIZERS, {
         examples: ['o200k_base'],
         description:
-          'Counts its input exactly where an estimate or a bound would refuse a request. Name it only where the vendor does.',
+          'Counts input exactly where an estimate would refuse a request. Set it only if the vendor names it.',
       }),
     ),
     temperature: boolean(
       { default: true, example: false },
-      '`false`: the model refuses a temperature, and it is dropped.',
+      '`false`: the model refuses a temperature, so it is dropped.',
     ),
     reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
       default: 0,
       examples: [600, { default: 400, chat: 60, math: 1800 }],
       expected: 'a whole number, or `default` and tasks with one each',
-      description: `${REASONING}; part of the cost and of the time to the first token. One figure, or one by task.`,
+      description: `${REASONING}, part of the cost and of the time to the first token. One figure, or one for each task.`,
     }),
-    image_tokens_max: Type.Optional(
-      count('Most tokens that one image counts; without it no hard limit can hold with images.', 1600),
-    ),
+    image_tokens_max: Type.Optional(count('Most tokens of an image. Without it, no hard limit admits images.', 1600)),
     audio_tokens_per_second_max: Type.Optional(
-      count('Most tokens that a second of audio counts; without it no hard limit can hold with audio.', 32),
+      count('Most tokens of a second of audio. Without it, no hard limit admits audio.', 32),
     ),
     latency: Type.Optional(LatencyText),
     quality: QualityText,
     deadlines: Type.Optional(DeadlinesText),
-    released: Type.Optional(day('The day the model came out.')),
+    released: Type.Optional(day('Day of its release.')),
   },
   { description: 'A model callers can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.' },
 );

@@ -19,17 +19,11 @@ const milliseconds = (fallback: number, maximum: number, description: string) =>
 export const AssetText = closed(
   {
     address: address('Address of its contract.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e'),
-    name: string(
-      { minLength: 1, maxLength: 64, example: 'USDC' },
-      'Name in the EIP-712 domain of its contract: payers sign it, so that with another one no payment is valid.',
-    ),
-    version: string({ minLength: 1, maxLength: 16, default: '2' }, 'Version in that domain.'),
-    decimals: integer(
-      { minimum: 0, maximum: 18, default: 6 },
-      'How many decimals it has. One whole unit of it counts as 1 USD.',
-    ),
+    name: string({ minLength: 1, maxLength: 64, example: 'USDC' }, 'EIP-712 name of its contract. Payers sign it.'),
+    version: string({ minLength: 1, maxLength: 16, default: '2' }, 'EIP-712 version of its contract.'),
+    decimals: integer({ minimum: 0, maximum: 18, default: 6 }, 'Its decimals. A whole unit counts as 1 USD.'),
   },
-  { description: 'The stablecoin that is taken. It must know `transferWithAuthorization` (EIP-3009), as USDC does.' },
+  { description: 'Accepted stablecoin, with `transferWithAuthorization` (EIP-3009), such as USDC.' },
 );
 
 /** The keys of each mode of a facilitator. The first one is required. */
@@ -43,7 +37,7 @@ export const FacilitatorText = closed(
     mode: oneOf(['local', 'http'], {
       examples: ['local'],
       means: {
-        local: 'This process, with a key of its own that pays the gas.',
+        local: 'This process, with a key that pays the gas.',
         http: 'A service at an address.',
       },
       description: '`local`: this process, with a key of its own that pays the gas. `http`: a service.',
@@ -59,7 +53,7 @@ export const FacilitatorText = closed(
     ),
     gas_alarm_eth: number(
       { minimum: 0, maximum: 1_000_000, default: 0.005 },
-      'Only with `local`: how much of the coin that gas is paid in the key must have; below it, the operator is told. Read exactly.',
+      'With `local`: how much of the gas coin the key must hold; below it, the operator is alerted. Read exactly.',
     ),
     url: Type.Optional(
       string(
@@ -67,11 +61,8 @@ export const FacilitatorText = closed(
         'Only with `http`, and needed there: address of the service.',
       ),
     ),
-    timeout_ms: milliseconds(15_000, 120_000, 'Only with `http`: milliseconds that an answer is waited for.'),
-    bearer_env: variable(
-      'Only with `http`: name of the variable that holds the token it asks for.',
-      'X402_FACILITATOR_TOKEN',
-    ),
+    timeout_ms: milliseconds(15_000, 120_000, 'With `http`: milliseconds to wait for an answer.'),
+    bearer_env: variable('With `http`: variable with its token.', 'X402_FACILITATOR_TOKEN'),
   },
   { description: 'Who has payments settled on the chain.' },
 );
@@ -84,13 +75,10 @@ export const NetworkText = closed(
         expected: '`eip155:` and the number of the chain, such as eip155:84532',
         example: 'eip155:84532',
       },
-      'Name of the chain by CAIP-2.',
+      'Chain, by its CAIP-2 name.',
     ),
     asset: AssetText,
-    pay_to: address(
-      'Your address, where payments go. Its key has no business on this machine.',
-      '0x52908400098527886E0F7030069857D2E4169EE7',
-    ),
+    pay_to: address('Your address. Keep its key off this machine.', '0x52908400098527886E0F7030069857D2E4169EE7'),
     rpc_urls: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
         minItems: 1,
@@ -99,7 +87,7 @@ export const NetworkText = closed(
         description: 'Addresses of nodes of the chain, without a key; the first is asked first.',
       }),
     ),
-    rpc_urls_env: variable('Variable that holds such addresses, divided by commas, instead.', 'BASE_RPC_URLS'),
+    rpc_urls_env: variable('Variable with such addresses, separated by commas, instead.', 'BASE_RPC_URLS'),
     facilitator: FacilitatorText,
   },
   { description: 'A chain on which payments are taken, and in what.' },
@@ -112,12 +100,12 @@ export const QuoteText = closed(
     max_usd: usd(
       1,
       { exclusiveMinimum: 0, maximum: 10_000 },
-      'USD: the most that a request without a key is quoted for. Its worst case is held below it, as by a `budget_limit`. Common clients pay no more than 1 USD at a time. Read exactly.',
+      'Most USD of a quote without a key; caps the worst case of the request. Common clients pay at most 1 USD at a time. Read exactly.',
     ),
     min_charge_usd: usd(
       0.001,
       { minimum: 0, maximum: 10_000 },
-      'USD: the least that is settled on a chain. What is above the price becomes balance. Read exactly.',
+      'Least USD of a settlement. The excess becomes balance. Read exactly.',
     ),
     settle_fee_usd: usd(
       0.001,
@@ -126,10 +114,10 @@ export const QuoteText = closed(
     ),
     apply_balance: boolean(
       { default: true, example: false },
-      'Lets the balance of the wallet that `agent_wallet` names lower its quote. Whoever knows the address can then learn of the balance.',
+      'Lets the balance of `agent_wallet` lower its quote, which shows the balance to anyone who knows the address.',
     ),
   },
-  { default: {}, description: 'What a payment is asked for.' },
+  { default: {}, description: 'Bounds of quotes.' },
 );
 
 const TOP_UP = { exclusiveMinimum: 0, maximum: 1_000_000 };
@@ -138,20 +126,17 @@ export const PrepaidText = closed(
   {
     enabled: boolean({ default: true, example: false }, 'Whether wallets can be topped up.'),
     min_usd: usd(1, TOP_UP, 'USD of the smallest top-up. Read exactly.'),
-    max_usd: usd(100, TOP_UP, 'USD of the largest top-up. Read exactly.'),
+    max_usd: usd(100, TOP_UP, 'Largest top-up, in USD. Read exactly.'),
   },
-  { default: {}, description: 'Balance that is paid in advance, and spent with a key of the wallet.' },
+  { default: {}, description: 'Balance paid in advance and spent with a key of the wallet.' },
 );
 
 export const X402Text = closed(
   {
-    enabled: boolean(
-      { default: false, example: true },
-      'Whether agents can pay. What stands beside it is checked anyway.',
-    ),
+    enabled: boolean({ default: false, example: true }, 'Whether agents can pay. The section is checked in any case.'),
     allow_mainnet: boolean(
       { default: false, example: true },
-      'Admits networks other than the known test networks: what is paid there is real money.',
+      'Allows networks that are not known test networks. Their payments are real money.',
     ),
     public_url: Type.Optional(
       string(
@@ -161,32 +146,32 @@ export const X402Text = closed(
           maxLength: 256,
           example: 'https://llm.example.com',
         },
-        'Where agents reach this gateway, without a path: what quotes name as paid for. Without it, the address that a request was sent to.',
+        'Address of this gateway for agents, without a path. Default: the address of the request.',
       ),
     ),
     networks: Type.Array(NetworkText, {
       maxItems: 16,
       default: [],
-      description: 'Where payments are taken, in the order in which they are offered.',
+      description: 'Networks that payments are taken on, in the order of the offer.',
     }),
     quote: QuoteText,
     settle_margin_seconds: integer(
       { minimum: 6, maximum: 600, default: 60 },
-      'How many seconds a payment must still be valid when it is to be settled.',
+      'Seconds that a payment must stay valid when it is settled.',
     ),
     agent_wallet: closed(
       {
         required: boolean(
           { default: false, example: true },
-          'Whether a request without a key must name its `agent_wallet`; without one it then gets 401.',
+          'Answers 401 to a request with neither a key nor `agent_wallet`.',
         ),
       },
-      { default: {}, description: 'The field by which a request names its wallet.' },
+      { default: {}, description: 'The field that names the wallet of a request.' },
     ),
     prepaid: PrepaidText,
     body_bytes_max: integer(
       { minimum: 1024, maximum: 1_073_741_824, default: 262_144 },
-      'Bytes of the largest body of a request without a key; `gateway.body_bytes_max` holds as well.',
+      'Largest body of a request without a key, in bytes. `gateway.body_bytes_max` also applies.',
     ),
   },
   { description: 'Payments by the protocol x402, in stablecoins.' },
@@ -194,5 +179,5 @@ export const X402Text = closed(
 
 export const PaymentsText = closed(
   { x402: Type.Optional(X402Text) },
-  { description: 'How agents without a key pay for themselves. Off, unless it is turned on.' },
+  { description: 'Payments by agents without a key. Off by default.' },
 );

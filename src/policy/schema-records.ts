@@ -15,7 +15,7 @@ const ContentText = closed(
   {
     match: Type.Optional(
       expression(
-        'The requests whose words are kept: CEL over `key` and `request.model`. Without it, all. A condition that fails keeps nothing.',
+        'Requests whose words are kept: CEL over `key` and `request.model`. Default: all. A failing condition keeps nothing.',
         'key.labels.debug == "yes"',
       ),
     ),
@@ -29,18 +29,18 @@ const ContentText = closed(
         uniqueItems: true,
         default: ['prompt', 'answer'],
         examples: [['prompt']],
-        description: 'What is kept of them, at most 262,144 characters of each.',
+        description: 'Parts to keep, at most 262,144 characters of each.',
       },
     ),
     redact: Type.Array(oneOf(REDACTIONS, { description: 'A kind of thing that is taken out.', means: REDACTED }), {
       uniqueItems: true,
       default: [...REDACTIONS],
       examples: [['email', 'secret']],
-      description: 'What is taken out before anything is written. All kinds, unless fewer are named.',
+      description: 'Kinds of data removed before storage.',
     }),
     retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),
   },
-  { description: 'Keeps the words of prompts and answers. Without it they are stored nowhere.' },
+  { description: 'Keeps the words of prompts and answers. Default: nothing is kept.' },
 );
 
 export const RecordsText = closed(
@@ -52,7 +52,7 @@ export const RecordsText = closed(
       default: [],
       examples: [['team']],
       description:
-        'Keys of a request’s `metadata` that its record keeps, redacted, so that the conditions of another policy can be judged on it later.',
+        'Keys of `metadata` that records keep, redacted, so that another policy can be judged on them later.',
     }),
     content: Type.Optional(ContentText),
   },

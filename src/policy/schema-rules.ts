@@ -5,7 +5,7 @@ const RULE_NAME = 'Its name, in decisions and messages.';
 
 const when = Type.Optional(
   expression(
-    'When the rule applies: CEL over `request`, `key` and `time`. Without it, always.',
+    'When the rule applies: CEL over `request`, `key` and `time`. Default: always.',
     'key.labels.department == "legal"',
     'request.task == "coding" && request.input_tokens > 20000.0',
     'time.hour >= 22.0 || time.hour < 6.0',
@@ -18,7 +18,7 @@ export const ConstraintText = closed(
     when,
     require: Type.Optional(
       expression(
-        'What a model and its endpoint must fulfil: CEL over `model` and `endpoint`.',
+        'Condition on a model and its endpoint: CEL over `model` and `endpoint`.',
         '"eu" in endpoint.regions',
         '"private" in model.tags',
         'model.price.output <= 5.0',
@@ -27,7 +27,7 @@ export const ConstraintText = closed(
     max_latency_ms: Type.Optional(
       number(
         { exclusiveMinimum: 0, maximum: 86_400_000, example: 5000 },
-        'Ceiling of the expected latency to the end of the answer, in ms.',
+        'Most expected milliseconds to the end of the answer.',
       ),
     ),
     max_cost_credits: Type.Optional(
@@ -45,11 +45,7 @@ export const PreferenceText = closed(
   {
     name: itemName(RULE_NAME, 'own-hardware-at-night'),
     when,
-    prefer: expression(
-      'The models that it is for: CEL over `model`.',
-      '"local" in model.tags',
-      'model.provider == "ollama"',
-    ),
+    prefer: expression('Preferred models: CEL over `model`.', '"local" in model.tags', 'model.provider == "ollama"'),
     worth: number(
       { minimum: -1, maximum: 1, example: 0.05 },
       'What is added to their quality: 0.05 is as if 5 more answers of 100 were good.',
@@ -62,17 +58,17 @@ export type PreferenceText = Static<typeof PreferenceText>;
 export const SelectorModelsText = closed(
   {
     require: expression(
-      'The models that it may choose: CEL over `model`.',
+      'Models that it may choose: CEL over `model`.',
       '"private" in model.tags',
       'model.price.output == 0.0',
     ),
   },
-  { description: 'Which models the selector chooses from; without it, all.' },
+  { description: 'Filter of the models to choose from. Default: all.' },
 );
 
 export const PluginText = Type.String({
   minLength: 1,
   maxLength: 512,
   examples: ['./plugins/thrifty.ts', '@acme/signalbox-strategy'],
-  description: 'A path that begins with `./` or `../`, seen from the policy folder, or the name of a package.',
+  description: 'A path relative to the policy folder that begins with `./` or `../`, or the name of a package.',
 });

@@ -18,44 +18,44 @@ export const CreditsText = closed(
   {
     usd_per_credit: number(
       { exclusiveMinimum: 0, maximum: 1000, default: 0.001 },
-      'USD that one Credit stands for. Read exactly.',
+      'USD that one Credit is worth. Read exactly.',
     ),
   },
-  { description: 'What a Credit is worth.' },
+  { description: 'The value of a Credit.' },
 );
 
 export const GatewayText = closed(
   {
     body_bytes_max: integer(
       { minimum: 1024, maximum: 1_073_741_824, default: 10_485_760 },
-      'Bytes of the largest request body taken.',
+      'Largest request body, in bytes.',
     ),
-    messages_max: integer({ minimum: 1, maximum: 100_000, default: 2048 }, 'Most messages of one request.'),
-    tools_max: integer({ minimum: 0, maximum: 10_000, default: 256 }, 'Most tools of one request.'),
+    messages_max: integer({ minimum: 1, maximum: 100_000, default: 2048 }, 'Most messages in a request.'),
+    tools_max: integer({ minimum: 0, maximum: 10_000, default: 256 }, 'Most tools in a request.'),
     commit_after_ms: integer(
       { minimum: 0, maximum: 600_000, default: 15_000 },
-      'Milliseconds that a stream waits for its first content before its 200 and heartbeats go out.',
+      'Milliseconds that a stream waits for its first content before it sends 200 and heartbeats.',
     ),
     alternatives: integer(
       { minimum: 0, maximum: 16, default: 3 },
-      "How many next best models a decision keeps: a route's alternatives, a chat's fallbacks.",
+      'Most next best models that a decision keeps, as alternatives or fallbacks.',
     ),
     retries_max: integer(
       { minimum: 0, maximum: 10, default: 2 },
-      'How often a chat may try endpoints again that failed, beside the first attempt at each. Providers’ retry budgets hold as well.',
+      'Most retries in a chat, beyond the first attempt at each endpoint. Retry budgets also apply.',
     ),
     time_zone: string(
       { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
-      'IANA name of the zone that rules read `time` in.',
+      'IANA time zone of `time` in rules.',
     ),
     allow_private_image_urls: boolean(
       { default: false, example: true },
-      'Lets requests name images and files by addresses of private networks, for models that may fetch from them. Signalbox itself fetches none.',
+      'Allows image and file addresses in private networks. Signalbox itself fetches none.',
     ),
     cors: CorsText,
     ...ADMISSION_KEYS,
   },
-  { description: 'Limits of the door.' },
+  { description: 'Limits of the whole gateway.' },
 );
 export type GatewayText = Static<typeof GatewayText>;
 
@@ -64,40 +64,40 @@ export const ProviderText = closed(
     adapter: Type.Optional(
       string(
         { minLength: 1, example: 'openai-compatible' },
-        'The provider plugin that speaks its dialect; may be left out beside `preset`.',
+        'The plugin that speaks its API. Not needed beside `preset`.',
       ),
     ),
     preset: Type.Optional(
       string(
         { minLength: 1, example: 'groq' },
-        'A service that an adapter knows: its address, the variable of its key and its particulars. Keys beside it win.',
+        'A known service: its adapter, address, key variable and settings. Keys beside it win.',
       ),
     ),
     base_url: Type.Optional(string({ example: 'https://api.openai.com/v1' }, 'Address that paths are appended to.')),
     base_url_env: Type.Optional(
       string(
         { ...VARIABLE_NAME, example: 'OLLAMA_BASE_URL' },
-        'Variable that holds the address. While it is unset, the provider is left out.',
+        'Variable with the address. While it is unset, the provider is left out.',
       ),
     ),
     api_key_env: Type.Optional(
       string(
         { ...VARIABLE_NAME, example: 'OPENAI_API_KEY' },
-        'Name of the variable that holds the key, never the key. While it is unset, the provider is left out.',
+        'Name of the variable with the key, never the key. While it is unset, the provider is left out.',
       ),
     ),
     allow_private_network: boolean(
       { default: false, example: true },
-      'Lets the name in the address lead to this machine or into a private network. An address without a name, and `localhost`, may do so anyway; metadata and link-local addresses never.',
+      'Allows the host name to lead to this machine or a private network. `localhost` and numeric addresses need no permission; metadata and link-local addresses are always refused.',
     ),
     passthrough: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       examples: [['verbosity']],
-      description: 'Request fields unknown to the gateway that may be passed on; `"*"` for all.',
+      description: 'Request fields unknown to the gateway that are passed on; `"*"` for all.',
     }),
     cache_ttl_s: number(
       { minimum: 0, maximum: 86_400, default: 300 },
-      'Seconds that it keeps a prompt in its cache after it was read last; 0 for no cache.',
+      'Seconds that it caches a prompt after the last use; 0 for no cache.',
     ),
     cache_min_tokens: integer(
       { minimum: 1, maximum: 10_000_000, default: 1024 },
@@ -107,7 +107,7 @@ export const ProviderText = closed(
       default: 'always',
       examples: ['when_alone'],
       means: { always: 'Beside all others.', when_alone: 'Only while no other provider can serve anything.' },
-      description: '`when_alone`: only while no other provider can serve anything.',
+      description: '`when_alone`: only while no other provider can serve.',
     }),
     settings: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
@@ -115,7 +115,7 @@ export const ProviderText = closed(
       description: "The adapter's own settings, checked by its schema.",
     }),
   },
-  { description: 'Who serves models, and how it is reached.' },
+  { description: 'A service or a server of models.' },
 );
 export type ProviderText = Static<typeof ProviderText>;
 
@@ -124,19 +124,16 @@ const tokens = (description: string, example: number) =>
 
 export const TaskText = closed(
   {
-    expected_output_tokens: tokens('Visible output tokens that an answer takes as a rule.', 400),
-    default_input_tokens: tokens('Input tokens assumed when a route query does not say.', 500),
-    min_useful_output: integer(
-      { minimum: 1, maximum: 1_000_000, default: 64 },
-      'Output tokens below which an answer is of no use.',
-    ),
+    expected_output_tokens: tokens('Usual visible output, in tokens.', 400),
+    default_input_tokens: tokens('Input of a route query that states none, in tokens.', 500),
+    min_useful_output: integer({ minimum: 1, maximum: 1_000_000, default: 64 }, 'Shortest useful answer, in tokens.'),
   },
   { description: 'A kind of request, with its usual sizes.' },
 );
 
 export const SelectorText = closed(
   {
-    strategy: string({ minLength: 1, example: 'auto' }, 'The strategy plugin that scores.'),
+    strategy: string({ minLength: 1, example: 'auto' }, 'The strategy plugin that scores the models.'),
     options: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
       examples: [{ emphasis: 16 }],
@@ -144,14 +141,14 @@ export const SelectorText = closed(
     }),
     models: Type.Optional(SelectorModelsText),
   },
-  { description: 'A name that callers give as `model` to have one chosen.' },
+  { description: 'A name that callers send as `model` to have one chosen.' },
 );
 export type SelectorText = Static<typeof SelectorText>;
 
 export const WeightsText = closed(
   {
-    cost: number({ minimum: 0, default: 0.3 }, 'How much cost counts.'),
-    quality: number({ minimum: 0, default: 0.7 }, 'How much quality counts.'),
+    cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio counts.'),
+    quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality.'),
   },
   { description: 'Weights for what `route_strategy` leaves out. Only their ratio counts.' },
 );
@@ -161,7 +158,7 @@ export const ReferencePriceText = closed(
     input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
     output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),
   },
-  { description: 'What "one reference cost" means in weights.' },
+  { description: 'Price behind the unit of `answer_worth`.' },
 );
 
 const AnswerWorth = number(
@@ -176,7 +173,8 @@ const UnstatedLatency = oneOf(['neutral', 'median'], {
     neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
     median: 'The medians of the catalog’s models of the same kind.',
   },
-  description: 'What stands for a speed that the policy does not state.',
+  description:
+    'Speed of a model that states none. `neutral`: 1,000 ms and 50 tokens per second. `median`: that of similar models.',
 });
 
 const UnstatedLanguages = oneOf(['exclude', 'admit'], {
@@ -186,12 +184,13 @@ const UnstatedLanguages = oneOf(['exclude', 'admit'], {
     exclude: 'Requiring it leaves no model.',
     admit: 'It is unknown of all models: requiring it leaves those that are not said to lack it.',
   },
-  description: 'What `required_languages` does with a programming language that no model declares.',
+  description:
+    'Effect of a required programming language that no model declares. `exclude`: no model is left. `admit`: it is unknown.',
 });
 
 const LanguageWorth = number(
   { minimum: 0, maximum: 1, default: 0.04 },
-  'What a programming language that a request is about adds to the quality of a model that declares it; half of it where unknown.',
+  'Quality added where a model declares a programming language of the request; half of it where unknown.',
 );
 
 /** Every section of the language. */
@@ -203,7 +202,7 @@ export const SECTIONS = {
   providers: Type.Record(Type.String(), ProviderText, { description: 'Name → provider.' }),
   models: Type.Record(Type.String(), ModelText, { description: 'ID → model: the catalog.' }),
   tasks: Type.Record(Type.String(), TaskText, {
-    description: 'Name → task. `general` and the other usual ones always exist; unsized, they are as `general`.',
+    description: 'Name → task. `general` and the other usual ones always exist; without sizes they are as `general`.',
   }),
   selectors: Type.Record(Type.String(), SelectorText, {
     description: 'Name → selector. `auto`, `auto-fast` and `auto-cheap` always exist.',
@@ -214,20 +213,20 @@ export const SECTIONS = {
   unstated_latency: UnstatedLatency,
   language_worth: LanguageWorth,
   unstated_languages: UnstatedLanguages,
-  constraints: Type.Array(ConstraintText, { description: 'Hard rules: what one does not allow is rejected.' }),
-  preferences: Type.Array(PreferenceText, { description: 'Soft rules: what one prefers counts as if it were better.' }),
+  constraints: Type.Array(ConstraintText, { description: 'Hard rules: they reject models and endpoints.' }),
+  preferences: Type.Array(PreferenceText, { description: 'Soft rules: they raise or lower the quality of models.' }),
   budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),
-  rate_limits: Type.Array(RateLimitText, { description: 'Limits on how fast requests come.' }),
+  rate_limits: Type.Array(RateLimitText, { description: 'Limits on the pace of requests.' }),
   ledger: LedgerText,
   learning: LearningText,
   payments: PaymentsText,
   plugins: Type.Array(PluginText, {
     examples: [['./plugins/thrifty.ts']],
-    description: 'Plugins of your own: a relative path or the name of a package.',
+    description: 'Plugins of your own: relative paths or package names.',
   }),
   cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
   baseline: string(
     { minLength: 1, example: 'gpt-6.1-sol' },
-    'Model that savings are measured against; without one, the eligible model of the best quality.',
+    'Model that savings are measured against. Default: the eligible model with the best quality.',
   ),
 } satisfies TProperties;

@@ -1,136 +1,150 @@
-import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox';
+import { OptionalKind, type TSchema } from '@sinclair/typebox';
 import { shipped } from '../../plugins/index.ts';
-import { FIELDS, VARIABLES } from '../../src/policy/cel-types.ts';
+import type { StrategyPlugin } from '../../src/contract/strategy.ts';
+import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/capability.ts';
+import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel-types.ts';
 import { SECTIONS } from '../../src/policy/schema.ts';
+import { cell, code, limitsOf, typeName } from './schema-words.ts';
 
-/** The sections by what they are about, with where that is told. */
+/** The sections by what they are about, with the page that explains each. */
 const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, string>>>> = {
-  'What is served': {
-    providers: 'language.md#providers',
-    models: 'language.md#models',
-    plugins: '../extend/plugins.md',
-  },
-  'How a model is chosen': {
+  Served: { providers: 'language.md#providers', models: 'language.md#models' },
+  Chosen: {
     selectors: 'language.md#selectors',
     tasks: '../route/scoring.md#the-task',
-    reference_price: '../route/selectors.md#the-formulas',
-    answer_worth: 'guide.md#say-what-a-good-answer-is-worth',
-    unstated_latency: '../route/scoring.md#latency',
-    language_worth: '../route/scoring.md#programming-languages',
-    unstated_languages: '../route/scoring.md#programming-languages',
-    default_weights: '../route/selectors.md#the-formulas',
-    baseline: '../route/explain.md',
     constraints: 'language.md#constraints-and-preferences',
     preferences: 'language.md#constraints-and-preferences',
     learning: '../route/learning.md',
   },
-  'What may be spent, and how fast': {
-    credits: '../spend/budgets.md',
+  Spent: {
     budgets: '../spend/budgets.md',
     rate_limits: '../spend/rate-limits.md',
-    ledger: '../spend/budgets.md',
     payments: '../spend/accepting-payments.md',
   },
-  'The gateway and the policy itself': {
-    version: 'language.md#files',
-    gateway: '../spend/rate-limits.md',
-    records: '../privacy.md',
-    cases: 'testing.md',
-  },
+  Kept: { gateway: '../spend/rate-limits.md', records: '../operate/privacy.md', cases: 'testing.md' },
 };
+const PAGES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
 
-/** Of each section where it is told, in the page's order. */
-const TOLD: ReadonlyMap<string, string> = new Map(Object.values(GROUPS).flatMap((group) => Object.entries(group)));
+/** Sections of one to three values, which share a table. */
+const VALUES = [
+  'version',
+  'plugins',
+  'credits',
+  'ledger',
+  'baseline',
+  'default_weights',
+  'reference_price',
+  'answer_worth',
+  'unstated_latency',
+  'unstated_languages',
+  'language_worth',
+] as const satisfies (keyof typeof SECTIONS)[];
 
-/** `docs/policies/reference.md`, made from the schema of the language; a test holds the file to it. */
+const HEAD = 'key | type | meaning\n--- | --- | ---\n';
+
+/** `docs/policies/reference.md`, made from the schema of the language. A test compares them. */
 export function policyReferencePage(): string {
-  const unplaced = Object.keys(SECTIONS).filter((name) => !TOLD.has(name));
+  const placed = new Set<string>([...Object.keys(PAGES), ...VALUES]);
+  const unplaced = Object.keys(SECTIONS).filter((name) => !placed.has(name));
   if (unplaced.length > 0) throw new Error(`no group of the policy reference has ${unplaced.join(', ')}`);
-  const schemas = new Map(Object.entries<TSchema>(SECTIONS));
-  const placed = [...TOLD.keys()].flatMap((name) => {
-    const schema = schemas.get(name);
-    return schema ? [{ name, schema }] : [];
-  });
-  const sections = placed.map(({ name, schema }) => section(name, schema));
   const index = Object.entries(GROUPS).map(([title, group]) => {
-    const rows = placed
-      .filter(({ name }) => Object.hasOwn(group, name))
-      .map(({ name, schema }) => `| [\`${name}\`](#${name}) | ${aboutOf(schema)} |`);
-    return `| **${title}** | |\n${rows.join('\n')}`;
+    const links = Object.keys(group).map((name) => `[${name}](#${name})`);
+    return `- ${title}: ${links.join(', ')}`;
   });
   return `# Policy reference
 
-Every key of the policy language, made from the schema that checks it. By task: [guide.md](guide.md). How it is meant:
-[language.md](language.md). What can go wrong: [diagnostics.md](diagnostics.md). A key without a default that is
-not marked *required* may be left out. Keys that are not listed are errors.
+For writers of policies: every key, its type, bounds, default and meaning. [guide.md](guide.md) goes by task. An unknown key is an
+error. The default stands in brackets behind the type; a key without one that is not *required* is optional.
 
-| section | holds |
-| --- | --- |
 ${index.join('\n')}
-| **Beside the sections** | |
-| [Plugins](#what-plugins-take) | What strategies, adapters and estimators that come with Signalbox take. |
-| [Expressions](#expressions) | What \`when\`, \`require\`, \`prefer\`, \`match\` and \`each\` may see. |
+- Beside them: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
 
-${sections.join('\n\n')}
+${Object.keys(PAGES).map(section).join('\n\n')}
 
-## What plugins take
+## values
 
-What the plugins that come with Signalbox take: strategies as \`options\` of a selector, adapters as \`settings\` of a provider, estimators as \`options\` of \`learning\`.
+Sections of few keys.
 
-${shipped.map(pluginOf).join('\n\n')}
+${HEAD}${VALUES.flatMap((name) => valueRows(name, SECTIONS[name])).join('\n')}
+
+## Capabilities
+
+Models state those of the first list in \`capabilities\`, and both can stand in \`lacks\`. Providers are taken to have the second.
+
+${capabilities('model')}
+${capabilities('dialect')}
+
+## Plugin options
+
+### Strategies
+
+Options of a selector. \`auto-fast\` and \`auto-cheap\` also take those of \`auto\`, by default the values of the selector \`auto\`.
+
+${pluginRows('strategy')}
+
+### Estimators
+
+Options of \`learning\`.
+
+${pluginRows('estimator')}
+
+### Adapters
+
+Settings of a provider.
+
+${pluginRows('provider')}
 
 ## Expressions
 
-What each may see. Figures are doubles: write \`100.0\` where they are compared with \`==\` or used in sums.
+[language.md](language.md#expressions) explains them. Numbers are doubles: write \`100.0\` after \`==\` and in sums.
 
-- \`when\` of constraints and preferences: ${seen('when')}
-- \`match\` and \`each\` of budgets: ${seen('budget')}
-- \`match\` and \`each\` of rate limits: ${seen('limit')}
-- \`require\` of constraints: ${seen('constraint')}
-- \`prefer\` of preferences and \`models.require\` of selectors: ${seen('model')}
-
-${Object.entries(FIELDS)
-  .map(([type, fields]) => fieldsOf(type, fields))
-  .join('\n\n')}
+field | meaning
+--- | ---
+${Object.entries({ ...VARIABLES.when, ...VARIABLES.constraint })
+  .flatMap(([name, type]) => fieldRows(name, type))
+  .join('\n')}
 `;
 }
 
-function pluginOf(plugin: (typeof shipped)[number]): string {
-  const schema = plugin.kind === 'provider' ? plugin.settings : plugin.options;
-  const title = `### ${plugin.name} (${plugin.kind === 'provider' ? 'adapter' : plugin.kind}, ${plugin.status})`;
-  const rows = rowsOf(schema, '');
-  if (rows.length === 0) return `${title}\n\nTakes nothing.`;
-  return `${title}\n\n| key | type | default | means |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
+function section(name: string): string {
+  const schema: TSchema = SECTIONS[name as keyof typeof SECTIONS];
+  const shape = named(schema) ? ' Under each name:' : schema.type === 'array' ? ' In each item:' : '';
+  return `## ${name}\n\n${schema.description} [More](${PAGES[name]}).${shape}\n\n${HEAD}${rowsOf(schema, '').join('\n')}`;
 }
 
-function seen(sight: keyof typeof VARIABLES): string {
-  return Object.entries(VARIABLES[sight])
-    .map(([name, type]) => `\`${name}\` (${type})`)
-    .join(', ');
+function valueRows(name: string, schema: TSchema): string[] {
+  return schema.properties ? rowsOf(schema, `${name}.`) : [row(name, schema, name === 'version')];
 }
 
-function fieldsOf(type: string, fields: Readonly<Record<string, readonly [string, string]>>): string {
-  const rows = Object.entries(fields).map(([name, [of, means]]) => `| \`${name}\` | \`${of}\` | ${means} |`);
-  return `### ${type}\n\n| field | type | means |\n| --- | --- | --- |\n${rows.join('\n')}`;
+const capabilities = (of: 'model' | 'dialect'): string =>
+  `- ${CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === of)
+    .map((name) => `\`${name}\` ${CAPABILITIES[name].means}`)
+    .join('; ')}.`;
+
+function pluginRows(kind: (typeof shipped)[number]['kind']): string {
+  const rows = shipped
+    .filter((plugin) => plugin.kind === kind)
+    .flatMap((plugin) => {
+      const { properties, ...schema } = plugin.kind === 'provider' ? plugin.settings : plugin.options;
+      const inherited = plugin.kind === 'strategy' ? inheritedBy(plugin) : [];
+      return rowsOf({ ...schema, properties: without(properties, inherited) }, `${plugin.name}.`);
+    });
+  return `${HEAD}${rows.join('\n')}`;
 }
 
-function section(name: string, schema: TSchema): string {
-  const rows = rowsOf(schema, '');
-  const told = `[More](${TOLD.get(name)})`;
-  if (rows.length === 0)
-    return `## ${name}\n\n${line(schema)}${aboutOf(schema)}${defaultOf(schema)}${exampleOf(schema)} ${told}.`;
-  const shape = named(schema) ? ' Under each name:' : schema.type === 'array' ? ' A list; each item has:' : '';
-  return `## ${name}\n\n${aboutOf(schema)} ${told}.${shape}\n\n| key | type | default | means |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
-}
+const inheritedBy = ({ inherits }: StrategyPlugin): readonly string[] =>
+  inherits ? [...inherits.required, ...(inherits.optional ?? [])] : [];
 
-const aboutOf = (schema: TSchema): string => schema.description ?? '';
-const line = (schema: TSchema) => `${typeName(schema)}${limitsOf(schema)}. `;
-const defaultOf = (schema: TSchema) => (schema.default === undefined ? '' : ` Default: ${code(schema.default)}.`);
-const exampleOf = (schema: TSchema) => {
-  const [first]: unknown[] = schema.examples ?? [];
-  const isTold = first === undefined || JSON.stringify(first) === JSON.stringify(schema.default);
-  return isTold ? '' : ` For example ${code(first)}.`;
-};
+const without = (properties: Readonly<Record<string, TSchema>> = {}, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
+
+/** The fields of a variable. Those of a part, such as a price, have the path of the part. */
+function fieldRows(path: string, type: TypeName): string[] {
+  return Object.entries<readonly [string, string]>(FIELDS[type]).flatMap(([name, [of, means]]) => {
+    const isPart = isTypeName(of) && path !== 'endpoint';
+    return isPart ? fieldRows(`${path}.${name}`, of) : [`\`${path}.${name}\` (${of}) | ${means}`];
+  });
+}
 
 /** The rows of a map, of each of its names, or of each item of a list. */
 function rowsOf(schema: TSchema, prefix: string): string[] {
@@ -139,15 +153,31 @@ function rowsOf(schema: TSchema, prefix: string): string[] {
   if (schema.type === 'array' && schema.items?.properties) return rowsOf(schema.items, prefix);
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const required: readonly string[] = schema.required ?? [];
-  return Object.entries(properties).flatMap(([key, property]) => {
+  const shared = SHARED[prefix] ?? [];
+  const rows = Object.entries(properties).flatMap(([key, property]) => {
+    if (shared.includes(key)) return [];
     const path = `${prefix}${key}`;
-    const isRequired = required.includes(key) && property.default === undefined;
-    // Messages have OpenAI's shape, which is told elsewhere, and a price is told with the model.
-    const isTold = key === 'messages' || path.endsWith('endpoints[].price');
-    const below = isTold ? [] : rowsOf(property, property.type === 'array' ? `${path}[].` : `${path}.`);
-    return [row(path, property, isRequired), ...below, ...(isTold ? [] : otherKeys(property, path))];
+    const own = row(path, property, required.includes(key) && property.default === undefined);
+    // The shape of messages is OpenAI's.
+    if (key === 'messages') return [own];
+    const below = [
+      ...rowsOf(property, property.type === 'array' ? `${path}[].` : `${path}.`),
+      ...otherKeys(property, path),
+    ];
+    return below.length > 0 && isPlain(property) ? below : [own, ...below];
   });
+  return shared.length > 0 ? [...rows, `\`${prefix}…\` || ${shared.map(code).join(', ')}: likewise.`] : rows;
 }
+
+/** Keys of a list's items that stand elsewhere in the same table, and share a row here. */
+const SHARED: Readonly<Record<string, readonly string[]>> = {
+  'endpoints[].': ['provider', 'upstream', 'regions', 'price'],
+  'price.tiers[].': ['input', 'cached_input', 'cache_write', 'output'],
+};
+
+/** Whether the rows of a map's keys say all about the map. */
+const isPlain = ({ type, description = '' }: TSchema): boolean =>
+  type === 'object' && !description.includes('`') && !description.includes('Default');
 
 /** The row of a map's keys that are names, beside those that are known. */
 function otherKeys({ properties, additionalProperties }: TSchema, path: string): string[] {
@@ -162,47 +192,15 @@ function named(schema: TSchema): TSchema | null {
 
 function row(path: string, schema: TSchema, isRequired: boolean): string {
   const fallback =
-    isRequired && !schema[OptionalKind] ? '*required*' : schema.default === undefined ? '' : code(schema.default);
-  return `| \`${path}\` | ${typeName(schema)}${limitsOf(schema)} | ${fallback} | ${cell(`${schema.description ?? ''}${exampleOf(schema)}`)} |`;
+    isRequired && !schema[OptionalKind]
+      ? ', *required*'
+      : schema.default === undefined
+        ? ''
+        : ` (${code(schema.default)})`;
+  return `\`${path}\` | ${typeName(schema)}${limitsOf(schema)}${fallback} | ${meaningOf(schema)}`;
 }
 
-const code = (value: unknown) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
-const cell = (text: string) => text.replaceAll('|', '\\|').trim();
-
-function typeName(schema: TSchema): string {
-  const options: TSchema[] | undefined = schema.anyOf;
-  if (options?.every((option) => 'const' in option)) return options.map((option) => `\`${option.const}\``).join(', ');
-  if ('const' in schema) return `\`${schema.const}\``;
-  switch (schema.type) {
-    case 'integer':
-      return 'whole number';
-    case 'number':
-      return 'number';
-    case 'string':
-      return 'text';
-    case 'boolean':
-      return 'true or false';
-    case 'array':
-      if (schema.items?.anyOf) return `list of ${typeName(schema.items)}`;
-      return schema.items?.type === 'string' ? 'list of texts' : 'list';
-    case 'object':
-      return 'map';
-    default:
-      if (options) return [...new Set(options.map(typeName))].join(' or ');
-      return schema[Kind] === 'Unknown' ? 'anything' : 'one of several forms';
-  }
-}
-
-function limitsOf(schema: TSchema): string {
-  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
-  const low =
-    minimum !== undefined ? `${minimum}` : exclusiveMinimum !== undefined ? `above ${exclusiveMinimum}` : null;
-  const high =
-    maximum !== undefined ? `${maximum}` : exclusiveMaximum !== undefined ? `below ${exclusiveMaximum}` : null;
-  if (low !== null && high !== null) return `, ${low} to ${high}`;
-  return low !== null
-    ? `, ${low.startsWith('above') ? low : `at least ${low}`}`
-    : high !== null
-      ? `, up to ${high}`
-      : '';
+/** The description, and an example where the form of a text matters. */
+function meaningOf({ description = '', examples: [example] = [], expected = '' }: TSchema): string {
+  return cell(expected.includes('such as') ? `${description} Such as ${code(example)}.` : description);
 }

@@ -1,7 +1,6 @@
 import { Elysia, type Static, t } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { exactMillionths } from '../../core/exact-millionths.ts';
 import { parseId } from '../../core/id.ts';
 import { compileCheck } from '../../core/validation.ts';
 import { WALLET_FORM, walletOf } from '../../core/wallet.ts';
@@ -9,8 +8,7 @@ import { grantDetails } from '../../operate/keys.ts';
 import { creditWallet } from '../../operate/wallets.ts';
 import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../store/payments.ts';
 import type { KeyEvent, TrailAction } from '../../store/trail.ts';
-import { orOverloaded } from '../../store/unwritten.ts';
-import { actorOf, inTerms, limitOf } from '../terms.ts';
+import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone } from '../terms.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import * as docs from './route-docs.ts';
 import { BlockRequest, CreditRequest } from './schemas.ts';
@@ -73,7 +71,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
         const wallet = addressOf(id);
         await checkNote(note);
         const { line, tell } = doing('block', wallet, { note }, request, set.headers['x-request-id']);
-        await written(payments.block(wallet, note, [line]));
+        await orNothingDone(() => payments.block(wallet, note, [line]));
         tell('a wallet was blocked');
         return status(gateway, wallet);
       },
@@ -84,7 +82,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
       async ({ params: { id }, request, set }) => {
         const wallet = addressOf(id);
         const { line, tell } = doing('unblock', wallet, {}, request, set.headers['x-request-id']);
-        await written(payments.unblock(wallet, [line]));
+        await orNothingDone(() => payments.unblock(wallet, [line]));
         tell('a wallet was let in again');
         return status(gateway, wallet, true);
       },
@@ -94,12 +92,11 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
       '/admin/wallets/:id/credit',
       async ({ params: { id }, body: { credits, note = '' }, request, set }) => {
         const wallet = addressOf(id);
-        const amount = exactMillionths(credits, 'credits');
-        if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
+        const amount = grantedAmount(credits);
         await checkNote(note);
         const grant = { amount, note };
         const { line } = doing('grant', wallet, grantDetails(grant), request, set.headers['x-request-id']);
-        await written(creditWallet(store, wallet, grant, line, now()));
+        await orNothingDone(() => creditWallet(store, wallet, grant, line, now()));
         // It is done, so that a look which fails now must not make it look undone.
         await ledger.refresh(true).catch(() => {});
         return status(gateway, wallet);
@@ -125,9 +122,6 @@ function addressOf(id: string): string {
 
 /** Notes are shown on terminals and kept. */
 const checkNote = (note: string) => inTerms(() => checkText('note', note));
-
-const written = (write: Promise<void>): Promise<void> =>
-  orOverloaded('The database cannot be written, so nothing was done; try again.', () => write);
 
 /** Values are checked by hand, for our own errors: the router would refuse them in its words. */
 const QUERY = t.Object({

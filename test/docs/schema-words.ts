@@ -1,0 +1,37 @@
+import { Kind, type TSchema } from '@sinclair/typebox';
+import { CAPABILITY_NAMES } from '../../src/core/capability.ts';
+
+/** Words for the parts of a schema, in a table of Markdown. */
+export const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+export const cell = (text: string): string => text.replaceAll('|', '\\|').trim();
+
+export function typeName(schema: TSchema): string {
+  const options: TSchema[] | undefined = schema.anyOf;
+  if (options?.every((option) => 'const' in option)) return wordsOf(options);
+  if ('const' in schema) return `\`${schema.const}\``;
+  if (schema.type === 'array') return listName(schema.items);
+  if (schema.type === 'object') return 'map';
+  if (options) return [...new Set(options.map(typeName))].join(' or ');
+  return schema.type ?? (schema[Kind] === 'Unknown' ? 'anything' : 'one of several forms');
+}
+
+/** The names of capabilities have a section of their own. */
+function wordsOf(options: readonly TSchema[]): string {
+  const words = options.map((option) => `${option.const}`);
+  const isCapabilities = words.length > 3 && words.every((word) => CAPABILITY_NAMES.some((name) => name === word));
+  return isCapabilities ? '[capabilities](#capabilities)' : words.map((word) => `\`${word}\``).join(', ');
+}
+
+function listName(items: TSchema | undefined): string {
+  if (items?.anyOf) return `list of ${typeName(items)}`;
+  return items?.type === 'string' ? 'list of strings' : 'list';
+}
+
+/** The bounds of a number, such as ` 0–1` or ` >0, ≤100`. */
+export function limitsOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: TSchema): string {
+  if (minimum !== undefined && maximum !== undefined) return ` ${minimum}–${maximum}`;
+  const low = minimum !== undefined ? `≥${minimum}` : exclusiveMinimum !== undefined ? `>${exclusiveMinimum}` : null;
+  const high = maximum !== undefined ? `≤${maximum}` : exclusiveMaximum !== undefined ? `<${exclusiveMaximum}` : null;
+  const bounds = [low, high].filter((bound) => bound !== null);
+  return bounds.length > 0 ? ` ${bounds.join(', ')}` : '';
+}
