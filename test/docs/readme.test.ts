@@ -1,27 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd, type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** The code blocks of the README and docs/start.md that say they can be run are run, as they stand. */
+/**
+ * The two pages that a newcomer reads, followed block by block, in order, in one fresh shell. The test serves in the place of
+ * `npm start`, and pastes its key where the page says to.
+ */
 const ROOT = join(import.meta.dir, '../..');
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const START = readFileSync(join(ROOT, 'docs/start.md'), 'utf8');
+const PAGES = ['README.md', 'docs/start.md'];
 
 interface Block {
   readonly language: string;
-  readonly mark: string;
   readonly text: string;
 }
-const blocks: readonly Block[] = [...`${README}\n${START}`.matchAll(/^```(\w+)(?: (\w+))?\n([\s\S]*?)^```$/gm)].map(
-  ([, language = '', mark = '', text = '']) => ({
-    language,
-    mark,
-    text,
-  }),
+const blocks: readonly Block[] = PAGES.flatMap((page) =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```(\w+)[^\n]*\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', text = '']) => ({ language, text }),
+  ),
 );
-const marked = (mark: string, language: string) =>
-  blocks.filter((block) => block.mark === mark && block.language === language);
 
 let box: Signalbox;
 beforeAll(async () => {
@@ -29,50 +26,43 @@ beforeAll(async () => {
 });
 afterAll(() => box.stop());
 
-/** Runs a command with the reader's own variables set, on this test's server and data. */
-const run = (command: readonly string[]) =>
-  runToEnd(command, { SIGNALBOX_KEY: box.key, SIGNALBOX_DATA: box.data }, ROOT);
+/** A line between the output of two blocks. */
+const MARK = '----- next block';
 
-const here = (text: string) => text.replaceAll('http://127.0.0.1:8787', box.url);
+/** The commands of a block as the reader runs them. A program is saved in a file of the clone first. */
+function commandsOf({ language, text }: Block, at: number, written: string[]): string {
+  if (language === 'sh')
+    return text.replaceAll(/^(?:\w+=\S+ )?npm (?:start|test).*$/gm, ':').replaceAll('sb_live_…', box.key);
+  const file = join(ROOT, 'node_modules', `.readme-${process.pid}-${at}.ts`);
+  writeFileSync(file, text.replaceAll('http://127.0.0.1:8787', box.url));
+  written.push(file);
+  return `bun ${file}\n`;
+}
 
-describe('the README', () => {
-  test('has blocks to run, of each kind', () => {
-    expect(marked('run', 'sh').length).toBeGreaterThanOrEqual(3);
-    expect(marked('run', 'ts').length).toBeGreaterThanOrEqual(1);
-    expect(marked('policy', 'yaml').length).toBeGreaterThanOrEqual(1);
-  });
-
-  for (const [i, { text }] of marked('run', 'sh').entries()) {
-    test(`shell block ${i + 1} works as it stands: ${text.split('\n')[0]?.slice(0, 60)}`, async () => {
-      const { code, out, err } = await run(['sh', '-ec', here(text)]);
-      expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
-      expect(out).not.toContain('"error"');
-      expect(out.length).toBeGreaterThan(20);
-    }, 20_000);
+test('every block works as it stands, after those before it', async () => {
+  expect(blocks.map(({ language }) => language).filter((language) => !['sh', 'ts'].includes(language))).toEqual([]);
+  const written: string[] = [];
+  const script = blocks
+    .map((block, at) => commandsOf(block, at, written))
+    .join(`echo '${MARK}'\n`)
+    .replaceAll('http://127.0.0.1:8787', box.url);
+  try {
+    const { code, out, err } = await runToEnd(['sh', '-euc', script], { SIGNALBOX_DATA: box.data }, ROOT);
+    expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+    const outputs = out.split(`${MARK}\n`);
+    expect(outputs).toHaveLength(blocks.length);
+    expect(out).not.toContain('"error"');
+    for (const [at, { language, text }] of blocks.entries()) {
+      if (/curl|policy explain/.test(text) || language === 'ts') expect(outputs[at]!.length, text).toBeGreaterThan(20);
+      if (language === 'ts' || text.includes('/v1/chat/completions')) expect(outputs[at], text).toContain('simulated');
+    }
+  } finally {
+    for (const file of written) rmSync(file);
   }
+}, 60_000);
 
-  for (const [i, { text }] of marked('run', 'ts').entries()) {
-    test(`program ${i + 1} works as it stands`, async () => {
-      const file = join(ROOT, 'node_modules', `.readme-${process.pid}-${i}.ts`);
-      writeFileSync(file, here(text));
-      try {
-        const { code, out, err } = await run(['bun', file]);
-        expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
-        expect(out).toContain('simulated');
-      } finally {
-        rmSync(file);
-      }
-    }, 20_000);
-  }
-
-  test('its policy example serves beside the shipped policy', async () => {
-    const shipped = readdirSync(join(ROOT, 'policies'))
-      .filter((name) => name.endsWith('.yaml'))
-      .map((name) => [name, readFileSync(join(ROOT, 'policies', name), 'utf8')] as const);
-    const examples = marked('policy', 'yaml').map(({ text }, i) => [`readme-${i}.yaml`, text] as const);
-    const extended = await startSignalbox({ policy: Object.fromEntries([...shipped, ...examples]) });
-    const models = (await (await extended.get('/v1/models')).json()) as { data: { id: string }[] };
-    await extended.stop();
-    expect(models.data.map(({ id }) => id)).toContain('my-model');
-  });
+test('the blocks ask, explain and stream', () => {
+  const all = blocks.map(({ text }) => text).join('\n');
+  for (const part of ['curl', 'policy explain', "from 'openai'", "from 'ai'", 'stream: true'])
+    expect(all).toContain(part);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type Paid, startPaid } from '../support/paying.ts';
 
-/** Who learns of a wallet's balance from its address alone: docs/privacy.md says the same. */
+/** Who learns of a wallet's balance from its address alone: docs/operate/privacy.md says the same. */
 let open: Paid;
 let closed: Paid;
 beforeAll(async () => {
