@@ -75,11 +75,11 @@ export const ADMISSION_KEYS = {
   ),
   bodies_bytes_max: integer(
     { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 536_870_912 },
-    'Most bytes of request bodies in flight. A caller may hold as many as are still free. Beyond it: 503 `overloaded`.',
+    'Most bytes of request bodies in flight; no caller holds more than is free. Beyond it: 503 `overloaded`.',
   ),
   answers_bytes_max: integer(
     { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
-    'Most bytes of providers’ JSON answers held at once, likewise. Beyond it: 503 `overloaded`, charged as a request that was cut off.',
+    'Most bytes of providers’ JSON answers held at once; no caller holds more than is free. Beyond it: 503 `overloaded`, charged as a request that was cut off.',
   ),
   queue_max: integer(
     { minimum: 0, maximum: 10_000, default: 500 },

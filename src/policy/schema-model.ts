@@ -89,7 +89,7 @@ const LatencyText = closed(
     cached_ttft_ms: Type.Optional(
       number(
         { minimum: 0, maximum: 3_600_000, example: 350 },
-        'The same with most of the input in the provider’s cache. Default: `ttft_ms`.',
+        'Median milliseconds to the first content with most of the input in the provider’s cache. Default: `ttft_ms`.',
       ),
     ),
     output_tokens_per_second: Type.Optional(

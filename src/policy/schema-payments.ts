@@ -87,7 +87,10 @@ export const NetworkText = closed(
         description: 'Addresses of nodes of the chain, without a key; the first is asked first.',
       }),
     ),
-    rpc_urls_env: variable('Variable with such addresses, separated by commas, instead.', 'BASE_RPC_URLS'),
+    rpc_urls_env: variable(
+      'Variable with the addresses, separated by commas, in place of `rpc_urls`.',
+      'BASE_RPC_URLS',
+    ),
     facilitator: FacilitatorText,
   },
   { description: 'A chain on which payments are taken, and in what.' },

@@ -120,7 +120,7 @@ function valueRows(name: string, schema: TSchema): string[] {
 const capabilities = (of: 'model' | 'dialect'): string =>
   `- ${CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === of)
     .map((name) => `\`${name}\` ${CAPABILITIES[name].means}`)
-    .join('; ')}.`;
+    .join('. ')}.`;
 
 function pluginRows(kind: (typeof shipped)[number]['kind']): string {
   const rows = shipped
