@@ -9,11 +9,10 @@ const pages = ['docs/operate/security.md', 'docs/operate/privacy.md'].map((path)
   text: readFileSync(join(ROOT, path), 'utf8'),
 }));
 
-/** The rows of a page's tables, cell by cell, without their heads. */
-const rowsOf = (text: string) =>
-  [...text.matchAll(/^\|(.+)\|$/gm)]
-    .map(([, line = '']) => line.split('|').map((cell) => cell.trim()))
-    .filter((cells) => !cells.every((cell) => /^-*$/.test(cell)));
+const TEST = /`test\/[\w/-]+\.test\.ts`/;
+
+/** The entries of a list, each with the lines that go on with it. */
+const entriesOf = (text: string) => [...text.matchAll(/^- (.+(?:\n {2}.+)*)$/gm)].map(([, entry = '']) => entry);
 
 describe('the pages', () => {
   test('name no file that is not there', () => {
@@ -27,15 +26,15 @@ describe('the pages', () => {
   });
 
   test('have a test for each threat of both lists, all ten of each, and for each promise', () => {
-    const [security, privacy] = pages.map(({ text }) => rowsOf(text));
-    const threats = security!.filter(([name = '']) => /^(?:API|LLM)\d/.test(name));
-    const names = threats.map(([name = '']) => name.split(' ')[0]);
+    const [security = '', privacy = ''] = pages.map(({ text }) => text);
+    const threats = entriesOf(security).filter((entry) => /^\*\*(?:API|LLM)\d/.test(entry));
+    const names = threats.map((entry) => /^\*\*(\w+)/.exec(entry)?.[1]);
     const ten = Array.from({ length: 10 }, (_, at) => at + 1);
     expect(names).toEqual([...ten.map((n) => `API${n}`), ...ten.map((n) => `LLM${String(n).padStart(2, '0')}`)]);
-    for (const cells of threats) expect(cells.at(-1), cells[0]).toMatch(/`test\/[\w/-]+\.test\.ts`/);
-    const promises = privacy!.slice(privacy!.findIndex(([head]) => head === 'promise') + 1);
+    for (const entry of threats) expect(entry).toMatch(TEST);
+    const promises = entriesOf(privacy.split('\n## Promises\n')[1] ?? '');
     expect(promises.length).toBeGreaterThan(4);
-    for (const cells of promises) expect(cells.at(-1), cells[0]).toMatch(/`test\/[\w/-]+\.test\.ts`/);
+    for (const entry of promises) expect(entry).toMatch(TEST);
   });
 
   test('show policies that serve', async () => {

@@ -235,7 +235,7 @@ describe('docs/operate/observe.md', () => {
 
   test('tells of no field that there is not', () => {
     const [, section = ''] = /^### Request lines\n([\s\S]*?)^### /m.exec(page) ?? [];
-    const cells = [...section.matchAll(/^\| (`[^|]*)\|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)]);
+    const cells = [...section.matchAll(/^- (`[^:]*):/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)]);
     const fields = Object.keys(requestLine(chatOf(), 9_000).fields);
     expect(cells.map(([, name = '']) => name).sort()).toEqual(fields.sort());
   });
