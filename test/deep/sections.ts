@@ -18,6 +18,8 @@ export const SECTIONS: readonly Section[] = [
   { name: 'payments', files: ['test/payments/model/model.test.ts', 'test/payments/model/kill.test.ts'] },
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
   { name: 'repositories', files: ['test/store/law.test.ts'] },
+  { name: 'faults', files: ['test/fault/matrix.test.ts'] },
+  { name: 'contracts', files: ['./test/deep/contracts.ts'] },
   { name: 'faults-soak', files: ['./test/deep/faults-soak.ts'] },
   { name: 'square-wave', files: ['./test/deep/square-wave.ts'] },
   { name: 'floods', files: ['test/e2e/bodies.test.ts'] },
