@@ -28,16 +28,14 @@ export const learned = defineEstimator({
         maximum: 2,
         default: 0.25,
         examples: [0.25],
-        description:
-          'By how much a question that is one standard deviation longer than usual lowers the log odds of a good answer, of every model.',
+        description: 'Loss in log odds of a good answer when a question is one standard deviation longer than usual.',
       }),
       doubt: Type.Number({
         minimum: 0,
         maximum: 10,
         default: 1,
         examples: [1],
-        description:
-          'How many standard deviations beyond chance the words of questions must have been right before they count.',
+        description: 'Standard deviations beyond chance by which words must have been right before they count.',
       }),
       outcomes_worth: Type.Object(
         {
@@ -48,7 +46,7 @@ export const learned = defineEstimator({
         {
           additionalProperties: false,
           default: {},
-          description: 'As how many outcomes a declared quality counts, by the `basis` of the model.',
+          description: 'Outcomes that a declared quality counts as, by its `basis`.',
         },
       ),
     },

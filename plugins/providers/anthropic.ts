@@ -15,7 +15,7 @@ export const anthropic = defineProvider({
       prompt_cache: Type.Union([Type.Literal('auto'), Type.Literal('by_caller')], {
         default: 'auto',
         description:
-          'Whether prompts that are likely to come back (with tools, or with an earlier answer) are cached unasked, or only where a request has `cache_control`.',
+          '`auto` caches prompts with tools or earlier answers; `by_caller` only those with `cache_control`.',
       }),
     },
     { additionalProperties: false, description: "Anthropic's Messages API." },

@@ -19,7 +19,7 @@ export const auto = defineStrategy({
       cost: weight(DEFAULTS.cost, 'cost'),
       latency: weight(DEFAULTS.latency, 'latency'),
       patience_ms: {
-        ...patience('T: the wait, in ms, that weighs as much as a whole good answer.'),
+        ...patience('Wait, in ms, that weighs as much as a good answer.'),
         default: DEFAULTS.patience_ms,
       },
       quality_floor: qualityFloor,

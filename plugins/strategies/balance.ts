@@ -24,7 +24,7 @@ export const qualityFloor = Type.Optional(
     minimum: 0,
     maximum: 1,
     description:
-      'The least expected quality, 0 to 1. Where no model reaches it, the best in quality is taken and `route_reason` ends in `:below-floor`.',
+      'Least expected quality, 0 to 1. If no model reaches it, the best is taken and `route_reason` ends in `:below-floor`.',
   }),
 );
 

@@ -8,10 +8,10 @@ export const marginOptions = (margin: number, description: string) =>
         minimum: 0,
         maximum: 1,
         default: margin,
-        description: 'How far below the best eligible quality a model may be and still count as good enough.',
+        description: 'How far below the best eligible quality a model may be.',
       }),
       quality_floor: Type.Optional(
-        Type.Number({ minimum: 0, maximum: 1, description: 'A quality that is good enough whatever the best is.' }),
+        Type.Number({ minimum: 0, maximum: 1, description: 'Quality that is always good enough.' }),
       ),
     },
     { additionalProperties: false, description },

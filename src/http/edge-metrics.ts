@@ -25,17 +25,17 @@ export interface EdgeMetrics {
 export function createEdgeMetrics(): EdgeMetrics {
   const requests = counter({
     name: 'signalbox_http_requests_total',
-    help: 'Finished requests. Status 0: the caller disconnected before there was an answer.',
+    help: 'Finished requests.',
     labels: ['method', 'route', 'status'],
   });
   const errors = counter({
     name: 'signalbox_http_errors_total',
-    help: 'Requests that were answered with an error.',
+    help: 'Requests answered with an error.',
     labels: ['code'],
   });
   const duration = histogram({
     name: 'signalbox_http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the end of its answer and background work.',
+    help: 'Time from the first byte to the end of the answer and background work.',
     labels: ['route'],
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   });
@@ -68,7 +68,7 @@ export const gateFamilies = (
   gate: Pick<Gate, 'inside' | 'waiting'>,
   inFlight: { readonly size: number },
 ): readonly Family[] => [
-  gauge('signalbox_requests_open', 'Chat and route requests being worked on.', () => gate.inside),
+  gauge('signalbox_requests_open', 'Chat and route requests in progress.', () => gate.inside),
   gauge('signalbox_requests_waiting', 'Chat and route requests waiting for a place.', () => gate.waiting),
   gauge('signalbox_chats_open', 'Chat requests and top-ups in progress.', () => inFlight.size),
 ];

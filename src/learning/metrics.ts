@@ -15,7 +15,7 @@ export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly F
   const brier: PlainFamily = {
     name: 'signalbox_quality_brier',
     type: 'gauge',
-    help: 'Mean squared error of quality against callers’ latest scores; a score 500 outcomes old counts half.',
+    help: 'Mean squared error of quality against recent scores.',
     labels: ['figure'],
     *samples() {
       for (const [figure, value] of Object.entries(learner.activity.brier)) {
@@ -27,14 +27,10 @@ export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly F
     outcomes,
     total(
       'signalbox_outcomes_withheld_total',
-      'Outcomes not counted, because their key had used its share.',
+      'Outcomes of keys that used up their share.',
       () => learner.activity.withheld,
     ),
     brier,
-    total(
-      'signalbox_estimator_faults_total',
-      'Failures of the estimator plugin; declared quality is used then.',
-      () => learner.activity.faults,
-    ),
+    total('signalbox_estimator_faults_total', 'Failures of the estimator plugin.', () => learner.activity.faults),
   ];
 }

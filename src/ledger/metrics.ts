@@ -18,16 +18,10 @@ type Read = () => LedgerSample;
 
 function moneyFamilies(sample: Read): Family[] {
   return [
-    gauge('signalbox_reservations_open', 'Reservations that are not settled.', () => sample().open),
-    gauge('signalbox_credits_reserved', 'Credits that open reservations may still charge.', () =>
-      toCredits(sample().held),
-    ),
-    gauge('signalbox_balances', 'Keys and wallets that have a balance.', () => sample().balances),
-    gauge(
-      'signalbox_balances_exhausted',
-      'Keys and wallets whose balance is used up.',
-      () => sample().balancesExhausted,
-    ),
+    gauge('signalbox_reservations_open', 'Open reservations.', () => sample().open),
+    gauge('signalbox_credits_reserved', 'Credits held by open reservations.', () => toCredits(sample().held)),
+    gauge('signalbox_balances', 'Keys and wallets with a balance.', () => sample().balances),
+    gauge('signalbox_balances_exhausted', 'Balances that are used up.', () => sample().balancesExhausted),
     gauge('signalbox_contention_waiting', 'Requests waiting for Credits that others hold.', () => sample().waiting),
   ];
 }
@@ -48,7 +42,7 @@ function budgetFamilies(sample: Read): PlainFamily[] {
   const refusals: PlainFamily = {
     name: 'signalbox_budget_refusals_total',
     type: 'counter',
-    help: 'Requests refused because they could cost more than was left.',
+    help: 'Requests refused for lack of budget.',
     labels: ['budget'],
     *samples() {
       for (const [budget, count] of sample().refusals) yield [{ budget }, count];
@@ -63,11 +57,7 @@ function budgetFamilies(sample: Read): PlainFamily[] {
     figure('headroom_ratio', `Headroom as a share of the limit${TIGHTEST}.`, ratioLeft),
     figure('subjects', 'Subjects with spend in the current window.', ({ subjects }) => subjects),
     figure('subjects_exhausted', 'Subjects with at most 1 % of their limit left.', (one) => one.exhausted),
-    figure(
-      'renews_timestamp_seconds',
-      'When the next window begins; absent if there is none.',
-      ({ ends }) => ends / 1_000,
-    ),
+    figure('renews_timestamp_seconds', 'When the next window begins, if any.', ({ ends }) => ends / 1_000),
     refusals,
   ];
 }
@@ -77,14 +67,14 @@ function contentionFamilies(sample: Read): Family[] {
     {
       name: 'signalbox_contention_waits_total',
       type: 'counter',
-      help: 'Requests that waited for Credits held by others, by outcome.',
+      help: 'Waits for Credits, by outcome.',
       labels: ['outcome'],
       samples: () => Object.entries(sample().waits).map(([outcome, count]) => [{ outcome }, count] as const),
     },
     {
       name: 'signalbox_contention_wait_seconds',
       type: 'histogram',
-      help: 'Time that requests waited for Credits held by others.',
+      help: 'Duration of waits for Credits.',
       labels: [],
       bounds: WAIT_BOUNDS,
       spreads: () => {

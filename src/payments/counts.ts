@@ -14,7 +14,7 @@ export class PaymentCounts {
   });
   readonly #payments = counter({
     name: 'signalbox_payments_total',
-    help: 'Payments captured or failed, counted when that became known.',
+    help: 'Payments captured or failed.',
     labels: ['network', 'state'],
   });
   readonly #credits = counter({

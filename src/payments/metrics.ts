@@ -21,7 +21,7 @@ export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): reado
     figure('signalbox_payment_network_ready', '1 if payments work on this network.', () =>
       activity.networks().map(({ id, isReady }) => [id, isReady ? 1 : 0]),
     ),
-    figure('signalbox_payment_gas_ratio', 'Last known gas balance, as a multiple of the alarm level.', () =>
+    figure('signalbox_payment_gas_ratio', 'Gas balance as a multiple of the alarm level.', () =>
       activity.networks().flatMap(({ id, gasRatio }) => (gasRatio === null ? [] : [[id, gasRatio] as const])),
     ),
   ];

@@ -1,6 +1,7 @@
 import { addressClass, literalAddress } from '../core/address-class.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
+import { variableHint, variableIn } from './variable-references.ts';
 
 export const ADDRESS = { expected: 'http:// or https://, host and path, without user, query and fragment' };
 
@@ -11,6 +12,28 @@ export function normalUrl(text: string): string | null {
   const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (!plain || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
   return url.href.replace(/\/+$/, '');
+}
+
+/** Reports a text of the policy that is not an address. */
+export function reportNoAddress(text: string, what: string, place: SourceSpan, report: Report): void {
+  const variable = variableIn(text);
+  if (variable !== undefined) {
+    const message = `${what} refers to a variable, which is not replaced by its value`;
+    report.add('bad-form', place, message, { hint: variableHint('base_url', variable) });
+    return;
+  }
+  const complete = withScheme(text.trim());
+  if (complete === null) report.add('bad-form', place, `${what} is not an address`, ADDRESS);
+  else report.add('bad-form', place, `${what} has no scheme`, { hint: `write \`${complete}\`` });
+}
+
+/** An address without a scheme, completed: `localhost:8000/v1`; null for any other text. */
+function withScheme(text: string): string | null {
+  const [, host] = /^([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::\d+)?(?:\/[^\s?#@]*)?$/i.exec(text) ?? [];
+  if (host === undefined) return null;
+  const isLocal = !host.includes('.') || /^[\d.]+$/.test(host) || /\.(?:local|internal|lan)$/i.test(host);
+  const complete = `${isLocal ? 'http' : 'https'}://${text}`;
+  return normalUrl(complete) === null ? null : complete;
 }
 
 /** Reports a literal IP address that is forbidden. Host names are checked when they are connected to. */

@@ -80,10 +80,33 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const variables = known.map(([variable]) => variable);
   const meant = path ? `did you mean \`${path}\`?` : didYouMean(name, variables);
   const ofKeys = (kind === 'budget' || kind === 'limit') && !path ? hintForKeys(name, ast, kind) : null;
-  const hint = ofKeys ?? meant ?? `a text needs quotes: "${name}"`;
+  const ofCaller = hintForCaller(name, ast, kind);
+  const ofLabel = kind === 'when' && isLeftOperand(name, ast) ? `; a label of the key is \`key.labels.${name}\`` : '';
+  const hint = ofCaller ?? ofKeys ?? meant ?? `a text needs quotes: "${name}"${ofLabel}`;
   const expected = `one of ${listNames(variables)}`;
   return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, expected, hint };
 }
+
+/** Names that other languages give to the caller. */
+const CALLERS: ReadonlySet<string> = new Set(['user', 'caller', 'client', 'customer', 'principal', 'tenant']);
+
+/** A hint for an attribute of the caller, such as `user.department`; undefined for anything else. */
+function hintForCaller(name: string, ast: ASTNode, kind: CelKind): string | undefined {
+  if (!CALLERS.has(name) || kind === 'constraint' || kind === 'model') return undefined;
+  const path = [...accessesOf(ast)].map((access) => access.path).find(([owner, field]) => owner === name && field);
+  if (!path) return undefined;
+  const label = path.at(-1);
+  if (path.includes('labels')) return `only keys have labels: write \`key.labels.${label}\``;
+  return `a caller is known by its API key: give the key a label, \`keys create --label ${label}=…\`, and write \`key.labels.${label}\``;
+}
+
+/** Whether a lone name is the left side of a comparison, and so hardly a text without quotes. */
+const isLeftOperand = (name: string, ast: ASTNode): boolean =>
+  [...nodesOf(ast)].some((node) => {
+    if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return false;
+    const [left] = node.args;
+    return left.op === 'id' && left.args === name;
+  });
 
 /**
  * A hint for an unknown name in a budget or rate limit. A lone name is usually a label of the key; null for a misspelt

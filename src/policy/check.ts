@@ -2,6 +2,8 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { foreignKeyHint } from './foreign-keys.ts';
+import { missingSpaceHint } from './missing-space.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
@@ -85,9 +87,12 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const known = propertiesOf(error.schema);
+    const remedy = missingSpaceHint(last, known) ?? foreignKeyHint(last);
+    const expected = known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all';
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, {
-      expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',
-      hint: didYouMean(last, known) ?? subject.unknownHint,
+      // The remedy says more than the list of keys.
+      ...(remedy === undefined && { expected }),
+      hint: remedy ?? didYouMean(last, known) ?? subject.unknownHint,
     });
     return;
   }

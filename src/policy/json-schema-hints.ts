@@ -63,8 +63,8 @@ export const HINTS: Readonly<Record<string, EditorHint>> = {
   'rate_limits[].match': { sees: 'limit' },
   learning: {
     short: [
-      ['off', 'Quality is as declared, moved by the length of the question.'],
-      ['shadow', 'Learns, shows what it would decide, and decides nothing.'],
+      ['off', 'Quality is as declared, corrected by the length of the question.'],
+      ['shadow', 'Learns, and shows the effect in explanations.'],
       ['on', 'Learns, and decides by it.'],
     ],
   },

@@ -1,4 +1,5 @@
 import { Value } from '@sinclair/typebox/value';
+import { foreignKeyHint } from './foreign-keys.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { SECTIONS } from './schema.ts';
@@ -55,7 +56,7 @@ function intendedSection(
 ): SectionName | null {
   report.add('unknown-key', place, `there is no section \`${key}\``, {
     expected: `one of ${listNames(NAMES)}`,
-    hint: didYouMean(key, NAMES),
+    hint: foreignKeyHint(key) ?? didYouMean(key, NAMES),
   });
   const meant = nearest(key, NAMES);
   const isMeant = meant !== null && isSection(meant) && !stated.has(meant) && kindOf(meant) === value.kind;

@@ -14,7 +14,9 @@ import { isCel } from './cel-check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { derailsParser, findSlip } from './indentation.ts';
 import { LineIndex } from './line-index.ts';
+import { missingSpaceHint } from './missing-space.ts';
 import type { Report } from './report.ts';
+import { findDerailingSlip, findSlipOfLine, type SyntaxSlip } from './syntax-slips.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
 
 /** One file of a policy, or the reason why it could not be read. */
@@ -35,34 +37,27 @@ const PROBLEMS = {
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
-/** A bracket or quote that is never closed, with the offset at which it opens. */
-interface UnclosedToken {
+/** A bracket that is never closed, with the offset at which it opens. */
+interface UnclosedBracket {
   readonly at: number;
   readonly message: string;
-  readonly hint?: string;
+  readonly hint: string;
 }
 
 const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
 
-/** The unclosed bracket or quote behind an error that the library reports further down; null for other errors. */
-function unclosedTokenOf(contents: Node | null, { code, message, pos }: YAMLError): UnclosedToken | null {
+/** The unclosed bracket behind an error that the library reports further down; null for other errors. */
+function unclosedBracketOf(contents: Node | null, { message, pos }: YAMLError): UnclosedBracket | null {
   const sign = FLOW_END.exec(message)?.[1];
-  if (sign === undefined && code !== 'MISSING_CHAR') return null;
+  if (sign === undefined) return null;
   let open: number | null = null;
-  if (sign !== undefined) {
-    // The innermost one is visited last.
-    visitNodes(contents, (node) => {
-      if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
-    });
-    if (open === null) return null;
-    const hint = `it ends with \`${sign}\`, and its lines are indented deeper than the one that it opens on`;
-    return { at: open, message: `a \`${sign === ']' ? '[' : '{'}\` opens here and is not closed`, hint };
-  }
+  // The innermost one is visited last.
   visitNodes(contents, (node) => {
-    if (!isScalar(node) || !node.type?.startsWith('QUOTE_')) return;
-    if (node.range && node.range[1] >= pos[0]) open = node.range[0];
+    if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
   });
-  return open === null ? null : { at: open, message: 'a quote opens here and is never closed' };
+  if (open === null) return null;
+  const hint = `close it with \`${sign}\`, and indent its lines deeper than the line that it opens on`;
+  return { at: open, message: `a \`${sign === ']' ? '[' : '{'}\` opens here and is not closed`, hint };
 }
 
 /** Visits a node and all nodes below it. The library's own visit takes quadratic time by depth. */
@@ -87,7 +82,8 @@ export function parseFile(file: PolicyFile, report: Report): MapTree | null {
   const tree = new YamlReader(file.path, file.text, report).read();
   if (!tree || tree.kind === 'map') return tree;
   if (tree.kind === 'scalar' && tree.value === null) return { kind: 'map', entries: [], place: start };
-  report.add('wrong-type', tree.place, 'a policy file is a map of sections', { expected: '`section: …`' });
+  const hint = tree.kind === 'scalar' ? missingSpaceHint(tree.source) : undefined;
+  report.add('wrong-type', tree.place, 'a policy file is a map of sections', { expected: '`section: …`', hint });
   return null;
 }
 
@@ -131,10 +127,20 @@ class YamlReader {
       version: '1.2',
       schema: 'core',
     });
+    const derailing = findDerailingSlip(this.#text, document.errors);
+    if (derailing) {
+      this.#reportAt(derailing);
+      return null;
+    }
     for (const error of [...this.#primaryErrors(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
       if (this.#reportSlip(error)) continue;
+      const slip = findSlipOfLine(this.#text, error);
+      if (slip) {
+        this.#reportAt(slip);
+        continue;
+      }
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
-      const open = unclosedTokenOf(document.contents, error);
+      const open = unclosedBracketOf(document.contents, error);
       const place = open ? this.#place(open.at, open.at + 1) : this.#place(error.pos[0], error.pos[1]);
       if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
       if (open) {
@@ -160,6 +166,10 @@ class YamlReader {
         return !lines.has(line) && lines.add(line);
       })
       .slice(0, SYNTAX_ERRORS_MAX);
+  }
+
+  #reportAt({ from, to, message, hint }: SyntaxSlip): void {
+    this.#report.add('yaml-syntax', this.#place(from, to), message, { hint });
   }
 
   /** Reports a wrong indentation at its line. Returns false for other errors. */
@@ -188,8 +198,7 @@ class YamlReader {
   /** `depth` counts the maps and lists around the node. */
   #tree(node: Node | null, fallback: SourceSpan, depth: number): Tree {
     if (!node) return { kind: 'scalar', value: null, source: '', place: fallback };
-    const place = node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback;
-    this.#refuseFeatures(node, place);
+    const place = this.#refuseFeatures(node, node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback);
     if (isCollection(node) && depth === DEPTH_MAX) {
       this.#report.add('yaml-syntax', place, `it nests deeper than ${DEPTH_MAX} maps and lists`);
       return { kind: 'scalar', value: null, source: '', place };
@@ -218,7 +227,9 @@ class YamlReader {
       }
       const key = typeof keyNode.value === 'string' ? keyNode.value : String(keyNode.source ?? keyNode.value);
       if (key === '<<') {
-        this.#report.add('yaml-feature', place, 'merge keys are not part of the policy language');
+        this.#report.add('yaml-feature', place, '`<<` merges another map, which policies do not support', {
+          hint: 'write the keys of that map here',
+        });
         continue;
       }
       const before = first.get(key);
@@ -232,11 +243,22 @@ class YamlReader {
     return entries;
   }
 
-  #refuseFeatures(node: Node, place: SourceSpan): void {
-    const refuse = (what: string) => this.#report.add('yaml-feature', place, `${what} not part of the policy language`);
-    if (isAlias(node) && !this.#aliases.has(node.source)) refuse('aliases are');
-    if (isAlias(node)) this.#aliases.add(node.source);
-    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor) refuse('anchors are');
+  /** Reports an alias or anchor. Returns the place of the node: of its anchor, so that only the anchor is reported. */
+  #refuseFeatures(node: Node, place: SourceSpan): SourceSpan {
+    if (isAlias(node)) {
+      const hint = 'write the value itself here';
+      const message = `\`*${node.source}\` is an alias, which policies do not support`;
+      if (!this.#aliases.has(node.source)) this.#report.add('yaml-feature', place, message, { hint });
+      this.#aliases.add(node.source);
+      return place;
+    }
+    if (!(isMap(node) || isSeq(node) || isScalar(node)) || node.anchor === undefined) return place;
+    const written = `&${node.anchor}`;
+    const from = this.#text.lastIndexOf(written, node.range?.[0]);
+    const ofAnchor = from < 0 ? place : this.#place(from, from + written.length);
+    const hint = `remove \`${written}\`, and write the value again in place of each \`*${node.anchor}\``;
+    this.#report.add('yaml-feature', ofAnchor, `\`${written}\` is an anchor, which policies do not support`, { hint });
+    return ofAnchor;
   }
 
   /** The place of a value, or of its refused tag, so that only the tag is reported. */

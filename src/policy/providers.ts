@@ -1,6 +1,6 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import type { Provider } from '../core/snapshot.ts';
-import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
+import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress } from './addresses.ts';
 import { checkOptions } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { findService, type ProviderService } from './provider-service.ts';
@@ -140,7 +140,7 @@ function resolveAddress(
     const url = normalUrl(literal);
     const place = placeAt(tree, 'base_url');
     const what = `\`${path}.base_url\``;
-    if (url === null) scope.report.add('bad-form', place, `${what} is not an address`, ADDRESS);
+    if (url === null) reportNoAddress(literal, what, place, scope.report);
     else refuseForbidden(url, what, place, scope.report);
     refusePathOfCall(url, what, place, scope);
     return { url, unset: [] };

@@ -7,7 +7,7 @@ export const BudgetText = closed(
     name: itemName('Its name, in messages and figures. Under another name it is another budget.', 'team-month'),
     each: Type.Optional(
       expression(
-        'Groups with a window each: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Default: one window for all.',
+        'Groups with a window each: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Default: one window.',
         'key.labels.team',
         'key',
       ),

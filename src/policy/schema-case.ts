@@ -4,13 +4,24 @@ import { RouteChat } from '../surface/openai-chat/route-query.ts';
 import { closed, number, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;
-const stated = (schema: TSchema, example: unknown) => Type.Optional({ ...withoutNull(schema), examples: [example] });
+function stated(schema: TSchema, example: unknown, description?: string) {
+  const inner = withoutNull(schema);
+  return Type.Optional({ ...inner, examples: [example], description: description ?? inner.description });
+}
 const MESSAGES = { ...query.messages, description: 'The conversation, from which task and size are read.' };
 /** The schemas of the API, with examples. */
 const ROUTE_QUERY = {
-  task_type: stated(query.task_type, 'coding'),
-  estimated_input_tokens: stated(query.estimated_input_tokens, 500),
-  estimated_output_tokens: stated(query.estimated_output_tokens, 200),
+  task_type: stated(query.task_type, 'coding', 'Task, in place of the one that `messages` are read as.'),
+  estimated_input_tokens: stated(
+    query.estimated_input_tokens,
+    500,
+    'Expected input tokens, in place of the size of `messages`.',
+  ),
+  estimated_output_tokens: stated(
+    query.estimated_output_tokens,
+    200,
+    'Expected output tokens; `max_tokens` still caps them.',
+  ),
   messages: stated(MESSAGES, [{ role: 'user', content: 'hi' }]),
   constraints: stated(query.constraints, { max_cost_credits: 2 }),
   route_strategy: stated(query.route_strategy, { cost_weight: 0.3, quality_weight: 0.7 }),

@@ -6,11 +6,14 @@ const share = (fallback: number, description: string) =>
   number({ minimum: 0, maximum: 1, default: fallback }, description);
 
 const signal = (fallback: number, answer: string) =>
-  share(fallback, `How many bad outcomes ${answer} counts as, 0 to 1; 0 or \`off\`: it is not looked for.`);
+  share(fallback, `Bad outcomes that ${answer} counts as, 0 to 1; 0 or \`off\` ignores it.`);
 
 const SignalsText = closed(
   {
-    schema: signal(1, 'an answer that does not fit the JSON Schema asked for'),
+    schema: share(
+      1,
+      'How many bad outcomes an answer that does not fit the JSON Schema asked for counts as, 0 to 1; 0 or `off`: it is not looked for.',
+    ),
     tool_arguments: signal(1, 'a tool call that violates the schema of its tool'),
     refusal: signal(0.5, 'a refusal'),
     empty: signal(0.5, 'an empty answer'),
@@ -50,7 +53,7 @@ export const LearningText = closed(
         on: 'Learns, and decides by it.',
       },
       description:
-        '`off`: quality as declared, corrected by the length of the question. `shadow`: learns and shows the effect. `on`: decides by it. Short form: `learning: shadow`.',
+        '`off`: quality as declared, corrected by question length. `shadow`: learns and shows the effect. `on`: decides by it. Short form: `learning: shadow`.',
     }),
     estimator: string({ minLength: 1, default: 'learned' }, 'The estimator plugin that learns.'),
     options: Type.Record(Type.String(), Type.Unknown(), {

@@ -11,7 +11,7 @@ export const RateLimitText = closed(
     name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
     each: Type.Optional(
       expression(
-        'Groups with a share each: `key`, `address`, or CEL over `key` that gives a text. Default: one share for all.',
+        'Groups with a share each: `key`, `address`, or CEL over `key` that gives a text. Default: one share.',
         'key.labels.team',
         'key',
         'address',
@@ -27,7 +27,7 @@ export const RateLimitText = closed(
     tokens_per_minute: Type.Optional(
       integer(
         { minimum: 1, maximum: PER_MINUTE_MAX, example: 400_000 },
-        'Most tokens of chats in a minute, input and output: the estimate counts at once, the use in the end.',
+        'Most tokens of chats in a minute, input and output: estimated at first, used in the end.',
       ),
     ),
     concurrent_streams: Type.Optional(
@@ -75,11 +75,11 @@ export const ADMISSION_KEYS = {
   ),
   bodies_bytes_max: integer(
     { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 536_870_912 },
-    'Most bytes of request bodies in flight. A caller may hold as many as are still free. Beyond it: 503 `overloaded`.',
+    'Most bytes of request bodies in flight; no caller holds more than is free. Beyond it: 503 `overloaded`.',
   ),
   answers_bytes_max: integer(
     { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
-    'Most bytes of JSON answers of providers held at once. A caller may hold as many as are still free. Beyond it: 503 `overloaded`, charged as a request that was cut off.',
+    'Most bytes of providers’ JSON answers held at once; no caller holds more than is free. Beyond it: 503 `overloaded`, charged as a request that was cut off.',
   ),
   queue_max: integer(
     { minimum: 0, maximum: 10_000, default: 500 },
@@ -91,7 +91,7 @@ export const ADMISSION_KEYS = {
   ),
   failed_auth_per_minute: perMinute(
     30,
-    'Most requests a minute from one address that lack a valid key where one is needed. Valid keys pass.',
+    'Most requests a minute from one address that lack a valid key where one is needed.',
   ),
   keyless_per_minute: perMinute(
     600,

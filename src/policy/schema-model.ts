@@ -89,7 +89,7 @@ const LatencyText = closed(
     cached_ttft_ms: Type.Optional(
       number(
         { minimum: 0, maximum: 3_600_000, example: 350 },
-        'The same with most of the input in the provider’s cache. Default: `ttft_ms`.',
+        'Median milliseconds to the first content with most of the input in the provider’s cache. Default: `ttft_ms`.',
       ),
     ),
     output_tokens_per_second: Type.Optional(
@@ -220,8 +220,7 @@ export const ModelText = closed(
     tokenizer: Type.Optional(
       oneOf(TOKENIZERS, {
         examples: ['o200k_base'],
-        description:
-          'Counts input exactly where an estimate would refuse a request. Set it only if the vendor names it.',
+        description: 'Counts input exactly where an estimate would refuse. Set it only if the vendor names it.',
       }),
     ),
     temperature: boolean(
@@ -232,7 +231,7 @@ export const ModelText = closed(
       default: 0,
       examples: [600, { default: 400, chat: 60, math: 1800 }],
       expected: 'a whole number, or `default` and tasks with one each',
-      description: `${REASONING}, part of the cost and of the time to the first token. One figure, or one for each task.`,
+      description: `${REASONING}, part of cost and latency: one figure, or one for each task.`,
     }),
     image_tokens_max: Type.Optional(count('Most tokens of an image. Without it, no hard limit admits images.', 1600)),
     audio_tokens_per_second_max: Type.Optional(

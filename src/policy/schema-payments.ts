@@ -53,7 +53,7 @@ export const FacilitatorText = closed(
     ),
     gas_alarm_eth: number(
       { minimum: 0, maximum: 1_000_000, default: 0.005 },
-      'With `local`: how much of the gas coin the key must hold; below it, the operator is alerted. Read exactly.',
+      'With `local`: how much of the gas coin the key must hold without an alert.',
     ),
     url: Type.Optional(
       string(
@@ -87,7 +87,10 @@ export const NetworkText = closed(
         description: 'Addresses of nodes of the chain, without a key; the first is asked first.',
       }),
     ),
-    rpc_urls_env: variable('Variable with such addresses, separated by commas, instead.', 'BASE_RPC_URLS'),
+    rpc_urls_env: variable(
+      'Variable with the addresses, separated by commas, in place of `rpc_urls`.',
+      'BASE_RPC_URLS',
+    ),
     facilitator: FacilitatorText,
   },
   { description: 'A chain on which payments are taken, and in what.' },
@@ -100,12 +103,12 @@ export const QuoteText = closed(
     max_usd: usd(
       1,
       { exclusiveMinimum: 0, maximum: 10_000 },
-      'Most USD of a quote without a key; caps the worst case of the request. Common clients pay at most 1 USD at a time. Read exactly.',
+      'Most USD of a quote; caps the worst case of the request. Common clients pay at most 1 USD at a time.',
     ),
     min_charge_usd: usd(
       0.001,
       { minimum: 0, maximum: 10_000 },
-      'Least USD of a settlement. The excess becomes balance. Read exactly.',
+      'Least USD of a settlement. The excess becomes balance.',
     ),
     settle_fee_usd: usd(
       0.001,
@@ -114,7 +117,7 @@ export const QuoteText = closed(
     ),
     apply_balance: boolean(
       { default: true, example: false },
-      'Lets the balance of `agent_wallet` lower its quote, which shows the balance to anyone who knows the address.',
+      'Lets the balance of `agent_wallet` lower its quote, which reveals it to anyone with the address.',
     ),
   },
   { default: {}, description: 'Bounds of quotes.' },
@@ -126,7 +129,7 @@ export const PrepaidText = closed(
   {
     enabled: boolean({ default: true, example: false }, 'Whether wallets can be topped up.'),
     min_usd: usd(1, TOP_UP, 'USD of the smallest top-up. Read exactly.'),
-    max_usd: usd(100, TOP_UP, 'Largest top-up, in USD. Read exactly.'),
+    max_usd: usd(100, TOP_UP, 'Largest top-up, in USD.'),
   },
   { default: {}, description: 'Balance paid in advance and spent with a key of the wallet.' },
 );

@@ -38,7 +38,7 @@ const ContentText = closed(
       examples: [['email', 'secret']],
       description: 'Kinds of data removed before storage.',
     }),
-    retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),
+    retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that the words are kept.'),
   },
   { description: 'Keeps the words of prompts and answers. Default: nothing is kept.' },
 );
@@ -56,5 +56,5 @@ export const RecordsText = closed(
     }),
     content: Type.Optional(ContentText),
   },
-  { description: 'What is kept of requests.' },
+  { description: 'Records of requests.' },
 );

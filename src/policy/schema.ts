@@ -16,10 +16,7 @@ import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from '
  */
 export const CreditsText = closed(
   {
-    usd_per_credit: number(
-      { exclusiveMinimum: 0, maximum: 1000, default: 0.001 },
-      'USD that one Credit is worth. Read exactly.',
-    ),
+    usd_per_credit: number({ exclusiveMinimum: 0, maximum: 1000, default: 0.001 }, 'USD that one Credit is worth.'),
   },
   { description: 'The value of a Credit.' },
 );
@@ -42,7 +39,7 @@ export const GatewayText = closed(
     ),
     retries_max: integer(
       { minimum: 0, maximum: 10, default: 2 },
-      'Most retries in a chat, beyond the first attempt at each endpoint. Retry budgets also apply.',
+      'Most retries in a chat, beyond the first attempt at each endpoint; retry budgets also apply.',
     ),
     time_zone: string(
       { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
@@ -88,7 +85,7 @@ export const ProviderText = closed(
     ),
     allow_private_network: boolean(
       { default: false, example: true },
-      'Allows the host name to lead to this machine or a private network. `localhost` and numeric addresses need no permission; metadata and link-local addresses are always refused.',
+      'Allows a host name to lead to this machine or a private network. `localhost` and numeric addresses need no permission.',
     ),
     passthrough: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
@@ -185,12 +182,12 @@ const UnstatedLanguages = oneOf(['exclude', 'admit'], {
     admit: 'It is unknown of all models: requiring it leaves those that are not said to lack it.',
   },
   description:
-    'Effect of a required programming language that no model declares. `exclude`: no model is left. `admit`: it is unknown.',
+    'Effect of a required programming language that no model declares. `exclude` leaves no model; `admit` leaves those that do not lack it.',
 });
 
 const LanguageWorth = number(
   { minimum: 0, maximum: 1, default: 0.04 },
-  'Quality added where a model declares a programming language of the request; half of it where unknown.',
+  'Quality added where a model declares a programming language of the request; half where unknown.',
 );
 
 /** Every section of the language. */

@@ -1,11 +1,14 @@
 import type { TSchema } from '@sinclair/typebox';
+import { missingSpaceHint } from './missing-space.ts';
 import { VARIABLE_NAME } from './schema-parts.ts';
 import type { ScalarTree, Tree } from './tree.ts';
 
 /** A hint for a value of the wrong type. */
 export function typeHint(schema: TSchema, tree: Tree): string | undefined {
   if (tree.kind !== 'scalar') return example(schema);
-  if (schema.type === 'object' && tree.value !== null) return asMap(schema, tree);
+  if (schema.type === 'object' && tree.value !== null) {
+    return missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ?? asMap(schema, tree);
+  }
   if (tree.value === null) return example(schema);
   if (schema.type === 'array') return `write a list: [${tree.source}]`;
   if (typeof tree.value !== 'string') return fitsInQuotes(schema, tree) ? 'put it in quotes' : example(schema);

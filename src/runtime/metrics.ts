@@ -37,12 +37,12 @@ export const policyFamilies = (policy: PolicyReadings, version: string): readonl
     type: 'counter',
     samples: () => Object.entries(policy.status().counts).map(([result, count]) => [{ result }, count]),
   },
-  gauge('signalbox_policy_last_reload_failed', '1 while the files hold a policy that was refused.', () =>
+  gauge('signalbox_policy_last_reload_failed', '1 while the policy files are refused.', () =>
     policy.status().last.result === 'refused' ? 1 : 0,
   ),
   gauge(
     'signalbox_policy_last_reload_success_timestamp_seconds',
-    'When the files were last found fit to serve, Unix time.',
+    'When the policy files were last valid, Unix time.',
     () => policy.status().lastSuccess / 1000,
   ),
   gauge(
@@ -68,7 +68,7 @@ export function taskFamilies(lease: () => Runtime): readonly PlainFamily[] {
     },
     {
       name: 'signalbox_task_answers',
-      help: 'Weight of the observed answers; the declared figure weighs 20.',
+      help: 'Weight of observed answers; the declared figure has 20.',
       labels: ['task'],
       type: 'gauge',
       samples: of(({ outputs }, task) => outputs.weight(task)),

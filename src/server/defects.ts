@@ -21,7 +21,7 @@ export interface Defects {
 export function rejectionCounter() {
   const rejections = counter({
     name: 'signalbox_unhandled_rejections_total',
-    help: 'Unhandled promise rejections, by plugin; `none` without one.',
+    help: 'Unhandled promise rejections, by plugin.',
     labels: ['plugin'],
   });
   rejections.at(NO_PLUGIN);

@@ -9,7 +9,7 @@ export const COMMIT_BOUNDS: readonly number[] = [
 export interface StoreActivity {
   /** Durations of successful transactions in seconds, by `COMMIT_BOUNDS`. */
   readonly commits: Pick<Spread, 'counts' | 'sum'>;
-  /** Commits and appends waiting for a transaction. */
+  /** Writes waiting for a transaction. */
   readonly waiting: number;
   /** Failed reads, transactions and writes. */
   readonly errors: number;

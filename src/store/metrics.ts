@@ -8,15 +8,13 @@ export function storeFamilies(activity: StoreActivity): readonly Family[] {
     {
       name: 'signalbox_store_commit_seconds',
       type: 'histogram',
-      help: 'Time to write one transaction, mostly the disk sync.',
+      help: 'Time to write one transaction.',
       labels: [],
       bounds: COMMIT_BOUNDS,
       spreads: () => [{ labels: {}, counts: activity.commits.counts, sum: activity.commits.sum }],
     },
-    gauge('signalbox_store_writes_waiting', 'Commits and appends waiting for a transaction.', () => activity.waiting),
+    gauge('signalbox_store_writes_waiting', 'Writes waiting for a transaction.', () => activity.waiting),
     total('signalbox_store_errors_total', 'Failed reads, transactions and writes.', () => activity.errors),
-    gauge('signalbox_store_failing', '1 while the disk refuses writes; no request is served then.', () =>
-      activity.isFailing ? 1 : 0,
-    ),
+    gauge('signalbox_store_failing', '1 while the disk refuses writes.', () => (activity.isFailing ? 1 : 0)),
   ];
 }

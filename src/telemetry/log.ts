@@ -124,10 +124,6 @@ export function logFamilies({ counts }: Pick<BufferedLog, 'counts'>, sink: { rea
         [{ level: 'error' }, counts.error],
       ],
     },
-    total(
-      'signalbox_log_lines_lost_total',
-      'Log lines lost, because the reader was too slow or the disk full.',
-      () => sink.lost,
-    ),
+    total('signalbox_log_lines_lost_total', 'Log lines lost.', () => sink.lost),
   ];
 }

@@ -47,7 +47,7 @@ export function metricsPage(families: readonly Family[]): () => Promise<string> 
 export const metricsErrors = (): LabelledCounter =>
   counter({
     name: 'signalbox_metrics_errors_total',
-    help: 'Metric families that could not be read.',
+    help: 'Metric families that failed to be read.',
     labels: [],
   });
 

@@ -15,7 +15,7 @@ interface WatchedProcess {
 export function watchProcess(): WatchedProcess {
   const lag = histogram({
     name: 'signalbox_event_loop_lag_seconds',
-    help: 'Delay of a 100 ms timer: other work delays requests as much.',
+    help: 'Delay of a 100 ms timer.',
     labels: [],
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   });
@@ -34,13 +34,9 @@ export function watchProcess(): WatchedProcess {
 const PROCESS_FAMILIES: readonly Family[] = [
   total('process_cpu_seconds_total', 'CPU time used, user and system.', cpuSeconds),
   gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
-  gauge('process_heap_bytes', 'Memory used by objects of the program.', () => process.memoryUsage().heapUsed),
-  optional('process_open_fds', 'Open files and connections. Absent if the system does not report it.', openFiles),
-  optional(
-    'process_max_fds',
-    'Limit of open files and connections. Absent if the system does not report it.',
-    filesMax,
-  ),
+  gauge('process_heap_bytes', 'Memory of the program’s objects.', () => process.memoryUsage().heapUsed),
+  optional('process_open_fds', 'Open files and connections, if known.', openFiles),
+  optional('process_max_fds', 'Limit of open files and connections, if known.', filesMax),
   gauge('process_start_time_seconds', 'Start time, Unix time.', () => performance.timeOrigin / 1000),
 ];
 

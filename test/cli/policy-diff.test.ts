@@ -161,6 +161,21 @@ describe('signalbox policy diff', () => {
     expect(out).toContain('case `usual` (policies/p.yaml:12); held in HEAD~1, fails in policies');
   });
 
+  test('names a removed rule that no case is affected by, and says so', async () => {
+    const rule = 'constraints:\n  - { name: legal, when: key.labels.team == "legal", max_cost_credits: 5 }\n';
+    write('ruled/p.yaml', `${plain(BEFORE)}${rule}`);
+    write('unruled/p.yaml', plain(BEFORE));
+    const [from, to] = [join(repository, 'ruled'), join(repository, 'unruled')];
+    const alone = await diffHere(from, to);
+    expect(alone.code).toBe(0);
+    expect(alone.out).toContain('  - constraints: legal\n');
+    expect(alone.out).toContain('Changed decisions\n  nothing: the changes above affect no case.');
+    const compared = await diffHere(from, to, '--requests', 'requests.jsonl');
+    expect(compared.err).toBe('');
+    expect(compared.out).toContain('nothing: the changes above affect no case and no request of the file.');
+    expect((await diffHere(to, to)).out).toContain('Changed decisions\n  nothing\n');
+  });
+
   test('counts any other choice as a finding where it is asked to', async () => {
     const lax = (text: string) => plain(text).replace('expect: { model: best }', 'expect: { quality_above: 0.5 }');
     write('plain/p.yaml', lax(BEFORE));

@@ -11,7 +11,7 @@ import type { Sample } from '../../src/conformance/samples.ts';
 import { examine } from '../../src/conformance/suite.ts';
 import { effort } from '../deep/effort.ts';
 
-const { runs, seed, proved } = effort('conformance', 8, 500);
+const { runs, seed, proved } = effort('conformance', 4, 500);
 
 const RECORDED = join(import.meta.dir, '../providers/fixtures');
 /** The fixture folders of each plugin. */

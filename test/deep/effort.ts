@@ -18,9 +18,14 @@ export const isDeep = SIGNALBOX_DEEP === '1';
 
 /** The seed is printed, so that a failure can be had again: `SIGNALBOX_SEED=… bun test <file>`. */
 export function effort(section: string, few: number, many: number): Effort {
+  const found = effortOf(section, few, many);
+  console.log(`${section}: ${found.runs} runs, seed ${found.seed}`);
+  return found;
+}
+
+function effortOf(section: string, few: number, many: number): Effort {
   const runs = Number(SIGNALBOX_RUNS ?? (isDeep ? many : few));
   const seed = Number(SIGNALBOX_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]! % 1_000_000);
-  console.log(`${section}: ${runs} runs, seed ${seed}`);
   return {
     runs,
     seed,
@@ -29,6 +34,16 @@ export function effort(section: string, few: number, many: number): Effort {
       if (SIGNALBOX_PROOF) appendFileSync(SIGNALBOX_PROOF, `${JSON.stringify({ section, what, runs, seed })}\n`);
     },
   };
+}
+
+/**
+ * How often fast-check tries a law: `few` times in `npm test`, each time with another seed that a failure prints, `many` times in
+ * `npm run test:deep -- laws`. A law that does not hold keeps its row out of `docs/proofs.md`.
+ */
+export function tries(law: string, few: number, many: number): { readonly numRuns: number; readonly seed: number } {
+  const { runs, seed, proved } = effortOf('laws', few, many);
+  proved(law);
+  return { numRuns: runs, seed };
 }
 
 /** Mulberry32: small, and the same everywhere. */

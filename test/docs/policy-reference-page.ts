@@ -8,20 +8,20 @@ import { cell, code, limitsOf, typeName } from './schema-words.ts';
 
 /** The sections by what they are about, with the page that explains each. */
 const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, string>>>> = {
-  Served: { providers: 'language.md#providers', models: 'language.md#models' },
-  Chosen: {
+  Serve: { providers: 'language.md#providers', models: 'language.md#models' },
+  Choose: {
     selectors: 'language.md#selectors',
     tasks: '../route/scoring.md#the-task',
     constraints: 'language.md#constraints-and-preferences',
     preferences: 'language.md#constraints-and-preferences',
     learning: '../route/learning.md',
   },
-  Spent: {
+  Spend: {
     budgets: '../spend/budgets.md',
     rate_limits: '../spend/rate-limits.md',
     payments: '../spend/accepting-payments.md',
   },
-  Kept: { gateway: '../spend/rate-limits.md', records: '../operate/privacy.md', cases: 'testing.md' },
+  Run: { gateway: '../spend/rate-limits.md', records: '../operate/privacy.md', cases: 'testing.md' },
 };
 const PAGES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
 
@@ -40,7 +40,7 @@ const VALUES = [
   'language_worth',
 ] as const satisfies (keyof typeof SECTIONS)[];
 
-const HEAD = 'key | type | meaning\n--- | --- | ---\n';
+const HEAD = 'key | meaning\n---|---\n';
 
 /** `docs/policies/reference.md`, made from the schema of the language. A test compares them. */
 export function policyReferencePage(): string {
@@ -54,10 +54,11 @@ export function policyReferencePage(): string {
   return `# Policy reference
 
 For writers of policies: every key, its type, bounds, default and meaning. [guide.md](guide.md) goes by task. An unknown key is an
-error. The default stands in brackets behind the type; a key without one that is not *required* is optional.
+error. The brackets hold the type, its bounds and, after a semicolon, the default. A key without a default is optional unless it is
+*required*.
 
 ${index.join('\n')}
-- Beside them: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
+- Beside these: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
 
 ${Object.keys(PAGES).map(section).join('\n\n')}
 
@@ -99,7 +100,7 @@ ${pluginRows('provider')}
 [language.md](language.md#expressions) explains them. Numbers are doubles: write \`100.0\` after \`==\` and in sums.
 
 field | meaning
---- | ---
+---|---
 ${Object.entries({ ...VARIABLES.when, ...VARIABLES.constraint })
   .flatMap(([name, type]) => fieldRows(name, type))
   .join('\n')}
@@ -108,8 +109,8 @@ ${Object.entries({ ...VARIABLES.when, ...VARIABLES.constraint })
 
 function section(name: string): string {
   const schema: TSchema = SECTIONS[name as keyof typeof SECTIONS];
-  const shape = named(schema) ? ' Under each name:' : schema.type === 'array' ? ' In each item:' : '';
-  return `## ${name}\n\n${schema.description} [More](${PAGES[name]}).${shape}\n\n${HEAD}${rowsOf(schema, '').join('\n')}`;
+  const list = schema.type === 'array' ? ' A list.' : '';
+  return `## ${name}\n\n${schema.description}${list} [More](${PAGES[name]}).\n\n${HEAD}${rowsOf(schema, '').join('\n')}`;
 }
 
 function valueRows(name: string, schema: TSchema): string[] {
@@ -119,7 +120,7 @@ function valueRows(name: string, schema: TSchema): string[] {
 const capabilities = (of: 'model' | 'dialect'): string =>
   `- ${CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === of)
     .map((name) => `\`${name}\` ${CAPABILITIES[name].means}`)
-    .join('; ')}.`;
+    .join('. ')}.`;
 
 function pluginRows(kind: (typeof shipped)[number]['kind']): string {
   const rows = shipped
@@ -166,7 +167,7 @@ function rowsOf(schema: TSchema, prefix: string): string[] {
     ];
     return below.length > 0 && isPlain(property) ? below : [own, ...below];
   });
-  return shared.length > 0 ? [...rows, `\`${prefix}…\` || ${shared.map(code).join(', ')}: likewise.`] : rows;
+  return shared.length > 0 ? [...rows, `\`${prefix}…\` | ${shared.map(code).join(', ')}: likewise.`] : rows;
 }
 
 /** Keys of a list's items that stand elsewhere in the same table, and share a row here. */
@@ -194,13 +195,13 @@ function row(path: string, schema: TSchema, isRequired: boolean): string {
   const fallback =
     isRequired && !schema[OptionalKind]
       ? ', *required*'
-      : schema.default === undefined
+      : schema.default === undefined || ['[]', '{}'].includes(JSON.stringify(schema.default))
         ? ''
-        : ` (${code(schema.default)})`;
-  return `\`${path}\` | ${typeName(schema)}${limitsOf(schema)}${fallback} | ${meaningOf(schema)}`;
+        : `; ${code(schema.default)}`;
+  return `\`${path}\` (${typeName(schema)}${limitsOf(schema)}${fallback}) | ${meaningOf(schema)}`;
 }
 
 /** The description, and an example where the form of a text matters. */
 function meaningOf({ description = '', examples: [example] = [], expected = '' }: TSchema): string {
-  return cell(expected.includes('such as') ? `${description} Such as ${code(example)}.` : description);
+  return cell(expected.includes('such as') ? `${description} Example: ${code(example)}.` : description);
 }

@@ -26,21 +26,26 @@ function partNamed(name: string): string {
   return make();
 }
 
-const PARTS = { presets, caches, capabilities, lacks, fields, history, failures } as const;
+const PARTS = { services, caches, capabilities, fields, history, failures } as const;
 
 const snapshot = shippedSnapshot(EVERY_VARIABLE);
 
 const code = (text: string) => `\`${text}\``;
-const codes = (texts: Iterable<string>) => [...texts].map(code).join(', ');
+const codes = (text: string | undefined) => (text === undefined ? [] : [code(text)]);
+const list = (texts: Iterable<string>) => [...texts].map(code).join(', ');
 
-function presets(): string {
-  const rows = SERVICES.map(({ name, preset }) => [
-    code(name),
-    preset.baseUrl ? preset.baseUrl : `in ${code(preset.baseUrlEnv ?? '')}`,
-    preset.apiKeyEnv ? code(preset.apiKeyEnv) : 'none',
-    codes(preset.passthrough ?? []),
-  ]);
-  return markdownTable(['preset', 'address', 'key', 'also passes on'], rows);
+function services(): string {
+  return SERVICES.map(({ plugin, name, preset }) => {
+    const { always, reasoning } = lacksOf(plugin, name, preset);
+    const passed = preset.passthrough ?? [];
+    const sentences = [
+      [preset.baseUrl ?? `address in ${code(preset.baseUrlEnv ?? '')}`, ...codes(preset.apiKeyEnv)].join(', '),
+      ...(passed.length > 0 ? [`Passes on ${list(passed)}`] : []),
+      ...(always.length > 0 ? [`Lacks ${list(always)}`] : []),
+      ...(reasoning.length > 0 ? [`Reasoning models also lack ${list(reasoning)}`] : []),
+    ];
+    return `- ${code(name)}: ${sentences.join('. ')}.`;
+  }).join('\n');
 }
 
 /** How long services keep a prompt, where they say so. */
@@ -73,16 +78,13 @@ const traits = (model: Partial<ModelTraits>): ModelTraits => ({
   ...model,
 });
 
-function lacks(): string {
-  const rows = SERVICES.map(({ plugin, name, preset }) => {
-    const adapter = prepared(plugin, preset);
-    const [plain, reasoning] = NAMES[name] ?? ['model', 'model'];
-    const ofAny = new Set(adapter.lacks?.(traits({}), plain));
-    const reasons = adapter.lacks?.(traits({ capabilities: ['reasoning'] }), reasoning) ?? [];
-    const besides = new Set(reasons.filter((one) => !ofAny.has(one)));
-    return [code(name), codes(inOrder(ofAny)), codes(inOrder(besides))];
-  });
-  return markdownTable(['preset', 'no model supports', 'reasoning models lack too'], rows);
+/** The capabilities that no model of a service has, and those that its reasoning models lack besides. */
+function lacksOf(plugin: ProviderPlugin, name: string, preset: ProviderPreset) {
+  const adapter = prepared(plugin, preset);
+  const [plain, reasoner] = NAMES[name] ?? ['model', 'model'];
+  const ofAny = new Set(adapter.lacks?.(traits({}), plain));
+  const ofReasoning = adapter.lacks?.(traits({ capabilities: ['reasoning'] }), reasoner) ?? [];
+  return { always: inOrder(ofAny), reasoning: inOrder(new Set(ofReasoning.filter((one) => !ofAny.has(one)))) };
 }
 
 const inOrder = (names: ReadonlySet<Capability>) => CAPABILITY_NAMES.filter((name) => names.has(name));
@@ -90,7 +92,8 @@ const inOrder = (names: ReadonlySet<Capability>) => CAPABILITY_NAMES.filter((nam
 function capabilities(): string {
   return CAPABILITY_NAMES.flatMap((name) => {
     const asked = PROBES.filter((probe) => neededBy(probe).includes(name)).map(({ asks }) => asks);
-    return asked.length === 0 ? [] : [`- ${code(name)}: ${asked.join('; ')}`];
+    const isNamesake = asked.length === 1 && asked[0] === code(name);
+    return asked.length === 0 || isNamesake ? [] : [`- ${code(name)}: ${asked.join('; ')}`];
   }).join('\n');
 }
 
@@ -135,22 +138,20 @@ function fields(): string {
 const HISTORIES: Readonly<Record<DialectSettings['reasoning_history'], string>> = {
   reasoning_content: 'as `reasoning_content`',
   reasoning: 'as `reasoning`',
-  demanded: 'as `reasoning_content`, blank where there is none: a turn without it is refused',
-  reasoning_details: 'as `reasoning_details`, signed and encrypted ones too',
+  demanded: 'as `reasoning_content`, empty if there is none',
+  reasoning_details: 'as `reasoning_details`',
   left_out: 'not at all',
 };
 
 function history(): string {
   const spoken = SERVICES.filter(({ plugin }) => plugin.name === 'openai-compatible');
-  const rows = Object.entries(HISTORIES).map(([setting, text]) => [
-    text,
-    codes(
-      spoken
-        .filter(({ preset }) => (preset.settings?.reasoning_history ?? PLAIN.reasoning_history) === setting)
-        .map(({ name }) => name),
-    ),
-  ]);
-  return markdownTable(['earlier reasoning goes back', 'to'], rows);
+  const lines = Object.entries(HISTORIES).map(([setting, text]) => {
+    const alike = spoken.filter(
+      ({ preset }) => (preset.settings?.reasoning_history ?? PLAIN.reasoning_history) === setting,
+    );
+    return `- ${text}: ${list(alike.map(({ name }) => name))}`;
+  });
+  return lines.join('\n');
 }
 
 /** Of the dialects whose settings have no defaults for all that they need here. */

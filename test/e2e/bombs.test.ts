@@ -10,7 +10,7 @@ import { forgetPeak, peakMiB, residentMiB } from '../support/process.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** Answers of providers that would fill the gateway's memory: what they unpack to, and what many hold together. */
-const { runs: bombs, proved } = effort('bombs', 12, 60);
+const { runs: bombs, proved } = effort('bombs', 6, 60);
 const MIB = 1_048_576;
 /** Each bomb unpacks to what one answer may have. */
 const UNPACKED = 32 * MIB;

@@ -64,7 +64,11 @@ function policyFolder(code: string, more = ''): string {
 }
 
 async function start(code = UNRULY, more = '', args: readonly string[] = []): Promise<Signalbox> {
-  const box = await startSignalbox({ env: UPSTREAM_ENV, args: ['--policies', policyFolder(code, more), ...args] });
+  const box = await startSignalbox({
+    isProcess: true,
+    env: UPSTREAM_ENV,
+    args: ['--policies', policyFolder(code, more), ...args],
+  });
   cleanUps.push(() => box.stop());
   return box;
 }
@@ -172,7 +176,7 @@ describe('a promise that a plugin leaves rejected', () => {
       writeFileSync(join(folder, 'policy.yaml'), policy);
       writeFileSync(join(folder, 'plugins/adapter.ts'), adapter);
       writeFileSync(join(folder, 'plugins/estimator.ts'), estimator);
-      const box = await startSignalbox({ env: UPSTREAM_ENV, args: ['--policies', folder] });
+      const box = await startSignalbox({ isProcess: true, env: UPSTREAM_ENV, args: ['--policies', folder] });
       cleanUps.push(() => box.stop());
       await box.post('/v1/chat/completions', { model: 'odd', messages: hello });
       const counts = await waitFor(async () => {

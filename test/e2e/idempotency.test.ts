@@ -36,7 +36,8 @@ beforeAll(async () => {
     { best: { endpoints: ['fake'] }, hasty: { endpoints: ['fake'], more: '    deadlines: { first_token_ms: 100 }\n' } },
     `gateway: { commit_after_ms: ${COMMIT_AFTER_MS}, retries_max: 0 }\nledger: { contention_wait_ms: 0 }\n`,
   );
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  // Files of the database are read here; closing one would let go of this process's locks on it.
+  box = await startSignalbox({ isProcess: true, policy, env: UPSTREAM_ENV });
 });
 afterEach(() => upstream.behave({}));
 afterAll(async () => {

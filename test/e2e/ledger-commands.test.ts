@@ -29,7 +29,7 @@ describe('ledger audit', () => {
   test(
     'reads beside a running server, and after kill -9 lists what was left open until a start has closed it',
     async () => {
-      const box = await start();
+      const box = await start({ isProcess: true });
       await Promise.all(Array.from({ length: 20 }, async () => expect((await chat(box)).status).toBe(200)));
       await waitFor(async () => (await audit(box.data)).body.open === 0, FOLLOWS);
       const release = await hang(box, 3);

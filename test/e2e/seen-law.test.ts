@@ -15,7 +15,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
  * However requests come and end: each has one line, one trace, and is counted once; and the sums of the metrics are those
  * of the records and of the journal of money.
  */
-const { runs, seed, proved } = effort('seen', 6, 100);
+const { runs, seed, proved } = effort('seen', 3, 100);
 
 const ways = ['whole', 'slow', 'stuck', 'failing', 'cut'] as const;
 const one = fc.record({

@@ -141,7 +141,7 @@ describe('more requests than there are places', () => {
   });
 });
 
-const { runs, random, proved } = effort('aborts', 300, 20_000);
+const { runs, random, proved } = effort('aborts', 100, 20_000);
 
 test('whatever their callers and upstreams do, requests leave neither a place nor a stream behind', async () => {
   const anyOf = <T>(...list: T[]): T => list[Math.floor(random() * list.length)]!;

@@ -295,8 +295,8 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
 
   test('--help is no mistake', async () => {
     for (const [flag, ...args] of [
-      ['--drain-ms', 'help'],
-      ['--drain-ms', '--help'],
+      ['signalbox serve', 'help'],
+      ['signalbox serve', '--help'],
       ['--drain-ms', 'serve', '--help'],
       ['--expires-in', 'keys', 'create', '-h'],
     ]) {

@@ -35,7 +35,7 @@ function newPath(): string {
 }
 
 async function start(options: Parameters<typeof startSignalbox>[0]): Promise<Signalbox> {
-  const box = await startSignalbox({ isProcess: true, ...options });
+  const box = await startSignalbox(options);
   running.push(box);
   return box;
 }
@@ -116,7 +116,7 @@ describe('SIGTERM', () => {
 test('after kill -9 with an open stream, the next start charges the orphan and says so', async () => {
   const data = newPath();
   const env = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() };
-  const box = await start({ policy, env, data });
+  const box = await start({ isProcess: true, policy, env, data });
   upstream.next({ text: ['a ', 'b '], hang: 2 });
   const sse = box.post('/v1/chat/completions', { model: 'auto', messages: hello, stream: true, budget_limit: 2 });
   await (await sse).body!.getReader().read();

@@ -46,6 +46,8 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<void> 
 
 const boxFor = ({ url }: Collector, env: Readonly<Record<string, string>> = {}): Promise<Signalbox> =>
   startSignalbox({
+    // OpenTelemetry reads it from the environment of the process.
+    isProcess: 'OTEL_EXPORTER_OTLP_HEADERS' in env,
     policy: policy(),
     env: { ...UPSTREAM_ENV, OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '20', ...env },
   });

@@ -20,7 +20,7 @@ import type {
 } from '../../src/contract/estimator.ts';
 import { effort } from '../deep/effort.ts';
 
-const { runs: numRuns, seed, proved } = effort('learning', 120, 5_000);
+const { runs: numRuns, seed, proved } = effort('learning', 50, 5_000);
 
 const SECRET = [0x1234_5678, 0x9abc_def0] as const;
 

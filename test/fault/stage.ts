@@ -105,7 +105,7 @@ export async function setStage(): Promise<Stage> {
     if (upstream.speaks === 'http') return `http://127.0.0.1:${http.port}/${one.id}${one.dialect.base}`;
     return `http://127.0.0.1:${raw.get(one)!.port}${one.dialect.base}`;
   };
-  const box = await startSignalbox({ policy: policyOf(healthy.url, urlOf), env: UPSTREAM_ENV });
+  const box = await startSignalbox({ isProcess: true, policy: policyOf(healthy.url, urlOf), env: UPSTREAM_ENV });
   return {
     box,
     get trapped() {

@@ -207,7 +207,7 @@ const sum = (amounts: readonly number[]): number => amounts.reduce((total, amoun
 const law = (infect: Infection) =>
   fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => play(steps, infect));
 
-const { runs, seed } = effort('funding', 12, 300);
+const { runs, seed } = effort('funding', 5, 300);
 
 test('with every payer, reserved money is settled or released exactly once', async () => {
   await fc.assert(law(healthy), { numRuns: runs, seed });

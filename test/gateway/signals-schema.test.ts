@@ -6,7 +6,7 @@ import { violates } from '../../src/gateway/signals/schema-check.ts';
 import { effort } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 
-const { runs: numRuns, seed, proved } = effort('learning', 500, 30_000);
+const { runs: numRuns, seed, proved } = effort('learning', 150, 30_000);
 
 const STEPS = 20_000;
 const says = (schema: unknown, value: unknown) => violates(schema, value, new StepBudget(STEPS));

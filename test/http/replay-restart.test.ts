@@ -5,7 +5,14 @@ import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { makeTestKey, runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import {
+  makeTestKey,
+  runCommand,
+  type Signalbox,
+  type StartOptions,
+  startSignalbox,
+  temporaryFolder,
+} from '../support/signalbox.ts';
 import {
   ask,
   COST,
@@ -53,15 +60,14 @@ interface Place {
 const newPlace = (): Place => ({ data: join(folder, `data${++folders}`), key: makeTestKey() });
 
 /** Starts a server where one was before, with the same key. */
-async function start({ data, key }: Place, more = '', ...args: string[]): Promise<Signalbox> {
+const start = (place: Place, more?: string, ...args: string[]) => startAt(place, { args }, more);
+
+/** Starts one that can be killed: a process of its own. */
+const startMortal = (place: Place, more?: string) => startAt(place, { isProcess: true }, more);
+
+async function startAt({ data, key }: Place, options: StartOptions, more = ''): Promise<Signalbox> {
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
-  const box = await startSignalbox({
-    isProcess: true,
-    policy,
-    data,
-    env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key },
-    args,
-  });
+  const box = await startSignalbox({ ...options, policy, data, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key } });
   running.push(box);
   return box;
 }
@@ -98,11 +104,15 @@ for (const stream of [false, true]) {
     upstream.next({ text: WORDS, ...USAGE });
     const first = await start(place);
     const { text } = await toldBy(await ask(first, key, { stream }));
-    for (const how of ['SIGTERM', 'SIGKILL'] as const) {
-      await stopped(running.at(-1) as Signalbox, how);
-      const again = await toldBy(await ask(await start(place), key, { stream }));
+    const expectAgain = async (box: Signalbox) => {
+      const again = await toldBy(await ask(box, key, { stream }));
       expect([again.status, again.replayed, again.text]).toEqual([200, true, text]);
-    }
+    };
+    await stopped(first, 'SIGTERM');
+    const second = await startMortal(place);
+    await expectAgain(second);
+    await stopped(second, 'SIGKILL');
+    await expectAgain(await start(place));
     expect(netCharge(place.data)).toBe(COST);
   }, 30_000);
 }
@@ -112,7 +122,7 @@ describe('kill -9 in the middle', () => {
     const place = newPlace();
     const key = newKey();
     upstream.next({ text: WORDS, hang: 2 });
-    const box = await start(place);
+    const box = await startMortal(place);
     const orphan = await begun(box, key, true);
     await stopped(box, 'SIGKILL');
 
@@ -141,7 +151,7 @@ describe('kill -9 in the middle', () => {
     const key = newKey();
     upstream.behave({ hang: 'headers' });
     for (let i = 0; i < 2; i++) {
-      const box = await start(place);
+      const box = await startMortal(place);
       await begun(box, key, false);
       await stopped(box, 'SIGKILL');
     }
@@ -164,7 +174,7 @@ describe('kill -9 in the middle', () => {
     const place = newPlace();
     const key = newKey();
     upstream.next({ hang: 'headers' }, USAGE);
-    const box = await start(place, 'ledger: { on_crash: release }\n');
+    const box = await startMortal(place, 'ledger: { on_crash: release }\n');
     await begun(box, key, false);
     await stopped(box, 'SIGKILL');
     const again = await toldBy(await ask(await start(place, 'ledger: { on_crash: release }\n'), key));
@@ -177,7 +187,7 @@ describe('kill -9 in the middle', () => {
     const key = newKey();
     const budget = 'budgets: [{ name: tight, limit_credits: 0.5, window: month }]\n';
     upstream.next({ hang: 'headers' }, USAGE);
-    const box = await start(place, budget);
+    const box = await startMortal(place, budget);
     await begun(box, key, false);
     await stopped(box, 'SIGKILL');
     const next = await start(place, budget);
@@ -189,7 +199,7 @@ describe('kill -9 in the middle', () => {
     const place = newPlace();
     const key = newKey();
     upstream.next({ hang: 'headers' });
-    const box = await start(place);
+    const box = await startMortal(place);
     await begun(box, key, false);
     await stopped(box, 'SIGKILL');
     const next = await start(place);
@@ -336,7 +346,7 @@ test('a key that is in flight in a process that was killed is not in flight for 
   const place = newPlace();
   const key = newKey();
   upstream.next({ hang: 'headers' });
-  const box = await start(place);
+  const box = await startMortal(place);
   await begun(box, key, false);
   expect((await ask(box, key)).status).toBe(409);
   await stopped(box, 'SIGKILL');

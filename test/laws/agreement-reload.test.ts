@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { tries } from '../deep/effort.ts';
 import { type AdviceAnswer, type Answer, adviceOf, answerOf } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
@@ -117,7 +118,7 @@ test('after a reload, chat chooses or refuses as route did under the same revisi
       expect(later.map(done)).toEqual(first.map(outcomeOf));
       for (const { error } of later) if (!error) count('under the first');
     }),
-    { numRuns: 40 },
+    tries('across reloads chat chooses or refuses as route did under the same revision', 20, 80),
   );
   console.log('across reloads:', [...seen].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
   const outcomes = ['model_not_found', 'no_eligible_model', 'under the first', 'under the second'];

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { tries } from '../deep/effort.ts';
 import { makeKeys } from '../money/keys.ts';
 import { adviceOf, answerOf } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -145,7 +146,7 @@ describe('chat and route', () => {
           seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
         }),
       ),
-      { numRuns: 400, examples: ALWAYS },
+      { ...tries('chat and route choose the same model, or refuse alike', 300, 800), examples: ALWAYS },
     );
     console.log('outcomes:', [...seen].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
     for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
@@ -183,7 +184,7 @@ describe('chat and route', () => {
           count(unlimited === advice.recommended_model ? 'the same as without a budget' : 'downgraded');
         }),
       ),
-      { numRuns: 400 },
+      tries('chat and route agree for keys whose budgets run out', 300, 800),
     );
     upstream.behave(CUT);
     console.log('with budgets:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));

@@ -10,6 +10,7 @@ import { weighted } from '../../plugins/strategies/weighted.ts';
 import { dominates } from '../../src/conformance/candidates.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import { tries } from '../deep/effort.ts';
 import { decisionOf, facts, loaded, prepared } from '../routing/build.ts';
 import {
   type Candidate,
@@ -82,7 +83,7 @@ for (const [plugin, trial] of cases) {
           decideWith(plugin, between);
           expect(decideWith(plugin, given)).toStrictEqual(first);
         }),
-        { numRuns: 150 },
+        tries(`${plugin.name}: the same inputs give the same whole decision, also after others`, 50, 1_000),
       );
     });
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { tries } from '../deep/effort.ts';
 import { makeKeys } from '../money/keys.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -80,7 +81,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
   test('gets the recommended decision with an equal record, or the same refusal', async () => {
     await fc.assert(
       law((chat) => chat),
-      { numRuns: 400 },
+      tries('a chat gets the decision that /v1/route recommended, with an equal record, or the same refusal', 400, 800),
     );
     console.log('chats:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
     const codes = ['no_eligible_model', 'budget_limit_too_low', 'model_not_found', 'invalid_value', 'missing_field'];
@@ -112,7 +113,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     }));
     await fc.assert(
       law((chat) => chat, callers),
-      { numRuns: 300 },
+      tries('a chat of a key whose budget runs out gets what /v1/route recommended', 200, 600),
     );
     upstream.behave(CUT);
     expect(outcomes.get('insufficient_quota') ?? 0).toBeGreaterThan(0);

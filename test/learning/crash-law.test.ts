@@ -167,7 +167,7 @@ const policies = [
 ];
 
 /** The weights of words are megabytes, which each start and checkpoint carries. */
-const { runs, seed, proved } = effort('learning', 8, 600);
+const { runs, seed, proved } = effort('learning', 4, 600);
 const runsOf = ({ estimator }: LearningPolicyInForce): number => (estimator === learned ? Math.ceil(runs / 4) : runs);
 
 describe('after a crash at any moment', () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { KeyInfluence } from '../../src/learning/influence.ts';
 import { effort } from '../deep/effort.ts';
 
-const { runs: numRuns, seed, proved } = effort('learning', 40, 2_000);
+const { runs: numRuns, seed, proved } = effort('learning', 15, 2_000);
 const HOUR = 3_600_000;
 const fresh = () => new KeyInfluence({ at: 0, stakes: [] });
 

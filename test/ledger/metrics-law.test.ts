@@ -14,7 +14,7 @@ import { figuresOf } from '../support/families.ts';
 import { terms } from './model/spending.ts';
 import { budget, caller, line, open, order } from './support.ts';
 
-const { runs, seed, proved } = effort('metrics-money', 25, 2_000);
+const { runs, seed, proved } = effort('metrics-money', 10, 2_000);
 const LONG = 60_000;
 
 const BUDGETS = [

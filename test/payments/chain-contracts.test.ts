@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { COMPILED, compileContracts } from '../support/chain/compile.ts';
+import { COMPILED, sourcesHash } from '../support/chain/compile.ts';
 
-test('the stored contracts of the test chain match the compiler’s output', async () => {
-  expect(await compileContracts()).toEqual(JSON.parse(readFileSync(COMPILED, 'utf8')));
+test('the stored contracts of the test chain are of the present sources', () => {
+  // `npm run test:deep -- contracts` compiles them.
+  expect(JSON.parse(readFileSync(COMPILED, 'utf8')).sources).toBe(sourcesHash());
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { tries } from '../deep/effort.ts';
 import { LANGUAGE_POLICY } from './language-policy.ts';
 import { loadShipped as load } from './shipped.ts';
 import { shippedPolicy } from './support.ts';
@@ -53,7 +54,6 @@ function apply(from: string, { at, drop, add }: Damage['edits'][number]): string
 test(
   'a damaged policy never crashes the loader: it loads, or its problems have valid places',
   () => {
-    const numRuns = Number(process.env.FUZZ_RUNS ?? 150);
     fc.assert(
       fc.property(damage, (given) => {
         const files = filesOf(given);
@@ -69,7 +69,7 @@ test(
         }
         expect(formatDiagnostics(diagnostics, files).length > 0).toBe(diagnostics.length > 0);
       }),
-      { numRuns },
+      tries('a damaged policy loads, or its problems have valid places', 40, 1_000),
     );
   },
   TIMEOUT_MS,

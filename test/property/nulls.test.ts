@@ -8,6 +8,7 @@ import { dropNulls } from '../../src/core/nullable.ts';
 import { readChat, readRoute } from '../../src/surface/openai-chat/read-body.ts';
 import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { RouteChat, RouteQuery } from '../../src/surface/openai-chat/route-query.ts';
+import { tries } from '../deep/effort.ts';
 import { type Answer, adviceOf } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -188,8 +189,8 @@ describe('a request with nulls', () => {
       fc.asyncProperty(nulled(plain, ChatRequest), async ([body, nulls]) => {
         expect(await outcome(nulls)).toEqual(await outcome(body));
       }),
-      { numRuns: 120 },
+      tries('a request with nulls gets the same decision and upstream request', 40, 300),
     );
-    expect(upstream.requests.length).toBeGreaterThan(60);
+    expect(upstream.requests.length).toBeGreaterThan(15);
   }, 60_000);
 });

@@ -9,7 +9,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { failureIn, joinParts, openTo, partsOf, providerCall, textIn } from '../support/provider-call.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 
-const { runs, seed } = effort('openai-responses', 300, 20_000);
+const { runs, seed } = effort('openai-responses', 100, 20_000);
 const adapter = openaiOf();
 
 type Item = Readonly<Record<string, unknown>> & { readonly type: string };

@@ -33,7 +33,7 @@ const adding = (model: string) => `models:
 `;
 
 async function start(files: Readonly<Record<string, string>>, layOut?: (folder: string) => void): Promise<LivePolicy> {
-  live = await startLivePolicy(files, { isProcess: true, ...(layOut && { layOut }) });
+  live = await startLivePolicy(files, layOut && { layOut });
   return live;
 }
 
@@ -164,13 +164,13 @@ describe('an edit is in force soon after its last write:', () => {
 describe('without waiting for the watch:', () => {
   test('SIGHUP reloads the files, and logs if they are unchanged', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
-    process.kill(policy.box.pid, 'SIGHUP');
+    policy.box.signal('SIGHUP');
     await Bun.sleep(300);
     const { last_reload: last } = await policy.status();
     expect(last).toMatchObject({ cause: 'signal', result: 'unchanged' });
     const { revision } = await policy.status();
     policy.write('policy.yaml', serving('two'));
-    process.kill(policy.box.pid, 'SIGHUP');
+    policy.box.signal('SIGHUP');
     expect((await policy.changedFrom(revision)).last_reload.cause).toBe('signal');
   });
 

@@ -6,7 +6,7 @@ import { rejectionsAgainst } from '../../src/routing/rejections.ts';
 import { effort } from '../deep/effort.ts';
 import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts';
 
-const { runs, seed, proved } = effort('capabilities', 300, 20_000);
+const { runs, seed, proved } = effort('capabilities', 100, 20_000);
 const { tools, seed: takesSeed, penalties } = CAPABILITIES;
 
 /** A model with these endpoints; like the loader it unites their capabilities. */

@@ -10,6 +10,7 @@ import { costBound } from '../../src/core/price.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
+import { tries } from '../deep/effort.ts';
 import { decisionOf, facts, funds, GENERAL, idsOf, model, outcomeOf, price, refusalOf, snapshot } from './build.ts';
 import { type World, worlds } from './worlds.ts';
 
@@ -190,7 +191,11 @@ describe('for any catalog and request', () => {
         else if (outcome.group === 'context') expect(code).toBe('context_length_exceeded');
         else expect(['no_eligible_model', 'unsupported_parameter']).toContain(code);
       }),
-      { numRuns: 4000 },
+      tries(
+        'eligible models and rejections are those of the rules, and the status follows their precedence',
+        1_000,
+        20_000,
+      ),
     );
     console.log('outcomes:', JSON.stringify(outcomes));
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(20);
@@ -229,7 +234,11 @@ describe('for any catalog and request', () => {
         if (isRefusal(enough)) expect([request.funds === null, enough.group]).toEqual([false, 'funds']);
         expect(isRefusal(outcomeOf(from, { ...request, budget: least - 1 }))).toBe(true);
       }),
-      { numRuns: 4000 },
+      tries(
+        'the least budget of an error suffices unless funds then refuse; one microcredit less does not',
+        1_000,
+        20_000,
+      ),
     );
   });
 
@@ -245,7 +254,7 @@ describe('for any catalog and request', () => {
         expect(isRefusal(outcomeOf(from, { ...request, funds: funds(least) }))).toBe(false);
         expect(isRefusal(outcomeOf(from, { ...request, funds: funds(least - 1) }))).toBe(true);
       }),
-      { numRuns: 4000 },
+      tries('the least worst case of a refusal by funds suffices; one microcredit less does not', 1_000, 20_000),
     );
     expect(refused).toBeGreaterThan(50);
   });
@@ -267,7 +276,7 @@ describe('for any catalog and request', () => {
         const relaxed = outcomeOf(from, { ...relax(request, relaxation), model: named, pinned: true });
         expect(isRefusal(relaxed)).toBe(false);
       }),
-      { numRuns: 4000 },
+      tries('the relaxation of an error admits the model that it names', 1_000, 20_000),
     );
     expect(offered).toBeGreaterThan(50);
   });

@@ -31,7 +31,8 @@ async function statusOf(method: string, target: string, host: string | null, key
   await connection.write(`${lines.join('\r\n')}\r\n\r\n{}`);
   const text = await Promise.race([connection.closed, Bun.sleep(2_000).then(() => connection.received)]);
   connection.close();
-  // Health, with a query that means nothing to it.
+  // The start page and health, with a query that means nothing to them.
+  if (target.startsWith('/?') && /^location: \/docs\r$/im.test(text)) return 404;
   if (target.startsWith('/healthz?') && text.endsWith('{"status":"ok"}')) return 404;
   return Number(/^HTTP\/1\.\d (\d{3})/.exec(text)?.[1] ?? 0);
 }

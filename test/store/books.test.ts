@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { timeOfId } from '../../src/core/id.ts';
 import type { FundRef } from '../../src/ledger/rules/fund.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../src/store/books.ts';
+import { tries } from '../deep/effort.ts';
 import {
   BOOKS_CASES,
   type BooksUnderTest,
@@ -188,7 +189,7 @@ const LAWS: Readonly<Record<string, { law: (open: Open, wrap: Wrap) => fc.IAsync
 
 overBooks(BOOKS_CASES, (open) => {
   for (const [guarantee, { law }] of Object.entries(LAWS)) {
-    test(guarantee, () => fc.assert(law(open, untouched), { numRuns: 40 }), 60_000);
+    test(guarantee, () => fc.assert(law(open, untouched), tries(`the books: ${guarantee}`, 12, 120)), 60_000);
   }
 });
 

@@ -8,7 +8,7 @@ import { MemoryStore } from './memory/store.ts';
 import { keyEvent, keyInfo } from './suites/access.ts';
 import { payment } from './suites/payments.ts';
 
-const { runs, seed, proved } = effort('repositories', 25, 500);
+const { runs, seed, proved } = effort('repositories', 10, 500);
 
 type MakeWrite = (store: TestedStore) => Write;
 

@@ -51,8 +51,8 @@ export async function serveHere(
     throw new Error(`the server ended: ${[...printed, error.message].join('')}`);
   });
   let isSignalled = false;
-  const signal = (name: 'SIGTERM'): void => {
-    isSignalled = true;
+  const signal = (name: 'SIGHUP' | 'SIGTERM'): void => {
+    isSignalled ||= name === 'SIGTERM';
     events.emit(name);
   };
   return {

@@ -51,7 +51,7 @@ export interface Signalbox {
   stop(): Promise<void>;
 }
 
-type Signal = 'SIGTERM' | 'SIGKILL';
+type Signal = 'SIGHUP' | 'SIGTERM' | 'SIGKILL';
 
 /** Nothing of the developer's own keys or settings reaches a test. */
 export function cleanEnvironment(extra: Readonly<Record<string, string>>): Record<string, string> {
@@ -121,7 +121,7 @@ async function startHere(start: Start, surfaces?: readonly Surface[]): Promise<S
       ...callerOf(start, url, lines, stop),
       pid: 0,
       errors: Promise.resolve(''),
-      signal: (name: Signal) => (name === 'SIGTERM' ? signal(name) : noProcess()),
+      signal: (name: Signal) => (name === 'SIGKILL' ? noProcess() : signal(name)),
       exited,
     },
     { pid: { get: noProcess }, errors: { get: noProcess } },

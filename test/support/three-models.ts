@@ -1,7 +1,7 @@
 import { waitFor } from './answers.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
-import { type Signalbox, startSignalbox } from './signalbox.ts';
+import { type Signalbox, type StartOptions, startSignalbox } from './signalbox.ts';
 
 export interface ThreeModels {
   readonly box: Signalbox;
@@ -26,7 +26,7 @@ rate_limits: [{ name: once, each: key, match: key.labels.pace == "once", request
 `;
 
 /** A server with three models, each on an upstream of its own. */
-export async function startThreeModels(): Promise<ThreeModels> {
+export async function startThreeModels(options: Pick<StartOptions, 'isProcess'> = {}): Promise<ThreeModels> {
   const [first, second, third] = [1, 2, 3].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [
     FakeUpstream,
     FakeUpstream,
@@ -41,7 +41,7 @@ export async function startThreeModels(): Promise<ThreeModels> {
     },
     LIMITS,
   );
-  const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  const box = await startSignalbox({ ...options, policy, env: UPSTREAM_ENV });
   const others: Signalbox[] = [];
   return {
     box,

@@ -11,7 +11,7 @@ import { anyCodePoint } from '../support/any-code-point.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 
 /** Another implementation gives the true counts. */
-const { runs, seed } = effort('tokens', 1_000, 100_000);
+const { runs, seed } = effort('tokens', 300, 100_000);
 
 const vocabulary = (name: string, pieces: RegExp): TokenVocabulary => {
   const file = new URL(import.meta.resolve(`gpt-tokenizer/data/${name}.tiktoken`));

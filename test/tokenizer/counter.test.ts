@@ -13,7 +13,7 @@ import { profile, textsOf } from '../support/chat-body.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 import { runToEnd } from '../support/signalbox.ts';
 
-const { runs, seed } = effort('exact bound', 300, 20_000);
+const { runs, seed } = effort('exact bound', 100, 20_000);
 const errors: string[] = [];
 const counter = createTokenCounter((message) => errors.push(message));
 afterAll(() => expect(errors).toEqual([]));

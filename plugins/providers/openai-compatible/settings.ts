@@ -15,49 +15,43 @@ function someOf<const Words extends readonly string[]>(words: Words, description
 /** The differences between servers of the dialect. Set by presets and policies. */
 export const DialectSettings = Type.Object(
   {
-    auth: oneOf(['authorization', 'api-key'], 'The header that carries the key.'),
+    auth: oneOf(['authorization', 'api-key'], 'Header of the key.'),
     max_tokens_field: oneOf(
       ['max_tokens', 'max_completion_tokens'],
-      'The request field that caps the output. OpenAI wants the newer one for reasoning models.',
+      'Field that caps the output. OpenAI wants the newer one for reasoning models.',
     ),
-    developer_role: oneOf(
-      ['developer', 'system'],
-      'How a `developer` message is sent; `system` for servers that do not know that role.',
-    ),
+    developer_role: oneOf(['developer', 'system'], 'Role of `developer` messages; `system` for servers without it.'),
     reasoning_history: oneOf(
       ['left_out', 'reasoning_content', 'reasoning', 'reasoning_details', 'demanded'],
-      'Under which name the reasoning of earlier answers is sent back to models that reason; many servers refuse it. `reasoning_details` is OpenRouter’s, with what is signed or encrypted. `demanded` is `reasoning_content` on every answer, blank where nothing is known of it.',
+      'Field for the reasoning of earlier answers; many servers refuse it. `reasoning_details` is OpenRouter’s, with signed parts. `demanded` sends `reasoning_content` with every answer, blank if unknown.',
     ),
     unknown_members: oneOf(
       ['sent', 'left_out'],
-      'What becomes of members of messages, tool calls and `stream_options` that go beyond OpenAI’s oldest; `left_out` for servers that refuse what they do not know.',
+      'Newer members of messages, tool calls and `stream_options`; `left_out` for servers that refuse unknown ones.',
     ),
     cache_hints: oneOf(
       ['left_out', 'sent'],
-      'What becomes of `cache_control` on messages, their parts and tools. Left out, it is named in `platform.dropped`.',
+      '`cache_control` of messages, parts and tools. If left out, `platform.dropped` names it.',
     ),
-    seed_field: oneOf(['seed', 'random_seed'], 'What the server calls a seed.'),
+    seed_field: oneOf(['seed', 'random_seed'], 'Name of the seed field.'),
     named_tool_choice: oneOf(
       ['sent', 'as_required'],
-      'How the one tool to call is named; `as_required` sends it as the only tool, for servers that know `required` but no names.',
+      'How a named tool is demanded; `as_required` sends only that tool, for servers that know no names.',
     ),
     tool_call_ids: oneOf(
       ['as_they_are', 'nine_letters'],
-      'The form of tool call IDs. Mistral wants nine letters and digits; others are turned into such.',
+      'Form of tool call IDs. Mistral wants nine letters and digits.',
     ),
     efforts: someOf(
       EFFORTS,
-      'The values of `reasoning_effort` that the server takes, from least to most; another is rounded to the next of them. Empty for all.',
+      'Accepted values of `reasoning_effort`, ascending; others are rounded up or down. Empty for all.',
     ),
     leave_out: someOf(
       ['user', 'name', 'stream_options'],
-      'Fields that the server has no place for, which change nothing in the answer: `user`, the `name` in messages, `stream_options`.',
+      'Fields to omit because the server refuses them; the answer stays the same.',
     ),
-    lacks: someOf(
-      CAPABILITY_NAMES,
-      'What cannot be asked of the server, such as `seed`: its models do not get requests that need it.',
-    ),
-    reasoning_lacks: someOf(CAPABILITY_NAMES, 'What cannot be asked of those of its models that reason, besides.'),
+    lacks: someOf(CAPABILITY_NAMES, 'Features that the server lacks. Requests that need one go elsewhere.'),
+    reasoning_lacks: someOf(CAPABILITY_NAMES, 'Features that its reasoning models also lack.'),
   },
   {
     additionalProperties: false,

@@ -5,12 +5,12 @@ export const OpenAiSettings = Type.Object(
     service: Type.Union([Type.Literal('openai'), Type.Literal('azure')], {
       default: 'openai',
       description:
-        'Who serves the models. Azure has the key in a header of its own; and what one of them has encrypted of a model’s reasoning the other cannot read.',
+        'The service. Azure takes the key in another header. Neither can read reasoning that the other encrypted.',
     }),
     reasoning_summaries: Type.Union([Type.Literal('auto'), Type.Literal('left_out')], {
       default: 'auto',
       description:
-        'Whether models that reason beside tools are asked to tell of it. OpenAI refuses such requests of organizations that it has not verified: `left_out` is for them.',
+        'Whether summaries of reasoning are requested beside tools. OpenAI refuses that to unverified organizations: use `left_out`.',
     }),
   },
   { additionalProperties: false, description: "OpenAI's models, by chat completions and by Responses." },

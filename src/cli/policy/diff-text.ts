@@ -32,7 +32,7 @@ function textOf({ a, b, changes, renamed, decisions }: PolicyDifference, termina
   const paint = painter(terminal);
   const parts = [
     `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,
-    `${paint.strong('What is declared differently')}\n${changesText(changes, renamed, paint)}`,
+    `${paint.strong('Changed declarations')}\n${changesText(changes, renamed, paint)}`,
     ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
   ];
   if (decisions === null) return parts.join('\n');
@@ -46,8 +46,9 @@ function textOf({ a, b, changes, renamed, decisions }: PolicyDifference, termina
   ];
   const hidden = requests ? requests.different.length + requests.leftOut - REQUESTS_MAX : 0;
   if (hidden > 0) items.push(`  and ${short(hidden)} more requests, which --json lists\n`);
-  const heading = paint.strong('What would be chosen differently');
-  parts.push(`${heading}\n${items.length === 0 ? '  nothing\n' : items.join('\n')}`);
+  const heading = paint.strong('Changed decisions');
+  const unaffected = unaffectedText(changes.length > 0, cases.length, requests !== null);
+  parts.push(`${heading}\n${items.length === 0 ? unaffected : items.join('\n')}`);
   if (requests && requests.moves.length > 0) parts.push(movesText(requests, inUsd, terminal));
   parts.push(totalsText(caseTotals, requests?.totals ?? null, inUsd, terminal));
   const broken = cases.filter((one) => one.broken.length > 0).length;
@@ -58,6 +59,16 @@ function textOf({ a, b, changes, renamed, decisions }: PolicyDifference, termina
     : [];
   parts.push(paragraphs([summary(caseTotals, requests?.totals ?? null, broken, words), ...usd, NOTE], terminal));
   return parts.join('\n');
+}
+
+/** The text for policies that decide all cases and requests alike. */
+function unaffectedText(isChanged: boolean, cases: number, hasRequests: boolean): string {
+  if (!isChanged) return '  nothing\n';
+  if (cases === 0 && !hasRequests) {
+    return '  nothing to compare: neither policy has a case. Add a case, or compare requests with --requests FILE.\n';
+  }
+  const compared = hasRequests ? 'no case and no request of the file' : 'no case';
+  return `  nothing: the changes above affect ${compared}. They can still affect other requests: add a case for them${hasRequests ? '' : ', or compare requests with --requests FILE'}.\n`;
 }
 
 /** A line by the sign that it begins with. */

@@ -17,7 +17,7 @@ export function chatFamilies(seriesMax: number) {
     duration: histogram(
       {
         name: 'signalbox_chat_duration_seconds',
-        help: 'Time from admission to the end of a chat request that was carried out.',
+        help: 'Time from admission to the end, if carried out.',
         labels: [...labels, 'outcome'],
         bounds: [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60, 120, 300],
       },
@@ -26,7 +26,7 @@ export function chatFamilies(seriesMax: number) {
     ttft: histogram(
       {
         name: 'signalbox_chat_ttft_seconds',
-        help: 'Time from admission to the first content of a stream.',
+        help: 'Time from admission to the first content of streams.',
         labels,
         bounds: [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60],
       },
@@ -34,34 +34,15 @@ export function chatFamilies(seriesMax: number) {
     ),
     dispatch: histogram({
       name: 'signalbox_chat_dispatch_seconds',
-      help: 'Time from admission to the first upstream call, without waits for a payment chain.',
+      help: 'Time from admission to the first upstream call, without payment.',
       labels: [],
       bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
     }),
-    tokens: countOf(
-      'signalbox_tokens_total',
-      'Tokens charged, over all attempts. Each token counts under one kind.',
-      'kind',
-    ),
+    tokens: countOf('signalbox_tokens_total', 'Tokens charged, over all attempts.', 'kind'),
     // Sums of microcredits, which are exact.
-    spent: countOf(
-      'signalbox_credits_spent_total',
-      'Credits that were charged for chat requests.',
-      'outcome',
-      MICROCREDITS,
-    ),
-    saved: countOf(
-      'signalbox_credits_saved_total',
-      'Credits that answers cost less than the baseline.',
-      'outcome',
-      MICROCREDITS,
-    ),
-    overspent: countOf(
-      'signalbox_credits_overspent_total',
-      'Credits that answers cost more than the baseline.',
-      'outcome',
-      MICROCREDITS,
-    ),
+    spent: countOf('signalbox_credits_spent_total', 'Credits charged.', 'outcome', MICROCREDITS),
+    saved: countOf('signalbox_credits_saved_total', 'Credits below the baseline.', 'outcome', MICROCREDITS),
+    overspent: countOf('signalbox_credits_overspent_total', 'Credits above the baseline.', 'outcome', MICROCREDITS),
     failovers: counter({
       name: 'signalbox_failovers_total',
       help: 'Failed attempts followed by another endpoint or model.',
@@ -69,7 +50,7 @@ export function chatFamilies(seriesMax: number) {
     }),
     explored: counter({
       name: 'signalbox_explored_total',
-      help: 'Chat requests sent to another model than the best, to learn.',
+      help: 'Explored chat requests.',
       labels: ['selector'],
     }),
   };

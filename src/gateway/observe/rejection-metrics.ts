@@ -26,7 +26,7 @@ export interface RejectionMetrics {
 export function createRejectionMetrics(): RejectionMetrics {
   const { at, family } = counter({
     name: 'signalbox_rejections_total',
-    help: 'Models rejected from shortlists, by reason; constraints by rule.',
+    help: 'Models rejected from shortlists.',
     labels: ['kind', 'rule'],
   });
   const tallies = KINDS.map((kind) => at(kind, ''));

@@ -35,22 +35,13 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
   const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
     of('gauge', name, help, ['quantile'], (one, labels) => quantiles(labels, figures(one), per));
   return [
-    of(
-      'gauge',
-      'signalbox_endpoint_state',
-      '1 for the current state of an endpoint, 0 for the others.',
-      ['state'],
-      ({ state }, labels) => STATES.map((name) => [{ ...labels, state: name }, name === state ? 1 : 0]),
+    of('gauge', 'signalbox_endpoint_state', '1 for the current state, 0 for others.', ['state'], ({ state }, labels) =>
+      STATES.map((name) => [{ ...labels, state: name }, name === state ? 1 : 0]),
     ),
-    late(
-      'signalbox_endpoint_ttft_seconds',
-      'Recent time from sending to the first content of a stream.',
-      (one) => one.ttftMs,
-      1000,
-    ),
+    late('signalbox_endpoint_ttft_seconds', 'Recent time to the first content of streams.', (one) => one.ttftMs, 1000),
     late(
       'signalbox_endpoint_warm_ttft_seconds',
-      'The same, with most of the prompt in the provider’s cache.',
+      'Recent time to the first content, with a cached prompt.',
       (one) => one.warmTtftMs,
       1000,
     ),
@@ -66,12 +57,8 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
       ['outcome'],
       ({ attempts }, labels) => [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]),
     ),
-    count('signalbox_retries_total', 'Repeated attempts of a request at the same provider.', (one) => one.retries),
-    count(
-      'signalbox_retries_denied_total',
-      'Repeated attempts that the provider’s retry budget refused.',
-      (one) => one.retriesDenied,
-    ),
+    count('signalbox_retries_total', 'Repeated attempts at the same provider.', (one) => one.retries),
+    count('signalbox_retries_denied_total', 'Attempts that the retry budget refused.', (one) => one.retriesDenied),
     count('signalbox_ejections_total', 'How often a circuit breaker opened.', (one) => one.ejections),
   ];
 }

@@ -29,13 +29,22 @@ const Output = Type.Object({
   ),
 });
 
+const textOf = (file: string): string => readFileSync(join(CONTRACTS, file), 'utf8');
+
+/** Stored beside the compiler's output: a change of a contract without a new compilation shows. */
+export function sourcesHash(): string {
+  const hash = new Bun.CryptoHasher('sha256');
+  for (const file of readdirSync(CONTRACTS).sort()) hash.update(textOf(file));
+  return hash.digest('hex');
+}
+
 /** As the compiler makes them now. */
 export async function compileContracts(): Promise<Compiled> {
   const { default: solc } = await import('solc');
   const files = readdirSync(CONTRACTS).sort();
   const input = {
     language: 'Solidity',
-    sources: Object.fromEntries(files.map((file) => [file, { content: readFileSync(join(CONTRACTS, file), 'utf8') }])),
+    sources: Object.fromEntries(files.map((file) => [file, { content: textOf(file) }])),
     settings: {
       evmVersion: 'shanghai',
       viaIR: true,
@@ -56,12 +65,15 @@ export async function compileContracts(): Promise<Compiled> {
   );
 }
 
-/** As they were compiled and kept; `test/payments/chain-contracts.test.ts` looks whether that is still so. */
+/** As they were compiled and kept; `test/payments/chain-contracts.test.ts` compares their sources. */
 export function contract(name: string): Compiled[string] {
-  const all = Value.Parse(Compiled, JSON.parse(readFileSync(COMPILED, 'utf8')));
-  const found = all[name];
+  const { sources: _, ...stored } = JSON.parse(readFileSync(COMPILED, 'utf8'));
+  const found = Value.Parse(Compiled, stored)[name];
   if (found === undefined) throw new Error(`There is no contract ${name}.`);
   return found;
 }
 
-if (import.meta.main) await Bun.write(COMPILED, `${JSON.stringify(await compileContracts(), null, 2)}\n`);
+if (import.meta.main) {
+  const stored = { ...(await compileContracts()), sources: sourcesHash() };
+  await Bun.write(COMPILED, `${JSON.stringify(stored, null, 2)}\n`);
+}

@@ -116,7 +116,7 @@ describe('with the simulated models', () => {
     expect(document.components.securitySchemes).toMatchObject({
       'apiKey-x-api-key': { in: 'header', name: 'x-api-key' },
     });
-    expect(JSON.stringify(responses['401'])).toContain('{"value":{"error":"No API key');
+    expect(JSON.stringify(responses['401'])).toContain('{"value":{"error":"The API key');
   });
 });
 
