@@ -186,7 +186,7 @@ describe('settlements in a spool', () => {
       /^the spool does not belong to this database: it has a settlement of dec_\w+, which is not open there\. Restore the database/,
     );
     await expect(unbooked(store, 'the spool', [[{ name: 'novel', params: [] }]], [])).rejects.toThrow(
-      'it has rows of the kind "novel", which this version does not know',
+      'it has rows of the kind "novel", which this version of Signalbox cannot read',
     );
     await store.close();
   });
