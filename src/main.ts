@@ -195,9 +195,10 @@ async function ledger({ args, data }: DataArguments): Promise<void> {
 
 async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {
   const file = existing(data);
-  const [{ openStore, readStore }, { openKeys }, run] = await Promise.all([
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, run] = await Promise.all([
     import('./store/open.ts'),
     import('./access/stored-keys.ts'),
+    import('./server/trail-note.ts'),
     name === 'keys'
       ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
       : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
@@ -207,7 +208,13 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
   const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments'] });
   const keys = await openKeys({ store, now });
   try {
+    const before = await note.lastChange(store);
+    // Printed before the wait: a key is shown this once, and a wait can be interrupted.
     out.write(await run(args, { keys, store, file, now }));
+    const change = await note.lastChange(store);
+    if (change > before && !(await note.servedChange(data, change, () => isStoreLocked(file)))) {
+      complain(`The change is saved. ${note.NOT_SERVED}`);
+    }
   } finally {
     keys.close();
     await store.close();

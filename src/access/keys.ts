@@ -78,6 +78,8 @@ export interface Keys {
   trail(query: TrailQuery): Promise<TrailEntry[]>;
   /** Reads changes by other processes, and writes last uses once a minute. */
   refresh(): Promise<void>;
+  /** Resolves once every change committed before the call is in force, new budgets included. */
+  putInForce(): Promise<void>;
   /** Stops the regular refresh and writes last uses. Call it before the store is closed. */
   close(): void;
 }

@@ -72,6 +72,8 @@ class StoredKeys implements Keys {
   #looks = 0;
   #lookInForce = 0;
   #usesWrittenAt: number;
+  /** The last admission of waiting keys, which may be under way. */
+  #admission: Promise<void> | null = null;
 
   constructor({ store, now, refreshMs, onChange }: KeysOptions) {
     this.#store = store;
@@ -228,6 +230,12 @@ class StoredKeys implements Keys {
     await this.#catchUp();
   }
 
+  async putInForce(): Promise<void> {
+    await this.refresh();
+    // Another load may have read the changes, and still wait for their budgets.
+    await this.#admission;
+  }
+
   close(): void {
     if (this.#timer) clearInterval(this.#timer);
     this.#writeUses();
@@ -317,7 +325,10 @@ class StoredKeys implements Keys {
     this.#budgets = budgeted.map(({ info: { id, budgets, expiresAt } }) => ({ keyId: id, budgets, expiresAt }));
     this.#reportedBudgets = budgetText;
     this.#version = version;
-    if (isChanged) await this.#admitWaiting(waiting);
+    if (isChanged) {
+      this.#admission = this.#admitWaiting(waiting);
+      await this.#admission;
+    }
     return all;
   }
 

@@ -95,7 +95,7 @@ Exit code: 2 when a case that held fails or B cannot load (--strict: when any ch
 --budget: 500/month, 20/day@Europe/Berlin, 500/total:downgrade. Windows are day, week, month and
 total, in UTC unless a zone is named; "downgrade" takes cheaper models before it refuses.
 --wallet: the wallets that its requests may name as agent_wallet.
-A running server accepts the key within a second.`,
+A running server accepts the key once the command returns.`,
   },
   {
     command: 'keys list',

@@ -117,7 +117,7 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
   const done =
     amount > 0 ? `Credited ${creditsText(amount)} to ${wallet}` : `Took ${creditsText(-amount)} back from ${wallet}`;
   const sum = creditsText(await store.ledger.granted(wallet));
-  return `${done}: ${sum} in all. A running server follows within a second.\n`;
+  return `${done}: ${sum} in all.\n`;
 }
 
 function addressOf([text, more]: readonly string[], usage: string): string {

@@ -27,6 +27,7 @@ import { firstPolicy, judgeTools, type Serving } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
+import { keepTrailNote } from './trail-note.ts';
 
 /**
  * Serves until it is asked to stop.
@@ -84,6 +85,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   const note = await keepLedgerNote(options.data, store, log);
+  const trailNote = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
@@ -91,7 +93,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
-  const parts = { gateway, idempotency, keys, store, note, lock, tracer, data: options.data, drainMs: options.drainMs };
+  const { data, drainMs } = options;
+  const parts = { gateway, idempotency, keys, store, note, trailNote, lock, tracer, data, drainMs };
   const shutdown = openShutdown({ ...parts, stop, stopListening, exit: host.exit, written: linesWritten });
   defects.onException(shutdown.byException);
   on('SIGTERM', () => shutdown.bySignal('SIGTERM'));

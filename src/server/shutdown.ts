@@ -6,6 +6,7 @@ import type { OpenStore, StoreLock } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { LedgerNote } from './ledger-note.ts';
 import { closeStore } from './store.ts';
+import type { TrailNote } from './trail-note.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
@@ -19,6 +20,7 @@ export interface ServerParts {
   readonly keys: Keys;
   readonly store: OpenStore;
   readonly note: LedgerNote;
+  readonly trailNote: TrailNote;
   readonly lock: StoreLock;
   readonly tracer: Tracer | null;
   /** Time for requests under way, ms. */
@@ -77,7 +79,8 @@ export function openShutdown(parts: ServerParts): Shutdown {
 
 /** Resolves with 1 where a settlement is lost, else with 0. */
 async function closeAll(parts: ServerParts): Promise<0 | 1> {
-  const { data, gateway, idempotency, keys, store, note, lock, tracer, drainMs, stop, stopListening } = parts;
+  const { data, gateway, idempotency, keys, store, note, trailNote, lock, tracer, drainMs } = parts;
+  const { stop, stopListening } = parts;
   const { log } = gateway;
   stop();
   const stopped = stopListening();
@@ -85,6 +88,7 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   // The next start closes requests that are not settled by now.
   gateway.payments.close();
   await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
+  await trailNote.close();
   keys.close();
   await gateway.learner
     .close()

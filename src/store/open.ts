@@ -7,7 +7,7 @@ import { openSqliteBooks } from './sqlite/books/books.ts';
 import { ledgerMigrations } from './sqlite/books/schema.ts';
 import { copyDatabase } from './sqlite/copy.ts';
 import { openSqlite } from './sqlite/database.ts';
-import { type FolderLock, lockFolder } from './sqlite/folder-lock.ts';
+import { type FolderLock, isFolderLocked, lockFolder } from './sqlite/folder-lock.ts';
 import { idempotencyMigrations } from './sqlite/idempotency.ts';
 import { identityMigrations } from './sqlite/identity.ts';
 import { accessMigrations } from './sqlite/keys.ts';
@@ -112,6 +112,9 @@ export const copyStore = (url: string, target: string): void => copyDatabase(pat
  * @throws StoreError of one clear sentence; its reason is `busy` where another process has it.
  */
 export const lockStore = (url: string): StoreLock => lockFolder(dirname(pathOf(url)));
+
+/** Returns whether another process, such as a server, has the folder of a store. */
+export const isStoreLocked = (url: string): boolean => isFolderLocked(dirname(pathOf(url)));
 
 /** @throws StoreError for a URL of another kind of database. Only its scheme is shown: it may have a password. */
 function pathOf(url: string): string {

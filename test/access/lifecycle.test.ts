@@ -178,6 +178,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   budgets: () => keys.budgets(),
   trail: (query) => keys.trail(query),
   refresh: () => keys.refresh(),
+  putInForce: () => keys.putInForce(),
   close: () => keys.close(),
   ...over,
 });

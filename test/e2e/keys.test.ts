@@ -8,7 +8,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
-/** A change by the command line counts in a running server within a second; taken four times, ms. */
+/** A change by the command line counts in a running server when the command returns; see `keys-at-once.test.ts`. In ms. */
 const WITHIN = 4_000;
 
 let upstream: FakeUpstream;

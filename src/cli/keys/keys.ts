@@ -75,7 +75,7 @@ async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<s
   const { positionals } = parseArguments(args, {});
   const id = idOf(positionals, 'revoke');
   if (!(await keys.revoke(id, operator()))) throw noSuchKey(id);
-  return `Revoked ${id}. A running server refuses it within a second.\n`;
+  return `Revoked ${id}.\n`;
 }
 
 async function rotate(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
@@ -117,5 +117,5 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
     amount > 0 ? `Granted ${creditsText(amount)} to ${owner}` : `Took ${creditsText(-amount)} back from ${owner}`;
   const sum = creditsText(await store.ledger.granted(holderOf(info)));
   const effect = info.wallet === null ? FIRST_GRANT : 'All keys of the wallet spend this one balance.';
-  return `${done}: ${sum} in all. A running server follows within a second.\n${effect}\n`;
+  return `${done}: ${sum} in all.\n${effect}\n`;
 }

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StoreError } from '../store.ts';
 import { faultOf, wordsOf } from './fault.ts';
@@ -7,6 +7,11 @@ import { faultOf, wordsOf } from './fault.ts';
 export interface FolderLock {
   release(): void;
 }
+
+/** How long a start waits for `isFolderLocked` of a command, ms. */
+const PROBE_WAIT_MS = 100;
+
+const lockFile = (folder: string): string => join(folder, 'server.lock');
 
 /** Keeps the locks referenced: an unreferenced handle is collected, and its lock with it. */
 const held = new Set<Database>();
@@ -23,7 +28,8 @@ export function lockFolder(folder: string): FolderLock {
     // Its error names the reason; SQLite's does not.
     accessSync(folder, constants.W_OK);
     // The kernel drops a lock that SQLite holds when the process dies, so none is ever left behind.
-    lock = new Database(join(folder, 'server.lock'), { create: true, readwrite: true });
+    lock = new Database(lockFile(folder), { create: true, readwrite: true });
+    lock.run(`PRAGMA busy_timeout = ${PROBE_WAIT_MS}`);
     lock.run('PRAGMA locking_mode = EXCLUSIVE');
     lock.run('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -44,4 +50,19 @@ export function lockFolder(folder: string): FolderLock {
       taken.close();
     },
   };
+}
+
+/** Returns whether another process has the data folder. Takes no lock that outlives the call. */
+export function isFolderLocked(folder: string): boolean {
+  if (!existsSync(lockFile(folder))) return false;
+  let probe: Database | null = null;
+  try {
+    probe = new Database(lockFile(folder), { readonly: true });
+    probe.query('SELECT count(*) FROM sqlite_master').get();
+    return false;
+  } catch (error) {
+    return faultOf(error) === 'busy';
+  } finally {
+    probe?.close();
+  }
 }

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** The longest wait of a command for a server, ms. */
+const WAIT_MS = 5_000;
+
+let box: Signalbox;
+
+beforeAll(async () => {
+  box = await startSignalbox({ isProcess: true });
+});
+afterAll(() => box.stop());
+
+const status = async (key: string) =>
+  (await box.get('/v1/models', { headers: { authorization: `Bearer ${key}` } })).status;
+
+async function run(...args: string[]): Promise<{ readonly key: string; readonly id: string; readonly err: string }> {
+  const { code, out, err } = await box.run('keys', ...args);
+  expect({ code, err: err.replace(/^signalbox: The change is saved.*\n/, '') }).toEqual({ code: 0, err: '' });
+  const [, key = '', id = ''] = /^(sb_live_([a-z0-9]+)_[\w-]+)\n/.exec(out) ?? [];
+  return { key, id, err };
+}
+
+describe('when a command returns, the running server has its change in force', () => {
+  test('a new key works and a revoked key does not, twenty times', async () => {
+    for (let i = 0; i < 20; i++) {
+      // A key with a budget waits until the ledger counts for it.
+      const { key, id } = await run('create', ...(i % 2 === 0 ? [] : ['--budget', '5/day']));
+      expect(await status(key)).toBe(200);
+      await run('revoke', id);
+      expect(await status(key)).toBe(401);
+    }
+  }, 120_000);
+
+  test('a rotated key has its new secret alone', async () => {
+    const before = await run('create');
+    const { key } = await run('rotate', before.id, '--overlap', '0');
+    expect([await status(key), await status(before.key)]).toEqual([200, 401]);
+  });
+
+  test('a grant is in the balance', async () => {
+    const { id } = await run('create');
+    await run('grant', id, '25');
+    const { balance } = (await (await box.get(`/admin/keys/${id}`)).json()) as { balance: unknown };
+    expect(balance).toMatchObject({ granted_credits: 25 });
+  });
+
+  test('changes by admin requests in between hold no command up', async () => {
+    const made = await box.post('/admin/keys', { name: 'by request' });
+    expect(made.status).toBe(200);
+    const startedAt = performance.now();
+    const { key, err } = await run('create');
+    expect([await status(key), err]).toEqual([200, '']);
+    expect(performance.now() - startedAt).toBeLessThan(WAIT_MS);
+  });
+});
+
+describe('a command does not wait', () => {
+  test('longer than 5 seconds for a server that stands still, and says so', async () => {
+    process.kill(box.pid, 'SIGSTOP');
+    try {
+      const startedAt = performance.now();
+      const { key, err } = await run('create');
+      expect(key).toStartWith('sb_live_');
+      expect(performance.now() - startedAt).toBeGreaterThan(WAIT_MS);
+      expect(err).toBe(
+        'signalbox: The change is saved. The server that uses this data folder has not read it after 5 seconds. It does so as soon as it can.\n',
+      );
+    } finally {
+      process.kill(box.pid, 'SIGCONT');
+    }
+  });
+
+  test('without a server, whether it was stopped or killed', async () => {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      const other = await startSignalbox({ isProcess: true });
+      const note = join(other.data, 'trail.seen');
+      expect(existsSync(note)).toBe(true);
+      other.signal(signal);
+      await other.exited;
+      expect(existsSync(note)).toBe(signal === 'SIGKILL');
+      const startedAt = performance.now();
+      expect(await other.run('keys', 'create')).toMatchObject({ code: 0, err: '' });
+      expect(performance.now() - startedAt).toBeLessThan(WAIT_MS);
+      await other.stop();
+    }
+  }, 60_000);
+});
