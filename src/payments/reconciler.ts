@@ -80,7 +80,10 @@ export class Reconciler {
       });
     } catch (cause) {
       if (!isTransient(cause)) {
-        log.error('the outcome of a payment could not be checked', { ...paymentFields(payment), detail: String(cause) });
+        log.error('the outcome of a payment could not be checked', {
+          ...paymentFields(payment),
+          detail: String(cause),
+        });
       }
       this.#reschedule(payment);
     }
