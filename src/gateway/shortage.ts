@@ -15,7 +15,7 @@ export function shortageError(
   { log, ledger }: Pick<Gateway, 'log' | 'ledger'>,
 ): SignalboxError {
   ledger.refused(shortage);
-  log.info('a request was refused for lack of money', {
+  log.info('a request was refused: its budget or balance is too low', {
     key: caller.keyId,
     why: shortage.why,
     [shortage.kind]: shortage.name,

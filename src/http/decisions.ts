@@ -80,7 +80,7 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
           throw new SignalboxError('not_found', 'The text of this decision’s request and answer was not kept.');
         }
         // Reading others' texts leaves a trace.
-        gateway.log.info('content was read', { decision: idText('dec_', number), key: callerOf(request).keyId });
+        gateway.log.info('stored content was read', { decision: idText('dec_', number), key: callerOf(request).keyId });
         return {
           decision_id: idText('dec_', number),
           object: 'content',

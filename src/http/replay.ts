@@ -123,7 +123,7 @@ function namedRun(
       const onDefect = (error: unknown) => {
         if (!isStream) return;
         const stack = error instanceof Error ? error.stack : String(error);
-        gateway.log.error('a stream failed on a defect', { decision: idText('dec_', exchange.decision), stack });
+        gateway.log.error('a stream failed: internal error', { decision: idText('dec_', exchange.decision), stack });
       };
       return new KeptAnswer({ source: exchange, run, isStream, onDefect });
     },

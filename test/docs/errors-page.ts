@@ -21,8 +21,7 @@ export function errorsPage(): string {
   });
   return `# Errors
 
-Read this page if your application handles errors from Signalbox. It lists every error code, and whether to try again.
-Every error has OpenAI's shape, with \`details\` where a program can use them:
+Read this page if your application handles errors. It lists every error code, and whether to try again. Errors have OpenAI's shape:
 
 \`\`\`json
 { "error": { "message": "…", "type": "…", "param": "messages[0].content", "code": "…" } }
@@ -38,11 +37,5 @@ Every error has OpenAI's shape, with \`details\` where a program can use them:
 \`type\` is \`${COMMON_TYPE}\` unless another is given. **Retry.** means that the same request can succeed later.
 
 ${sections.join('\n\n')}
-
-## When no model is left
-
-The error names the kind of reason that would have to go first: \`no_healthy_model\` (providers), \`insufficient_quota\`
-(budgets and balances), \`budget_limit_too_low\` (the request's own limit), \`context_length_exceeded\` (the prompt),
-else \`no_eligible_model\` (constraints).
 `;
 }

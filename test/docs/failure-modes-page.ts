@@ -10,18 +10,15 @@ const PATH = join(import.meta.dir, '../../docs/operate/incidents.md');
 /** The faults that the page shows. The others have one of the same results, and are rarer. */
 const SHOWN: readonly string[] = [
   'does not listen',
-  'has a name that does not resolve',
   'answers 500',
   'answers 503',
   'answers 200 with an error as JSON',
-  'answers 504',
   'answers 404',
   'answers 401',
   'answers 403',
   'answers 429, and not for how long',
   'answers 400: it refuses the content',
   'answers 400: the prompt is too long',
-  'takes the request and resets the connection',
   'takes the request and says nothing',
   'begins an answer and falls silent',
   'closes the connection within an answer',

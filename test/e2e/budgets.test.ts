@@ -252,7 +252,7 @@ test('alerts come into the log once each, the greatest that was reached, with fi
   const key = await purse.key({ kind: 'watched' });
   const alerts = () =>
     purse.live.box.lines
-      .filter((line) => line.includes('a budget is being used up') && line.includes(key.id))
+      .filter((line) => line.includes('a budget has reached an alert threshold') && line.includes(key.id))
       .map((line) => JSON.parse(line) as { readonly share: number });
   // A third, two thirds, which are beyond a half and beyond 0.6, and all.
   await purse.spend(key, 1);
@@ -304,7 +304,7 @@ test('what is spent stays spent across a restart', async () => {
     box = await start();
     const { details } = await expectError(await box.post('/v1/chat/completions', asked), 'insufficient_quota');
     expect(details).toMatchObject({ budget: 'all', spent_credits: 0.884, reserved_credits: 0 });
-    expect(box.lines.filter((line) => line.includes('being used up'))).toEqual([]);
+    expect(box.lines.filter((line) => line.includes('reached an alert threshold'))).toEqual([]);
   }
   await box.stop();
   for (const folder of [data, policies]) rmSync(folder, { recursive: true });

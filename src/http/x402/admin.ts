@@ -83,7 +83,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
         const wallet = addressOf(id);
         const { line, tell } = doing('unblock', wallet, {}, request, set.headers['x-request-id']);
         await orNothingDone(() => payments.unblock(wallet, [line]));
-        tell('a wallet was let in again');
+        tell('a wallet was unblocked');
         return status(gateway, wallet, true);
       },
       docs.UNBLOCK,
