@@ -31,7 +31,7 @@ export const overview = [
     ],
   }),
   figure({
-    title: 'Error budget burn rate',
+    title: 'Burn rate',
     description:
       'Failures over the last hour, as a multiple of the objective. 1 is exactly the objective. Needs the recording rules.',
     unit: 'suffix:×',

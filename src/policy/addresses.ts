@@ -3,7 +3,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { variableHint, variableIn } from './variable-references.ts';
 
-export const ADDRESS = { expected: 'http:// or https://, host and path, without user, query and fragment' };
+export const ADDRESS = { expected: 'http:// or https:// with host and path, without user, query or fragment' };
 
 /** The address without a slash at its end; null for an invalid one. */
 export function normalUrl(text: string): string | null {
@@ -41,9 +41,9 @@ export function refuseForbidden(url: string, what: string, place: SourceSpan, re
   const address = literalAddress(new URL(url).hostname);
   if (!address || addressClass(address) !== 'forbidden') return;
   const isUnspecified = address.at(-1) === 0 && address.at(-2) === 0;
-  report.add('forbidden-address', place, `${what} holds an address that no request may go to`, {
+  report.add('forbidden-address', place, `requests may not go to the address in ${what}`, {
     hint: isUnspecified
-      ? 'servers listen there; to reach one on this machine, write 127.0.0.1'
-      : 'metadata of clouds, link-local and multicast addresses are never called',
+      ? 'this address is only for listening; to reach a server on this machine, write 127.0.0.1'
+      : 'Signalbox never calls cloud metadata, link-local or multicast addresses',
   });
 }

@@ -50,7 +50,7 @@ function leftOutOf(
     // A provider that is set up and has no model is reported nowhere else.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
     .map(({ name, unset }) => {
-      const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : 'no model of the policy names it';
+      const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : 'no model uses it';
       return { kind: 'provider' as const, name, reason: unsetText(unset) ?? idle };
     });
   const without = drafts

@@ -67,12 +67,12 @@ function limitOf({ name, path, tree }: NamedItem<BudgetText>, report: Report): M
   const place = placeAt(tree, 'limit_credits');
   if (limit === null) {
     report.add('bad-form', place, `\`${path}.limit_credits\` has more than ${DECIMALS} decimals`, {
-      expected: 'a multiple of 0.000001 Credits, the least that is charged',
+      expected: 'a multiple of 0.000001 Credits, the smallest amount that is charged',
     });
   }
   if (limit === 0n) {
-    report.add('nothing-to-spend', place, `budget \`${name}\` has a limit of 0: nothing that costs may be spent`, {
-      hint: 'give it a limit above 0; to refuse requests, a constraint says more plainly why',
+    report.add('nothing-to-spend', place, `budget \`${name}\` has a limit of 0, so only free requests pass`, {
+      hint: 'set a limit above 0; to refuse requests, a constraint gives callers a clearer reason',
     });
   }
   return Number(limit ?? 0n);

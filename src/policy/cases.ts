@@ -102,12 +102,12 @@ function checkExpectation({ tree, path, place }: NamedItem<CaseText>, { expect }
   const isEmpty = refused === undefined && task === undefined && stated.length === 0;
   if (isEmpty && Object.keys(rejected).length === 0) {
     const at = valueAt(tree, 'expect')?.place ?? place;
-    report.add('missing-key', at, `\`${path}.expect\` expects nothing`, { expected: 'at least one key' });
+    report.add('missing-key', at, `\`${path}.expect\` has no key`, { expected: 'at least one key' });
   }
   const [first] = stated;
   if (refused === undefined || !first) return;
   const at = placeAt(tree, 'expect', first[0]);
   report.add('conflicting-keys', at, `\`${path}.expect\` has both \`refused\` and \`${first[0]}\``, {
-    expected: 'one of them: where no model is left, none is chosen',
+    expected: 'one of them: a refused request has no chosen model',
   });
 }

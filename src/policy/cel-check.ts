@@ -37,7 +37,7 @@ export function checkExpression(
   if (!checked) return null;
   const { type, run, ...rest } = checked;
   if (type === 'bool') return { ...rest, run: (view) => run(view) === true };
-  const message = `\`${draft.path}\` is ${nameOfType(type)}, neither true nor false`;
+  const message = `\`${draft.path}\` must be true or false, but is ${nameOfType(type)}`;
   report.add('cel-not-bool', rest.placeOf(rest.ast), message, {
     expected: 'a comparison, such as `… == "text"` or `… < 5.0`',
   });
@@ -50,7 +50,7 @@ export function checkText(draft: ExpressionDraft, kind: CelKind, texts: FileText
   if (!checked) return null;
   const { type, run, ...rest } = checked;
   if (type === 'string') return { ...rest, run: (view) => String(run(view)) };
-  const message = `\`${draft.path}\` is ${nameOfType(type)}, not a text`;
+  const message = `\`${draft.path}\` must be a text, but is ${nameOfType(type)}`;
   report.add('cel-not-text', rest.placeOf(rest.ast), message, {
     expected: 'a text, such as `key.id` or `key.labels.team`',
     hint: hintForText(type, draft.text.trim(), kind),
@@ -59,9 +59,9 @@ export function checkText(draft: ExpressionDraft, kind: CelKind, texts: FileText
 }
 
 function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
-  if (type === 'bool') return 'a comparison tells which requests it is for: that is `match`';
+  if (type === 'bool') return 'a comparison belongs in `match`, which selects the requests';
   if (written === 'key.labels') return 'name the label: `key.labels.team`';
-  if (type === 'int' || type === 'double') return `make it a text: \`string(${written})\``;
+  if (type === 'int' || type === 'double') return `convert it to a text: \`string(${written})\``;
   const other = kind === 'budget' ? 'request.model' : 'key.id';
   if (type?.startsWith('list')) return `join the texts: \`key.labels.team + "/" + ${other}\``;
   return written === 'request' ? 'name its field: `request.model`' : undefined;
@@ -119,11 +119,11 @@ function nameOfType(type: string | undefined): string {
 }
 
 const ELSEWHERE: Readonly<Record<CelKind, string>> = {
-  when: 'a condition is judged once for a request, before models are looked at',
-  budget: 'the ledger, which budgets are counted from, keeps of a request only its key and its `model`',
-  limit: 'requests are counted before their body is read, when only their key is known',
-  constraint: '`require` is judged once for each model when the policy is loaded, before there are requests',
-  model: 'the filter is judged once for each model when the policy is loaded, before there are requests',
+  when: 'a condition is evaluated once for each request, before any model is considered',
+  budget: 'a budget sees only the key and the `model` of a request',
+  limit: 'a rate limit counts a request before its body is read, when only its key is known',
+  constraint: '`require` is evaluated once for each model when the policy is loaded, before any request',
+  model: 'this expression is evaluated once for each model when the policy is loaded, before any request',
 };
 
 function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
@@ -135,7 +135,7 @@ function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
     const name = node.args;
     seen.add(name);
     const onlyEndpoint = kind === 'model' && name === 'endpoint';
-    const message = `\`${name}\` cannot be seen here: ${onlyEndpoint ? 'this is about models' : ELSEWHERE[kind]}`;
+    const message = `\`${name}\` is not available here: ${onlyEndpoint ? 'this expression sees whole models' : ELSEWHERE[kind]}`;
     const expected = `one of ${listNames(Object.keys(here))}`;
     return [{ code: 'cel-wrong-place' as const, at: node, message, expected, hint: hintForPlace(kind, name) }];
   });
@@ -146,11 +146,11 @@ function hintForPlace(kind: CelKind, name: string): string {
   if (kind === 'when') return 'move this part to `require` (or `prefer`)';
   if (kind === 'budget') {
     return name === 'time'
-      ? '`window` says for how long a budget counts; what depends on the hour is for the `when` of a constraint'
-      : '`request.model` is what the caller asks for; which models may serve it is for the `require` of a constraint';
+      ? '`window` sets how long a budget counts; for a rule that depends on the hour, use the `when` of a constraint'
+      : '`request.model` is the name that the caller asked for; to limit the models that may serve it, use the `require` of a constraint';
   }
-  if (kind === 'limit') return 'labels of the key can say more: `key.labels.team`';
+  if (kind === 'limit') return 'use a label of the key, such as `key.labels.team`';
   return kind === 'model' && name === 'endpoint'
-    ? 'only constraints look at single endpoints; `model.providers` has the providers of all'
+    ? 'only constraints see single endpoints; `model.providers` lists the providers of all endpoints'
     : 'move this part to the `when` of a rule';
 }

@@ -30,13 +30,13 @@ const STEP = 1e-9;
  */
 export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean): Contradiction | null {
   const namesNothing = ![...nodesOf(ast)].some((node) => node.op === 'id');
-  if (namesNothing) return valueOfConstant() ? null : { at: ast, message: 'it is false, whatever is asked' };
+  if (namesNothing) return valueOfConstant() ? null : { at: ast, message: 'it is false for every request' };
   const left = new Map<string, PossibleValues>();
   for (const part of partsOf(ast)) {
-    if (literalOf(part) === false) return { at: part, message: 'one of its parts is false, whatever is asked' };
+    if (literalOf(part) === false) return { at: part, message: 'one of its parts is false for every request' };
     const field = narrow(part, left);
     if (field === null || !isEmpty(left.get(field))) continue;
-    return { at: part, message: `no value of \`${field}\` fulfils all its parts`, hint: hintFor(field, part) };
+    return { at: part, message: `no value of \`${field}\` fulfils all of its parts`, hint: hintFor(field, part) };
   }
   return null;
 }
@@ -48,7 +48,7 @@ function hintFor(field: string, part: ASTNode): string | undefined {
   narrow(part, alone);
   if (isEmpty(alone.get(field))) return `\`${field}\` goes from ${low} to ${high}`;
   return field === 'time.hour'
-    ? 'over midnight it is one or the other: `time.hour >= 22.0 || time.hour < 6.0`'
+    ? 'for a time span over midnight write `||`: `time.hour >= 22.0 || time.hour < 6.0`'
     : undefined;
 }
 

@@ -45,7 +45,7 @@ export function createCostLimits({ models, tasks }: ParsedPolicy, report: Report
   };
 }
 
-const HINT = 'loops inside loops multiply, and what a caller writes counts with its greatest length: loop over less';
+const HINT = 'nested loops multiply, and texts of callers count with their greatest length: loop over shorter lists';
 
 /** The steps of all expressions that run on one occasion. */
 class StepTotal {
@@ -72,7 +72,7 @@ class StepTotal {
     if (!this.#costliest) return;
     const { program, steps } = this.#costliest;
     const message = `the expressions that are ${this.#occasion} can take ${countOf(this.#steps)} steps together, more than ${countOf(this.#max)}`;
-    const hint = `this one takes most, ${countOf(steps)}; ${HINT}`;
+    const hint = `this one takes the most, ${countOf(steps)}; ${HINT}`;
     report.add('cel-too-costly', program.placeOf(program.ast), message, { hint });
   }
 }

@@ -40,20 +40,27 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
   if (negation) return notCel('not', negation.index);
   const word = /^(?:\w+|[^\w\s])/.exec(text.slice(start))?.[0] ?? '';
   if (WORDS.has(word)) return notCel(word, start);
-  const message = `not CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
+  const message = `not valid CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
   return { code: 'cel-syntax', at, message, hint: hintFor(code, word, text.slice(0, start)) };
 }
 
 function hintFor(code: string, sign: string, before: string): string | undefined {
   if (code.startsWith('unterminated')) return 'the closing quote is missing';
   if (/^[“”„‘’«»]$/.test(sign)) return 'write straight quotes: "text"';
-  return sign === ',' && /\bin\s*\([^()]*$/.test(before) ? 'a list stands in brackets: `x in ["a", "b"]`' : undefined;
+  return sign === ',' && /\bin\s*\([^()]*$/.test(before)
+    ? 'write a list in square brackets: `x in ["a", "b"]`'
+    : undefined;
 }
 
 /** A word of other languages, for which CEL has a sign. */
 function notCel(word: string, start: number): CelFault {
   const at = { start, end: start + word.length };
-  return { code: 'cel-syntax', at, message: `\`${word}\` is not CEL`, hint: `write \`${WORDS.get(word)}\`` };
+  return {
+    code: 'cel-syntax',
+    at,
+    message: `\`${word}\` is not an operator of CEL`,
+    hint: `write \`${WORDS.get(word)}\``,
+  };
 }
 
 /** Explains a type error. */
@@ -84,7 +91,7 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const ofLabel = kind === 'when' && isLeftOperand(name, ast) ? `; a label of the key is \`key.labels.${name}\`` : '';
   const hint = ofCaller ?? ofKeys ?? meant ?? `a text needs quotes: "${name}"${ofLabel}`;
   const expected = `one of ${listNames(variables)}`;
-  return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, expected, hint };
+  return { code: 'cel-unknown-name', at, message: `\`${name}\` is not defined here`, expected, hint };
 }
 
 /** Names that other languages give to the caller. */
@@ -113,9 +120,9 @@ const isLeftOperand = (name: string, ast: ASTNode): boolean =>
  * owner.
  */
 function hintForKeys(name: string, ast: ASTNode, kind: 'budget' | 'limit'): string | null {
-  if (kind === 'limit' && name === 'address') return '`each: address` stands alone, and is no part of an expression';
+  if (kind === 'limit' && name === 'address') return '`each: address` cannot be part of an expression';
   if (kind === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']))) {
-    return 'the address of the caller is `each: address`';
+    return 'to count by the address of the caller, write `each: address`';
   }
   if (isOfRequests(name)) return kind === 'budget' ? NOT_IN_BUDGETS : NOT_IN_LIMITS;
   const paths = [...accessesOf(ast)].map(({ path }) => path).filter(([owner]) => owner === name);
@@ -169,7 +176,7 @@ function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRan
   const known = isMethod ? [...FUNCTIONS, ...MACROS] : GLOBALS;
   const range = node?.op === 'rcall' ? { start: node.args[1].end + 1, end: node.end } : at;
   if (known.includes(name)) {
-    const message = `\`${name}\` does not take this: ${plainTypes(call)}`;
+    const message = `\`${name}\` does not accept these types: ${plainTypes(call)}`;
     const hint = name === 'contains' && call.startsWith('list') && node ? membership(node) : undefined;
     return { code: 'cel-type', at: range, message, hint };
   }
@@ -191,10 +198,16 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFa
   const whole = wholeAgainstFigure(summary, node);
   if (whole) {
     const written = whole.input.slice(whole.start, whole.end);
-    const message = 'figures have a point in CEL: a whole number is of another type';
-    return { code: 'cel-type', at: whole, message, expected: 'a number with a point', hint: `write ${written}.0` };
+    const message = 'CEL does not mix whole numbers and decimal numbers';
+    return {
+      code: 'cel-type',
+      at: whole,
+      message,
+      expected: 'a number with a decimal point',
+      hint: `write \`${written}.0\``,
+    };
   }
-  const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
+  const message = `the types do not match: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
   return { code: 'cel-type', at, message, hint: clashHint(summary, node) };
 }
 
@@ -204,7 +217,7 @@ function clashHint(summary: string, node: ASTNode | undefined): string | undefin
     return 'compare with a text in quotes, or convert: `double(…) > 3.0`';
   }
   const isListAgainstText = /list<string> [!=]= string|string [!=]= list<string>/.test(summary);
-  return isListAgainstText ? `ask whether it is in the list: ${inList(node)}` : undefined;
+  return isListAgainstText ? `test whether the list contains it: ${inList(node)}` : undefined;
 }
 
 /** The CEL form of `list.contains(text)`. */

@@ -18,11 +18,11 @@ export const ALIASES: ReadonlyMap<string, string> = new Map([
 
 /** The hint for fields of a request that budgets cannot see. */
 export const NOT_IN_BUDGETS =
-  'here only the key and the `model` of a request can be seen; labels of the key can say more: `key.labels.team`';
+  'budgets see only the key and the `model` of a request; use a label of the key, such as `key.labels.team`';
 
 /** The hint for fields of a request that rate limits cannot see. */
 export const NOT_IN_LIMITS =
-  'rate limits see only the key, for they count a request before its body is read; labels of the key can say more: `key.labels.team`';
+  'rate limits see only the key, because they count a request before its body is read; use a label of the key, such as `key.labels.team`';
 
 /** Whether a name is a field of a request, in rules or in the API. */
 export function isOfRequests(name: string): boolean {
@@ -45,12 +45,14 @@ export function fieldHint(
 ): string | undefined {
   if (type === 'BudgetRequest' && isOfRequests(field)) return NOT_IN_BUDGETS;
   const alias = type === 'Request' ? ALIASES.get(field) : undefined;
-  if (alias) return `rules call it \`${owner}.${alias}\``;
+  if (alias) return `write \`${owner}.${alias}\``;
   const isOfTheApi = type === 'Request' && OF_THE_API.has(field);
-  if (isOfTheApi) return `rules do not see the field \`${field}\` of a request`;
+  if (isOfTheApi) return `rules cannot read the field \`${field}\` of a request`;
   const meant = nearest(field, known);
   if (meant) return `did you mean \`${meant}\`?`;
   if (type === 'BudgetRequest') return NOT_IN_BUDGETS;
   const free = type === 'Key' ? 'labels' : type === 'Request' ? 'metadata' : null;
-  return free ? `what callers name themselves is in \`${owner}.${free}.${field}\`` : undefined;
+  if (free === null) return undefined;
+  const source = free === 'labels' ? 'a label of the key' : 'metadata that the caller sends';
+  return `${source} is \`${owner}.${free}.${field}\``;
 }

@@ -72,7 +72,7 @@ function checkName(
   if (path !== 'request.languages' && path !== 'model.languages') return;
   const canonical = canonicalLanguage(text);
   if (canonical === text) return;
-  report.add('unknown-reference', place(), `no language is called \`${text}\` here`, {
+  report.add('unknown-reference', place(), `there is no language \`${text}\``, {
     expected: 'the canonical name, in lower case',
     hint: `did you mean \`${canonical}\`?`,
   });

@@ -3,7 +3,7 @@ import type { CelFault } from './cel-explain.ts';
 
 /** Maps whose missing keys read as the empty text. */
 const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
-const ALWAYS_TRUE = 'what is missing reads as the empty text, so it would always be true';
+const ALWAYS_TRUE = 'a missing value reads as the empty text, so this would always be true';
 
 /** All parts of an expression that the policy language excludes, with an alternative. */
 export function findRefused(ast: ASTNode): CelFault[] {
@@ -12,16 +12,16 @@ export function findRefused(ast: ASTNode): CelFault[] {
 
 function refusedAt(node: ASTNode): CelFault | null {
   if (node.op === 'rcall' && node.args[0] === 'matches') {
-    const message = '`matches` is refused: a pattern can take minutes over a text that a caller chose';
+    const message = '`matches` is not supported: on some texts a pattern runs for minutes';
     const at = { start: node.args[1].end + 1, end: node.end };
-    return refusal(at, message, '`startsWith`, `endsWith`, `contains`, or `in [...]`');
+    return refusal(at, message, 'use `startsWith`, `endsWith`, `contains` or `in [...]`');
   }
   if (node.op === 'call' && node.args[0] === 'has') {
     const path = pathOf(node.args[1][0] ?? node)?.join('.') ?? '…';
-    return refusal(node, `\`has\` is refused: ${ALWAYS_TRUE}`, `write \`${path} != ""\``);
+    return refusal(node, `\`has\` is not supported: ${ALWAYS_TRUE}`, `write \`${path} != ""\``);
   }
   if (node.op === 'call' && node.args[0] === 'dyn') {
-    return refusal(node, '`dyn` is refused: it hides types from the check');
+    return refusal(node, '`dyn` is not supported: it hides types from the check');
   }
   return node.op === 'in' ? refusedMembership(node, node.args) : null;
 }
@@ -31,7 +31,7 @@ function refusedMembership(at: ASTNode, [name, map]: readonly [ASTNode, ASTNode]
   if (!LABELS.includes(path)) return null;
   const label = literalOf(name);
   const hint = `write \`${path}[${JSON.stringify(typeof label === 'string' ? label : '…')}] != ""\``;
-  return refusal(at, `\`in ${path}\` is refused: ${ALWAYS_TRUE}`, hint);
+  return refusal(at, `\`in ${path}\` is not supported: ${ALWAYS_TRUE}`, hint);
 }
 
 function refusal(at: TextRange, message: string, hint?: string): CelFault {

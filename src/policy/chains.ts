@@ -6,8 +6,8 @@ export const TEST_CHAINS: ReadonlyMap<number, string> = new Map([
   [421_614, 'Arbitrum Sepolia'],
   [80_002, 'Polygon Amoy'],
   [43_113, 'Avalanche Fuji'],
-  [31_337, 'a local one'],
-  [1337, 'a local one'],
+  [31_337, 'a local chain'],
+  [1337, 'a local chain'],
 ]);
 
 /** The properties of a token by its contract. */

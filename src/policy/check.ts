@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
+import { plural } from '../core/text.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { foreignKeyHint } from './foreign-keys.ts';
 import { missingSpaceHint } from './missing-space.ts';
@@ -82,7 +83,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   }
   const decimal = splitDecimal(valueAt(subject.tree, ...parent), last);
   if (decimal) {
-    report.add('bad-form', keyPlace(subject, steps), 'here a comma ends the value', { hint: decimal });
+    report.add('bad-form', keyPlace(subject, steps), 'the comma ends the value here', { hint: decimal });
     return;
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
@@ -143,17 +144,20 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
 };
 
 function limitOf(schema: TSchema): string | null {
-  const limits: readonly (readonly [string, unknown])[] = [
+  const limits: readonly (readonly [words: string, limit: unknown, unit?: string])[] = [
     ['at least', schema.minimum],
     ['more than', schema.exclusiveMinimum],
     ['at most', schema.maximum],
     ['less than', schema.exclusiveMaximum],
-    ['at least this many characters:', schema.minLength],
-    ['at most this many characters:', schema.maxLength],
-    ['at least this many items:', schema.minItems],
-    ['at most this many items:', schema.maxItems],
+    ['at least', schema.minLength, 'character'],
+    ['at most', schema.maxLength, 'character'],
+    ['at least', schema.minItems, 'item'],
+    ['at most', schema.maxItems, 'item'],
   ];
-  const stated = limits.filter(([, limit]) => limit !== undefined).map(([words, limit]) => `${words} ${String(limit)}`);
+  const stated = limits.flatMap(([words, limit, unit]) => {
+    if (typeof limit !== 'number') return [];
+    return `${words} ${unit === undefined ? limit : plural(limit, unit)}`;
+  });
   return stated.length > 0 ? stated.join(', ') : null;
 }
 

@@ -11,7 +11,7 @@ export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): 
   origins.forEach((written, at) => {
     const isOrigin = !written.includes('*') && originOf(written) === written;
     if (isOrigin || OF_APPLICATION.test(written)) return;
-    report.add('bad-form', placeAt(tree, 'cors', 'origins', at), `\`${written}\` is no origin`, {
+    report.add('bad-form', placeAt(tree, 'cors', 'origins', at), `\`${written}\` is not an origin`, {
       expected: 'scheme, host and port as browsers send them, such as `https://app.example` or `http://localhost:5173`',
       hint: hintFor(written),
     });
@@ -20,7 +20,7 @@ export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): 
 }
 
 function hintFor(written: string): string | undefined {
-  if (written.includes('*')) return 'name each origin: there is no way to allow them all';
+  if (written.includes('*')) return 'list each origin: a wildcard is not supported';
   const origin = originOf(written);
   return origin ? `write \`${origin}\`` : undefined;
 }

@@ -37,7 +37,11 @@ function narrowDraft(
       if (failed.has(state.name)) return { endpoint, usd };
       failed.add(state.name);
       const why = error instanceof Error ? error.message : String(error);
-      report.add('plugin-failed', state.place, `the adapter of \`${state.name}\` cannot tell what it lacks: ${why}`);
+      report.add(
+        'plugin-failed',
+        state.place,
+        `the adapter of \`${state.name}\` fails to list the capabilities that it lacks: ${why}`,
+      );
     }
     return missing === 0
       ? { endpoint, usd }

@@ -107,17 +107,17 @@ interface ConditionKind {
 
 const OF_RULES: ConditionKind = {
   nothing: viewOf(EMPTY_REQUEST),
-  toSwitchOff: 'to switch a rule off, put it in a comment',
+  toSwitchOff: 'to turn a rule off, comment it out',
   toAskFirst: 'request.metadata.n != "" && double(request.metadata.n) > 3.0',
 };
 const OF_BUDGETS: ConditionKind = {
   nothing: budgetViewOf(EMPTY_KEY),
-  toSwitchOff: 'to switch a budget off, put it in a comment',
+  toSwitchOff: 'to turn a budget off, comment it out',
   toAskFirst: 'key.labels.level != "" && double(key.labels.level) > 3.0',
 };
 const OF_LIMITS: ConditionKind = {
   nothing: limitViewOf(EMPTY_KEY),
-  toSwitchOff: 'to switch a rate limit off, put it in a comment',
+  toSwitchOff: 'to turn a rate limit off, comment it out',
   toAskFirst: OF_BUDGETS.toAskFirst,
 };
 
@@ -132,8 +132,8 @@ function checkCondition(program: Program, { nothing, toSwitchOff, toAskFirst }: 
   }
   const { failure } = tryRun(program, nothing);
   if (failure === undefined) return;
-  report.add('when-can-fail', program.placeOf(program.ast), `\`${path}\` fails for some: ${failure}`, {
-    hint: `ask first whether there is something: \`${toAskFirst}\``,
+  report.add('when-can-fail', program.placeOf(program.ast), `\`${path}\` fails for some requests: ${failure}`, {
+    hint: `test first that the value exists: \`${toAskFirst}\``,
   });
 }
 

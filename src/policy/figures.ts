@@ -68,13 +68,13 @@ function price(path: string, tree: Tree, text: PriceText): DeclaredFigure {
 export function reviewFigure(figure: DeclaredFigure, today: string, report: Report): void {
   const { path, place, dayPlace = place, asOf, isVerified, expected } = figure;
   if (!isVerified || asOf === null) {
-    const lack = isVerified ? 'when it was seen' : 'where it comes from';
-    report.add('unverified-figure', place, `\`${path}\` does not say ${lack}`, { expected });
+    const lack = isVerified ? '`as_of`' : '`basis`';
+    report.add('unverified-figure', place, `\`${path}\` does not state its ${lack}`, { expected });
   }
   if (!asOf) return;
   const days = Math.round((Date.parse(today) - Date.parse(asOf)) / DAY_MS);
   if (days <= STALE_AFTER_DAYS) return;
   report.add('stale-figure', dayPlace, `\`${path}\` was seen ${days} days ago, on ${asOf}`, {
-    hint: 'look it up again, and correct the figure or its `as_of`',
+    hint: 'check the figure at its source, then update it and its `as_of`',
   });
 }

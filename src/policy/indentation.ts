@@ -36,11 +36,11 @@ export function findSlip({ code, message }: YAMLError, line: number, text: strin
   const spaces = /^ */.exec(slipped)?.[0].length ?? 0;
   const wanted = /^ *(?:- +)*/.exec(stands)?.[0] ?? '';
   if (spaces === wanted.length || (!isOnTheLine && spaces < wanted.length)) return null;
-  const withDash = wanted.includes('-') ? ', its `- ` included' : '';
+  const withDash = wanted.includes('-') ? ', counting its `- `' : '';
   return {
     line: at + 1,
     spaces,
-    hint: `this line begins with ${count(spaces)}, line ${above + 1} above it with ${wanted.length}${withDash}`,
+    hint: `this line begins with ${count(spaces)}, line ${above + 1} with ${wanted.length}${withDash}`,
   };
 }
 

@@ -34,10 +34,10 @@ export function draftLearning(context: CheckContext): LearningDraft {
   const days = parts.feedback_window_days;
   const isStated = valueAt(tree, 'feedback_window_days') !== undefined;
   if (isStated && days !== undefined && daysMax !== undefined && days > daysMax) {
-    const message = `\`learning.feedback_window_days\` is ${days}, and decision records are kept for ${daysMax} days`;
+    const message = `\`learning.feedback_window_days\` is ${days}, but decision records are kept for only ${daysMax} days`;
     report.add('out-of-range', placeAt(tree, 'feedback_window_days'), message, {
       expected: `at most ${daysMax}, or a larger \`records.retention_days\``,
-      hint: 'an answer can be scored only as long as the record of its decision is there',
+      hint: 'an answer can be scored only while the record of its decision is kept',
     });
   }
   warnOfIdle(parts, tree, report);
@@ -113,14 +113,14 @@ function warnOfIdle(
 ): void {
   const explore = entryOf(tree, 'explore');
   if (explore && mode === 'off') {
-    report.add('learning-idle', explore.place, '`learning.explore` tries nothing while `learning.mode` is `off`', {
+    report.add('learning-idle', explore.place, '`learning.explore` has no effect while `learning.mode` is `off`', {
       hint: 'set `mode: shadow` or `mode: on`, or remove `explore`',
     });
   }
   const teaches = !signals || [weight, ...Object.values(signals)].some((one) => one !== 0);
   if (mode !== undefined && mode !== 'off' && !teaches) {
-    report.add('learning-idle', placeAt(tree, 'mode'), `\`learning.mode\` is \`${mode}\`, and nothing teaches`, {
-      hint: '`feedback_weight` and all of `signals` are 0: what is learnt stays as it is',
+    report.add('learning-idle', placeAt(tree, 'mode'), `\`learning.mode\` is \`${mode}\`, but nothing is learned`, {
+      hint: '`feedback_weight` and all of `signals` are 0: set at least one above 0',
     });
   }
 }

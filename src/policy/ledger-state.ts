@@ -14,11 +14,11 @@ function checkCredit({ credit }: ParsedPolicy, inLedger: string | null, report: 
   const stated = credit.isStated
     ? `\`credits.usd_per_credit\` is ${credit.usd}`
     : `a Credit is worth ${credit.usd} USD`;
-  const unstated = credit.isStated ? '' : ', as `credits.usd_per_credit` is left out';
-  const message = `${stated}${unstated}, but what the ledger holds was counted in Credits of ${inLedger} USD`;
+  const unstated = credit.isStated ? '' : ', the default of `credits.usd_per_credit`';
+  const message = `${stated}${unstated}, but the ledger was counted in Credits of ${inLedger} USD`;
   report.add('credits-changed', credit.place, message, {
     expected: `\`credits: { usd_per_credit: ${inLedger} }\``,
-    hint: 'it can be changed only with an empty ledger: begin with a new data folder',
+    hint: 'the worth of a Credit can change only with an empty ledger: start with a new data folder',
   });
 }
 
@@ -30,9 +30,9 @@ function checkRenamed({ budgets }: ParsedPolicy, inLedger: readonly string[], re
   const are = gone.length === 1 ? 'is' : 'are';
   for (const { name, place } of budgets) {
     if (counted.has(name)) continue;
-    const message = `budget \`${name}\` is new, and ${listNames(gone)}, which the ledger has windows for, ${are} gone`;
+    const message = `budget \`${name}\` is new, and ${listNames(gone)}, which the ledger counts, ${are} gone`;
     report.add('budget-renamed', place, message, {
-      hint: 'a renamed budget is a new one: it is counted anew from the entries of its window, and its alerts start over',
+      hint: 'a renamed budget is a new budget: its spending is counted again from the entries of its window, and its alerts start over',
     });
   }
 }

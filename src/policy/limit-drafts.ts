@@ -69,7 +69,7 @@ const ANY_IPV4: AddressRange = { base: [0, 0, 0, 0, 0, 0xffff, 0, 0], bits: 96 }
 function rangeAt(written: string, place: SourceSpan, report: Report): AddressRange | null {
   const range = parseRange(written);
   if (!range) {
-    report.add('bad-form', place, `\`${written}\` is no range of addresses`, {
+    report.add('bad-form', place, `\`${written}\` is not a range of IP addresses`, {
       expected: 'a range such as `10.0.0.0/8` or `fd00::/8`, or one address',
     });
     return null;
@@ -82,9 +82,14 @@ function rangeAt(written: string, place: SourceSpan, report: Report): AddressRan
     });
   }
   if (isWithin(ANY_IPV4.base, range) && range.bits <= ANY_IPV4.bits) {
-    report.add('trusts-everybody', place, `\`${written}\` believes whatever address a caller writes`, {
-      hint: 'name the ranges of your proxies: limits by address can else be evaded',
-    });
+    report.add(
+      'trusts-everybody',
+      place,
+      `\`${written}\` covers all addresses, so Signalbox would trust any address that a caller states`,
+      {
+        hint: 'list only the ranges of your proxies; otherwise callers can evade limits by address',
+      },
+    );
   }
   return range;
 }

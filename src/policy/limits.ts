@@ -86,8 +86,8 @@ function reviewEach(each: TextProgram, match: Program | null, report: Report, co
   const { ast, placeOf, draft } = each;
   const accesses = [...accessesOf(ast)];
   if (accesses.length === 0) {
-    report.add('shared-window', placeOf(ast), `\`${draft.path}\` names nothing: it is the same for everyone`, {
-      hint: `leave it out for one ${context.unit} for everyone; \`key.labels.team\` makes one for each team, \`key\` one for each key`,
+    report.add('shared-window', placeOf(ast), `\`${draft.path}\` has the same value for everyone`, {
+      hint: `to give everyone one ${context.unit} together, remove \`each\`; \`key.labels.team\` gives each team its own, \`key\` each key`,
     });
     return;
   }
@@ -95,9 +95,9 @@ function reviewEach(each: TextProgram, match: Program | null, report: Report, co
   const ofNoLabels = tryRun(each, bare);
   const isMatched = !match || tryRun(match, bare).value !== false;
   if (ofNoLabels.failure !== undefined && isMatched) {
-    const message = `\`${draft.path}\` fails for some, which counts as the empty text: ${ofNoLabels.failure}`;
+    const message = `\`${draft.path}\` fails for some requests and then counts as the empty text: ${ofNoLabels.failure}`;
     report.add('when-can-fail', placeOf(ast), message, {
-      hint: 'let `match` demand what it takes, such as `key.labels.team.contains("-")`',
+      hint: 'require in `match` what the expression needs, such as `key.labels.team.contains("-")`',
     });
     return;
   }
@@ -149,7 +149,7 @@ function warnOfShared(
   const orOthers = `${written} == "" ? "others" : ${written}`;
   const toName = node === ast ? `\`each: '${orOthers}'\`` : `\`(${orOthers})\` for it, and quotes around the whole`;
   report.add('shared-window', placeOf(node), message, {
-    hint: `to leave them out, ${demandOf(`${written} != ""`, match)}; if one ${unit} for them is meant, write ${toName}`,
+    hint: `to exclude them, ${demandOf(`${written} != ""`, match)}; to give them one ${unit} together, write ${toName}`,
   });
 }
 

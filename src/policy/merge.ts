@@ -67,7 +67,7 @@ function intendedSection(
 function repeatVersion(before: Entry, again: Entry, report: Report): void {
   if (Value.Equal(toData(before.value), toData(again.value))) return;
   const related = { place: before.place, message: 'stated here' };
-  report.add('duplicate-name', again.place, '`version` is stated twice, and differs', { related });
+  report.add('duplicate-name', again.place, '`version` is stated twice, with different values', { related });
 }
 
 function join(section: SectionName, before: Entry, again: Entry, report: Report): Tree {
@@ -115,7 +115,7 @@ function hasNames(section: SectionName): boolean {
 export function reportWrongKind(section: SectionName, { place }: Tree, report: Report): void {
   const isList = kindOf(section) === 'list';
   const hint = isList
-    ? `begin each with \`- ${hasNames(section) ? 'name: …' : ''}\``
-    : 'write `name:`, and what belongs to it indented below';
+    ? `begin each item with \`- ${hasNames(section) ? 'name: …' : ''}\``
+    : 'write `name:` on a line, and its keys indented below it';
   report.add('wrong-type', place, `\`${section}\` must be a ${isList ? 'list' : 'map of names'}`, { hint });
 }

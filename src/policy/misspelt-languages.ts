@@ -21,8 +21,8 @@ export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: 
       const meant = isKnownLanguage(name) ? null : nearestLanguage(name);
       const place = valueAt(tree, key, at)?.place ?? placeAt(tree, key);
       if (meant === null) return [];
-      const message = `\`${path}.${key}\` has \`${name}\`, which is no programming language that is known`;
-      return [{ place, message, hint: `did you mean \`${meant}\`? A name of your own may stay as it is` }];
+      const message = `\`${path}.${key}\` has \`${name}\`, which is not a known programming language`;
+      return [{ place, message, hint: `did you mean \`${meant}\`? If the name is your own, ignore this warning` }];
     }),
   );
 }

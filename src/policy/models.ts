@@ -184,7 +184,7 @@ function checkLanguages(
     if (!declared.has(canonicalLanguage(name))) continue;
     const message = `\`${path}\` has \`${name}\` in both \`languages\` and \`lacks_languages\``;
     const place = valueAt(tree, 'lacks_languages', at)?.place ?? placeAt(tree, 'lacks_languages');
-    report.add('conflicting-keys', place, message, { expected: 'it in one of them, or in neither' });
+    report.add('conflicting-keys', place, message, { expected: 'the language in one of the lists, or in neither' });
   }
 }
 
@@ -216,7 +216,9 @@ function draftEndpoints(
       reportUnknown('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'), report);
     }
     if (!text.price && !data.price) {
-      const hint = data.endpoints ? 'one for the model, or one for each endpoint' : '`price: { input, output }`';
+      const hint = data.endpoints
+        ? 'set a price for the model, or one for each endpoint'
+        : 'write `price: { input: …, output: … }`';
       report.add('missing-key', data.endpoints ? own.place : place, `\`${path}\` needs the key \`price\``, { hint });
     }
     const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
@@ -236,7 +238,7 @@ function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: Report): 
     const entry = entryOf(tree, key);
     if (!entry) continue;
     const message = `\`${path}\` has both \`${key}\` and \`endpoints\``;
-    report.add('conflicting-keys', entry.place, message, { expected: `\`${key}\` inside each endpoint` });
+    report.add('conflicting-keys', entry.place, message, { expected: `\`${key}\` in each endpoint` });
   }
 }
 
@@ -255,7 +257,7 @@ function warnIfFree(
   const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
   if (!context.needsKey.get(provider) || !isFree) return;
   const place = valueAt(own, 'price')?.place ?? placeAt(named.tree, 'price');
-  const message = `\`${named.path}\` costs nothing, though provider \`${provider}\` asks for a key`;
+  const message = `\`${named.path}\` has a price of 0, but provider \`${provider}\` uses a key`;
   context.report.add('free-model', place, message);
 }
 

@@ -33,7 +33,11 @@ export type FileProblem = 'unreadable' | 'not-utf-8' | 'too-large' | 'symlink-lo
 const PROBLEMS = {
   unreadable: ['unreadable-file', 'the file cannot be read', ''],
   'not-utf-8': ['not-utf-8', 'the file is not UTF-8 text', ''],
-  'too-large': ['file-too-large', 'the file is larger than 1 MiB', 'split it: all files of the folder are one policy'],
+  'too-large': [
+    'file-too-large',
+    'the file is larger than 1 MiB',
+    'split the file: all files of a folder form one policy',
+  ],
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
@@ -95,8 +99,8 @@ const SYNTAX_ERRORS_MAX = 5;
 
 /** Errors of the library, worded for operators. */
 const MESSAGES: Readonly<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY: 'this value reads like a key and a value of its own',
-  MULTIPLE_DOCS: 'a policy file is one YAML document: put what follows `---` in a file of its own',
+  BLOCK_AS_IMPLICIT_KEY: 'the value holds `: `, so YAML reads a second key',
+  MULTIPLE_DOCS: 'a policy file holds one YAML document: move the text after `---` to another file',
 };
 
 /** The library reports a stack overflow like any other error. */
@@ -147,7 +151,7 @@ class YamlReader {
         this.#report.add(code, place, open.message, { hint: open.hint });
         continue;
       }
-      const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'it nests too deep to be read' : error.message);
+      const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'maps and lists nest too deeply' : error.message);
       this.#report.add(code, place, message, { hint: this.#hintFor(error.code, place.line) });
     }
     if (document.errors.length > 0) return null;
@@ -186,12 +190,13 @@ class YamlReader {
   /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
   #hintFor(code: string, lineNumber: number): string | undefined {
     if (code === 'TAB_AS_INDENT') return 'indent with spaces';
-    if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'a value with `: ` in it needs quotes around it';
+    if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'put the value in quotes';
     const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
     const [, key, value = ''] =
       /^\s*(?:-\s+)?(when|require|prefer|match|each):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
     const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
-    if (!key || isQuoted) return code === 'TAG_RESOLVE_FAILED' ? 'a text that begins with `!` needs quotes' : undefined;
+    if (!key || isQuoted)
+      return code === 'TAG_RESOLVE_FAILED' ? 'put a text that begins with `!` in quotes' : undefined;
     return `put the whole expression in quotes: ${key}: ${quoted(withoutOuterQuotes(value))}`;
   }
 
@@ -200,7 +205,7 @@ class YamlReader {
     if (!node) return { kind: 'scalar', value: null, source: '', place: fallback };
     const place = this.#refuseFeatures(node, node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback);
     if (isCollection(node) && depth === DEPTH_MAX) {
-      this.#report.add('yaml-syntax', place, `it nests deeper than ${DEPTH_MAX} maps and lists`);
+      this.#report.add('yaml-syntax', place, `maps and lists nest deeper than ${DEPTH_MAX} levels`);
       return { kind: 'scalar', value: null, source: '', place };
     }
     if (isMap(node)) return { kind: 'map', entries: this.#entries(node.items, place, depth + 1), place };
@@ -222,7 +227,7 @@ class YamlReader {
       const keyNode = asNode(item.key);
       const place = keyNode?.range ? this.#place(keyNode.range[0], keyNode.range[1]) : around;
       if (!isScalar(keyNode) || keyNode.value === null) {
-        this.#report.add('bad-name', place, 'a key must be a plain name');
+        this.#report.add('bad-name', place, 'a key must be a plain name, not a list or map');
         continue;
       }
       const key = typeof keyNode.value === 'string' ? keyNode.value : String(keyNode.source ?? keyNode.value);

@@ -260,7 +260,9 @@ function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | 
   const text = checkSection('default_weights', WeightsText, context);
   if (text?.cost === 0 && text.quality === 0) {
     const { place } = sectionSubject('default_weights', context);
-    context.report.add('out-of-range', place, 'the weights cannot both be 0', { expected: 'at least one above 0' });
+    context.report.add('out-of-range', place, 'the weights cannot both be 0', {
+      expected: 'at least one weight above 0',
+    });
   }
   return text;
 }

@@ -50,9 +50,14 @@ export function draftNetwork(given: NetworkSubject, scope: NetworkContext): Paym
 
 function refuseMainnet(id: string, place: Tree['place'], report: Report): void {
   const known = [...TEST_CHAINS].map(([chain, name]) => `eip155:${chain} (${name})`);
-  report.add('mainnet-not-allowed', place, `\`${id}\` is none of the known test networks: what is paid there is real`, {
-    expected: `\`allow_mainnet: true\` beside \`networks\`, or one of ${known.join(', ')}`,
-  });
+  report.add(
+    'mainnet-not-allowed',
+    place,
+    `\`${id}\` is not a known test network, so payments there may be real money`,
+    {
+      expected: `\`allow_mainnet: true\` beside \`networks\`, or one of ${known.join(', ')}`,
+    },
+  );
 }
 
 const FORM = new RegExp(ADDRESS_PATTERN);
@@ -65,22 +70,22 @@ function checkReceivers({ path, tree }: NetworkSubject, report: Report): void {
   if (asset === null) refuseChecksum(`${path}.asset.address`, valueAt(tree, 'asset', 'address'), report);
   if (payTo === null) refuseChecksum(`${path}.pay_to`, valueAt(tree, 'pay_to'), report);
   if (asset === ZERO) {
-    const message = `\`${path}.asset.address\` is the zero address: there is no token`;
+    const message = `\`${path}.asset.address\` is the zero address, which holds no token`;
     report.add('pays-nobody', placeAt(tree, 'asset', 'address'), message, {
-      expected: 'the address of the contract of the token',
+      expected: "the address of the token's contract",
     });
   }
   if (payTo === null || (payTo !== ZERO && payTo !== asset)) return;
-  const owner = payTo === ZERO ? 'the zero address' : 'the contract of the token';
-  report.add('pays-nobody', placeAt(tree, 'pay_to'), `\`${path}.pay_to\` is ${owner}: what is paid there is lost`, {
-    expected: 'an address that you hold the key of',
+  const owner = payTo === ZERO ? 'the zero address' : "the token's contract";
+  report.add('pays-nobody', placeAt(tree, 'pay_to'), `\`${path}.pay_to\` is ${owner}: payments to it are lost`, {
+    expected: 'an address whose private key you hold',
   });
 }
 
 /** Reports an address with the right form and a wrong checksum. */
 function refuseChecksum(path: string, tree: Tree | undefined, report: Report): void {
   if (tree?.kind !== 'scalar' || !FORM.test(String(tree.value))) return;
-  const message = `\`${path}\` is mistyped: its capitals are not those of its checksum`;
+  const message = `\`${path}\` is mistyped: its capital letters do not match its checksum`;
   report.add('bad-form', tree.place, message, { expected: WALLET_FORM });
 }
 
@@ -99,13 +104,13 @@ function checkToken({ path, tree: network }: NetworkSubject, report: Report): vo
     const found = asset[key];
     const right = token[key];
     if (found === undefined || found === right) continue;
-    const message = `\`${path}.asset.${key}\` is ${JSON.stringify(found)}, and this address is ${token.title}`;
+    const message = `\`${path}.asset.${key}\` is ${JSON.stringify(found)}, but this address is ${token.title}`;
     report.add('token-differs', placeAt(tree, key), message, {
       expected: `\`${key}: ${JSON.stringify(right)}\``,
       hint:
         key === 'decimals'
-          ? 'with other decimals every price would be wrong by powers of ten'
-          : 'payers sign the name and the version: with another one no signature is valid',
+          ? 'wrong decimals make every price wrong by a power of ten'
+          : 'payers sign the name and version of the token: with other values no signature is valid',
     });
   }
 }
@@ -120,7 +125,7 @@ function readNodes({ path, tree, place }: NetworkSubject, report: Report): reado
   }
   if (!list && !variable && tree.kind === 'map') {
     report.add('missing-key', place, `\`${path}\` needs the key \`rpc_urls\` or \`rpc_urls_env\``, {
-      hint: 'addresses of nodes of the chain, which tell what became of a payment; one with a key in it belongs in a variable',
+      hint: 'list addresses of nodes of the chain, which report payments; if an address holds a key, name a variable in `rpc_urls_env`',
     });
   }
   if (list?.kind !== 'list') return list ? null : [];
@@ -151,7 +156,7 @@ function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainn
   for (const key of FACILITATOR_KEYS[other]) {
     const foreign = entryOf(tree, key);
     if (!foreign) continue;
-    const message = `\`${path}.${key}\` is only for \`mode: ${other}\`, and the mode is \`${mode}\``;
+    const message = `\`${path}.${key}\` works only with \`mode: ${other}\`, but the mode is \`${mode}\``;
     report.add('conflicting-keys', foreign.place, message, {
       expected: `beside \`mode\` only ${listed(FACILITATOR_KEYS[mode])}`,
     });
@@ -165,7 +170,7 @@ function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainn
   if (mode === 'local') return localOf(tree, text, path, report);
   if (isMainnet && !valueAt(tree, 'bearer_env')) {
     report.add('facilitator-without-token', placeAt(tree, 'mode'), `\`${path}\` has no \`bearer_env\``, {
-      hint: 'services that settle real money ask for a token: name its variable in `bearer_env`',
+      hint: 'services that settle real money require a token: name its variable in `bearer_env`',
     });
   }
   return httpOf(tree, text, path, report);
@@ -181,7 +186,9 @@ function localOf(tree: Tree, text: FacilitatorParts, path: string, report: Repor
   const gasAlarmWei = alarm && unitsOf(WEI_DECIMALS, alarm);
   if (alarm && gasAlarmWei === null) {
     const message = `\`${path}.gas_alarm_eth\` has more than ${WEI_DECIMALS} decimals`;
-    report.add('bad-form', placeAt(tree, 'gas_alarm_eth'), message, { expected: 'whole wei' });
+    report.add('bad-form', placeAt(tree, 'gas_alarm_eth'), message, {
+      expected: 'at most 18 decimals, a whole number of wei',
+    });
   }
   if (privateKeyEnv === undefined || confirmationTimeoutMs === undefined || gasAlarmWei === null) return null;
   return { mode: 'local', privateKeyEnv, confirmationTimeoutMs, gasAlarmWei };

@@ -30,8 +30,8 @@ export function draftPayments(context: CheckContext, usdPerCredit: Decimal): Pay
   const networks = readNetworks(partAt('networks'), text, parts.allow_mainnet ?? false, usdPerCredit, report);
   if (parts.enabled && isNone(partAt('networks'))) {
     const where = valueAt(tree, 'networks') ? 'networks' : 'enabled';
-    report.add('missing-key', placeAt(tree, where), `\`${PATH}\` is turned on and names no network`, {
-      expected: 'at least one in `networks`, with `id`, `asset`, `pay_to`, nodes and a `facilitator`',
+    report.add('missing-key', placeAt(tree, where), `\`${PATH}\` is enabled and has no network`, {
+      expected: 'at least one network in `networks`, with `id`, `asset`, `pay_to`, `rpc_urls` and `facilitator`',
     });
   }
   const [first, ...others] = networks;
@@ -63,7 +63,7 @@ function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | n
   refuseAbove({ tree, path: `${PATH}.quote`, min, max, key: 'min_charge_usd' }, report);
   if (fee.credits >= max.credits) {
     const most = plainText(max.usd);
-    const message = `\`${PATH}.quote.settle_fee_usd\` is ${plainText(fee.usd)}: of \`max_usd\`, ${most}, nothing is left for a request`;
+    const message = `\`${PATH}.quote.settle_fee_usd\` is ${plainText(fee.usd)}, which leaves nothing of \`max_usd\`, ${most}, for the request`;
     report.add('out-of-range', placeOfEither(tree, 'settle_fee_usd', 'max_usd'), message, {
       expected: `less than ${most}, or a larger \`max_usd\``,
     });

@@ -32,7 +32,7 @@ function refusalOf(
     if (plugin.kind === 'strategy') {
       // JavaScript plugins are not type-checked. Without a `score`, the strategy would fail on every request.
       const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
-      if (typeof prepared?.score !== 'function') return '`prepare` gives no `score`';
+      if (typeof prepared?.score !== 'function') return '`prepare` returns no `score` function';
     }
     // The validity of options does not depend on the secret.
     else plugin.prepare(options, [0, 0]);

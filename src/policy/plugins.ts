@@ -28,7 +28,7 @@ export function draftPlugins(context: CheckContext): PluginDraft[] {
     if (!PATH.test(specifier) && !PACKAGE.test(specifier)) {
       context.report.add('bad-form', tree.place, `\`${specifier}\` is neither a path nor the name of a package`, {
         expected: 'a path to a .ts or .js file such as `./plugins/thrifty.ts`, or a name such as `@acme/strategy`',
-        hint: /\.[cm]?[jt]s$/.test(specifier) ? 'a path begins with `./` or `../`' : undefined,
+        hint: /\.[cm]?[jt]s$/.test(specifier) ? 'begin a path with `./` or `../`' : undefined,
       });
       return [];
     }
@@ -50,7 +50,7 @@ export function withOwnPlugins(
 ): PluginMaps {
   const all = pluginsIn(installed);
   for (const { specifier, place } of drafts) {
-    const found = loaded.get(specifier) ?? new Error('it was not loaded');
+    const found = loaded.get(specifier) ?? new Error('it is not loaded');
     if (found instanceof Error) {
       report.add('plugin-not-loaded', place, `plugin \`${specifier}\` cannot be used: ${found.message}`);
       continue;
@@ -65,15 +65,15 @@ export function withOwnPlugins(
       report.add(
         'plugin-outside',
         place,
-        `plugin \`${specifier}\` runs code outside the policy’s folder: \`${file}\``,
+        `plugin \`${specifier}\` runs code from outside the policy folder: \`${file}\``,
         {
-          hint: 'move it into the folder, or install it as a package: anybody who can write there can run code as Signalbox',
+          hint: 'move it into the policy folder, or install it as a package: anyone who can write to that file can run code as Signalbox',
         },
       );
     }
     for (const plugin of found) {
       if (all.some(({ kind, name }) => kind === plugin.kind && name === plugin.name)) {
-        const message = `\`${specifier}\` brings the ${plugin.kind} \`${plugin.name}\`, and there is one of that name`;
+        const message = `\`${specifier}\` defines the ${plugin.kind} \`${plugin.name}\`, which exists already`;
         report.add('duplicate-name', place, message, { hint: 'give it another name' });
       } else all.push(plugin);
     }

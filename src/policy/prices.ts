@@ -21,7 +21,7 @@ export function decimalAt(tree: Tree, key: string, report: Report): Decimal | nu
   if (at?.kind !== 'scalar') return null;
   const decimal = parseDecimal(at.source);
   if (!decimal) {
-    report.add('bad-form', at.place, `\`${key}\` cannot be read exactly from \`${at.source}\``, {
+    report.add('bad-form', at.place, `\`${key}\` cannot be \`${at.source}\`: an exact decimal is needed`, {
       expected: 'plain decimal digits such as 0.25 or 12',
     });
   }
@@ -34,9 +34,14 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
   const tiers = data.tiers.map((tier, at) => {
     const previous = at === 0 ? 0 : (data.tiers[at - 1]?.over_input_tokens ?? 0);
     if (tier.over_input_tokens <= previous) {
-      report.add('out-of-range', placeAt(tree, 'tiers', at, 'over_input_tokens'), 'tiers must ascend', {
-        expected: `more than ${previous}`,
-      });
+      report.add(
+        'out-of-range',
+        placeAt(tree, 'tiers', at, 'over_input_tokens'),
+        '`over_input_tokens` must rise from tier to tier',
+        {
+          expected: `more than ${previous}`,
+        },
+      );
     }
     return readLine(valueAt(tree, 'tiers', at) ?? tree, tier.over_input_tokens, report);
   });

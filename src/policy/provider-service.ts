@@ -37,7 +37,7 @@ export function findService(
   // A key with a wrong value was already reported.
   if (!valueAt(tree, 'adapter') && !valueAt(tree, 'preset')) {
     report.add('missing-key', place, `\`${path}\` needs the key \`adapter\` or \`preset\``, {
-      hint: 'a preset knows the address of a service and who speaks to it; an adapter has to be told the address',
+      hint: 'a preset names a known service, with its address and adapter; an `adapter` needs a `base_url`',
     });
   }
   return null;
@@ -69,7 +69,7 @@ function reportAdapter(
     return;
   }
   report.add('unknown-reference', place, `there is no adapter \`${name}\``, {
-    hint: `it is a preset: write \`preset: ${name}\`; \`${service.plugin.name}\` speaks to it`,
+    hint: `\`${name}\` is a preset of \`${service.plugin.name}\`: write \`preset: ${name}\``,
   });
 }
 
@@ -83,9 +83,9 @@ function reportPreset(
   const place = placeAt(tree, 'preset');
   const speaker = findPreset(name, plugins)?.plugin;
   if (plugin && speaker) {
-    const message = `\`${name}\` is no preset of the adapter \`${plugin.name}\``;
+    const message = `the adapter \`${plugin.name}\` has no preset \`${name}\``;
     report.add('unknown-reference', place, message, {
-      hint: `leave \`adapter\` out: \`${speaker.name}\` speaks to ${name}`,
+      hint: `remove \`adapter\`: the preset uses \`${speaker.name}\``,
     });
     return;
   }

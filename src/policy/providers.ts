@@ -41,9 +41,9 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   const parts = data ?? validPartsOf(ProviderText, tree);
   const whenAlone = parts.serve === 'when_alone';
   if (parts.passthrough?.includes('*')) {
-    const message = `\`${named.path}\` passes on every field that a caller sends`;
+    const message = `\`${named.path}\` passes every field of a request to the provider`;
     scope.report.add('passthrough-all', placeAt(tree, 'passthrough'), message, {
-      hint: 'a field that changes the bill is then not part of the reservation',
+      hint: 'a field can raise the cost above the reservation: list the fields that you need',
     });
   }
   const service = findService(named, parts, scope.providers, scope.report);
@@ -102,7 +102,7 @@ function prepareAdapter(
     ['base_url', 'base_url_env'].some((key) => valueAt(tree, key)) || preset.baseUrl || preset.baseUrlEnv;
   if (prepared.kind === 'wire' && !isAddressed) {
     scope.report.add('missing-key', place, `\`${path}\` needs the key \`base_url\` or \`base_url_env\``, {
-      hint: `adapter \`${plugin.name}\` speaks over the network and has to be told where`,
+      hint: `adapter \`${plugin.name}\` calls a service and needs its address`,
     });
   }
   return { name: plugin.name, settings, lacks: prepared.lacks?.bind(prepared) };
@@ -164,8 +164,8 @@ const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddi
 function refusePathOfCall(url: string | null, what: string, place: SourceSpan, { report }: ProviderContext): void {
   const [path] = OF_A_CALL.exec(url ?? '') ?? [];
   if (path === undefined) return;
-  report.add('bad-form', place, `${what} ends in \`${path}\`, which is appended to it with each call`, {
-    expected: 'the address that calls go below, such as https://api.example.com/v1',
+  report.add('bad-form', place, `${what} ends in \`${path}\`, which every call appends`, {
+    expected: 'the base address of the API, such as https://api.example.com/v1',
   });
 }
 

@@ -50,8 +50,8 @@ export function* checkRules(
   for (const draft of parsed.preferences) {
     preferences.push({ draft, when: check.when(draft.when), prefer: check.of(draft.prefer, 'model') });
     if (draft.worth === 0) {
-      const message = `preference \`${draft.name}\` is worth nothing`;
-      report.add('prefers-none', draft.worthPlace, message, { hint: 'remove it, or give it a worth' });
+      const message = `preference \`${draft.name}\` has a worth of 0, so it has no effect`;
+      report.add('prefers-none', draft.worthPlace, message, { hint: 'remove it, or set `worth` to another value' });
     }
     yield;
   }
@@ -170,7 +170,7 @@ function* evaluate(
     setBit(bits, slot);
   }
   if (failed.size > 0) {
-    const message = `\`${program.draft.path}\` fails for ${listNames(failed)}, which counts as false: ${reason}`;
+    const message = `\`${program.draft.path}\` fails for ${listNames(failed)}, so it counts as false: ${reason}`;
     report.add('require-fails', program.placeOf(program.ast), message);
   }
   return { bits, ofCatalog, ofServed };
@@ -193,8 +193,11 @@ function* compileConstraint(
     const at = require.placeOf(require.ast);
     const message = `no model of the catalog fulfils \`${require.draft.path}\``;
     if (draft.when)
-      report.add('satisfied-by-none', at, message, { hint: 'requests that it applies to will be refused' });
-    else report.add('refuses-everything', at, message, { hint: 'without `when` it applies to every request' });
+      report.add('satisfied-by-none', at, message, { hint: 'requests that this constraint applies to are refused' });
+    else
+      report.add('refuses-everything', at, message, {
+        hint: 'a constraint without `when` applies to every request, so all would be refused',
+      });
   }
   return { name, place, when: conditionOf(when), allows: matches?.bits ?? null, maxLatencyMs, maxCostCredits };
 }
@@ -223,11 +226,11 @@ function* compileFilter(
   const { bits, ofCatalog, ofServed } = yield* evaluate(require, models, size, report);
   const at = () => require.placeOf(require.ast);
   if (ofCatalog === 0) {
-    const message = `selector \`${selector}\` has no candidates: no model of the catalog passes`;
+    const message = `selector \`${selector}\` has no candidates: no model passes its filter`;
     report.add('selector-empty', at(), message, { hint: hintForTags(require.ast, tags) });
   } else if (ofServed === 0 && size > 0) {
-    const message = `selector \`${selector}\` has no candidates here: no model that passes can be served`;
-    report.add('selector-idle', at(), message, { hint: 'set the variable of a provider that serves one' });
+    const message = `selector \`${selector}\` has no candidates here: no provider can serve a model that passes its filter`;
+    report.add('selector-idle', at(), message, { hint: 'set the variable of a provider that serves such a model' });
   }
   return bits;
 }

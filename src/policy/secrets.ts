@@ -28,15 +28,17 @@ const looksSecret = (text: string): boolean => maskSecretShapes(text) !== text;
 
 const OF_OTHERS: SecretKind = {
   looksSecret,
-  hintFor: () => ({ hint: 'put the secret in an environment variable and name that variable in `api_key_env`' }),
+  hintFor: () => ({
+    hint: 'put the secret into an environment variable, and write the name of that variable in `api_key_env`',
+  }),
 };
 
 const OF_PAYMENTS: SecretKind = {
   looksSecret: (text) => maskSecrets(text) !== text || text.split(',').some(isKeyedAddress),
   hintFor: (key) => ({
     hint: key.startsWith('rpc_url')
-      ? 'put an address with a key in it into an environment variable, and name that variable in `rpc_urls_env`'
-      : 'put the secret in an environment variable, and name that variable in `private_key_env` or `bearer_env`',
+      ? 'put an address that holds a key into an environment variable, and write the name of that variable in `rpc_urls_env`'
+      : 'put the secret into an environment variable, and write the name of that variable in `private_key_env` or `bearer_env`',
   }),
 };
 

@@ -74,7 +74,8 @@ function compileSelector(
   const strategy = former?.by ?? plugin;
   const inherited = inheritedBy(strategy, named, others, { strategies, report });
   const unknownHint =
-    former && `it runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
+    former &&
+    `the selector runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
   const subject = { ...optionsSubject(named), ...(unknownHint !== null && { unknownHint }) };
   const options = inherited && optionsOf(strategy, subject, report, inherited);
   if (!options) return null;
@@ -107,8 +108,8 @@ function formerStrategy(
   const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
   const by = formerly && strategies.get(formerly.by);
   if (!old || !by) return null;
-  report.add('former-option', old.place, `\`${path}\` states \`${old.key}\`, which \`${name}\` no longer has`, {
-    hint: `it runs as \`${by.name}\`: write \`strategy: ${by.name}\` to keep that, or leave \`${old.key}\` out to weigh as \`${name}\` does now`,
+  report.add('former-option', old.place, `\`${path}\` sets \`${old.key}\`, which \`${name}\` no longer has`, {
+    hint: `the selector runs as \`${by.name}\`. To keep that, write \`strategy: ${by.name}\`; to use \`${name}\` as it is now, remove \`${old.key}\``,
   });
   return { by, option: old.key };
 }
@@ -125,9 +126,9 @@ function warnOfDepartures(
   for (const key of [...(inherits?.required ?? []), ...(inherits?.optional ?? [])]) {
     const own = entryOf(tree, key);
     if (!own || inherited[key] === options[key]) continue;
-    const message = `\`${selector.path}\` states a \`${key}\` other than that of the selector \`${inherits?.selector}\``;
+    const message = `\`${selector.path}\` sets a \`${key}\` that differs from the selector \`${inherits?.selector}\``;
     report.add('departs-from-base', own.place, message, {
-      hint: `it can then be dearer or slower than \`${inherits?.selector}\`; leave \`${key}\` out, or give a selector of another name \`strategy: ${name}\``,
+      hint: `the selector can then be dearer or slower than \`${inherits?.selector}\`. Remove \`${key}\`, or set it in a selector of another name with \`strategy: ${name}\``,
     });
   }
 }
@@ -148,8 +149,8 @@ function inheritedBy(
     // The problems of the other selector are reported there.
     if (base && !base.data) return null;
     const keys = missing.map((key) => `\`${key}\``).join(', ');
-    const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'is not there';
-    const message = `\`${selector.path}\` takes what it leaves out from the selector \`${inherits.selector}\`, which ${runs}, not \`${inherits.strategy}\``;
+    const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'does not exist';
+    const message = `\`${selector.path}\` inherits missing options from the selector \`${inherits.selector}\`, which ${runs} instead of running \`${inherits.strategy}\``;
     report.add('nothing-to-inherit', selector.place, message, {
       expected: `${keys} under \`${selector.path}: { strategy: ${strategy}, options: … }\``,
     });
@@ -166,7 +167,7 @@ function inheritedBy(
 function refuseClash(name: string, place: SourceSpan, ids: ReadonlyMap<string, SourceSpan>, report: Report): void {
   const model = ids.get(name);
   report.add('duplicate-name', place, `\`${name}\` names both a selector and a model`, {
-    hint: 'callers give either as `model`, so the names must differ',
+    hint: 'callers send both as `model`, so their names must differ',
     related: model && { place: model, message: 'the model' },
   });
 }

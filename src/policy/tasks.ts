@@ -12,7 +12,7 @@ export function compileTasks(scope: CheckContext): Task[] {
   const tasks: Task[] = [];
   for (const { name, data, place } of checkNamed('tasks', TaskText, scope)) {
     if (NOT_TASKS.includes(name)) {
-      scope.report.add('bad-name', place, `\`${name}\` cannot be a task: it has a meaning in \`quality\``);
+      scope.report.add('bad-name', place, `\`${name}\` cannot be the name of a task: it is a key of \`quality\``);
     }
     tasks.push({
       name,

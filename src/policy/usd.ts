@@ -42,9 +42,9 @@ export function usdReader(usdPerCredit: Decimal, report: Report): UsdReader {
     const below = power(usd.scale) * usdPerCredit.digits;
     const credits = (rounding === 'up' ? above + below - 1n : above) / below;
     if (credits <= BigInt(Number.MAX_SAFE_INTEGER)) return { usd, credits: Number(credits) };
-    const message = `\`${key}\` is more than can be counted in Credits of ${plainText(usdPerCredit)} USD`;
+    const message = `\`${key}\` is too large to count in Credits of ${plainText(usdPerCredit)} USD`;
     report.add('out-of-range', placeAt(tree, key), message, {
-      expected: 'a smaller amount, or Credits that are worth more',
+      expected: 'a smaller amount, or a larger `credits.usd_per_credit`',
     });
     return null;
   };

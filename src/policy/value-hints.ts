@@ -21,7 +21,7 @@ export function typeHint(schema: TSchema, tree: Tree): string | undefined {
   const [, whole, rest] = /^(-?\d[\d,]*),(\d+)$/.exec(tree.source) ?? [];
   if (whole !== undefined && rest !== undefined) return withoutComma(whole, rest);
   const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(tree.source);
-  return hasUnit ? 'write the figure alone, in the unit that the key names' : example(schema);
+  return hasUnit ? 'write the number without a unit; the name of the key states the unit' : example(schema);
 }
 
 function fitsInQuotes({ type, pattern }: TSchema, { source }: ScalarTree): boolean {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { buildDashboard } from '../../deploy/grafana/build.ts';
+import { drawnPanels } from '../../deploy/grafana/picture.ts';
 import { judge } from '../support/promql.ts';
 import { KNOWN } from './exported.ts';
 import { readRules, rulesOf, withRecorded } from './rules.ts';
@@ -51,6 +52,13 @@ describe('The dashboard', () => {
       await Bun.spawn([BIOME, 'format', '--write', FILE], { stdout: 'ignore' }).exited;
     }
     expect(await Bun.file(FILE).json()).toEqual(built);
+  });
+
+  test('is drawn in docs/pictures/dashboard.svg, panel by panel (deploy/grafana/picture.ts draws it)', async () => {
+    const picture = await Bun.file(join(import.meta.dir, '../../docs/pictures/dashboard.svg')).text();
+    const titles = (await drawnPanels()).map(({ title }) => title);
+    expect(titles.length).toBeGreaterThan(15);
+    expect(titles.filter((title) => !picture.includes(title))).toEqual([]);
   });
 
   test('asks for nothing that is not exported, in functions that fit', () => {

@@ -24,12 +24,12 @@ For everyone whose policy is refused or warned about: the codes that \`signalbox
 the mend of each. The message shows the place, the expected form and a probable intention:
 
 \`\`\`text
-policies/rules.yaml:3:35  cel-type  figures have a point in CEL: a whole number is of another type
+policies/rules.yaml:3:35  cel-type  CEL does not mix whole numbers and decimal numbers
   2 |   - name: short-requests
 > 3 |     when: request.input_tokens == 100
     |                                   ^^^
-  expected: a number with a point
-  hint: write 100.0
+  expected: a number with a decimal point
+  hint: write \`100.0\`
 \`\`\`
 
 An error keeps the policy from coming into force: a start stops, and a reload changes nothing. A warning, marked below, does not.

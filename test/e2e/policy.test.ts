@@ -75,7 +75,7 @@ describe('a bad edit', () => {
     const { revision } = await live.status();
     rmSync(live.file('policy.yaml'));
     const status = await live.refused();
-    expect(status.last_reload.message).toContain('holds no .yaml files');
+    expect(status.last_reload.message).toContain('has no .yaml files');
     rmSync(live.folder, { recursive: true });
     await waitFor(async () => (await live.status()).last_reload.message.includes('cannot be read'));
     expect(await ask()).toMatchObject({ policy_revision: revision });
@@ -236,7 +236,7 @@ describe('signalbox policy check', () => {
     const folder = newFolder({ 'policy.yaml': `${policy}${frugal}${cases}`, 'spare.yaml': spare });
     const { code, out } = await policyHere(['check', folder], { folder: '', data: folder, env: UPSTREAM_ENV });
     expect(code).toBe(2);
-    expect(out).toContain('warning former-option  `selectors.frugal` states `quality_margin`');
+    expect(out).toContain('warning former-option  `selectors.frugal` sets `quality_margin`');
     expect(out).toContain('case-failed');
     expect(out).not.toContain('unverified-figure');
     expect(out).toMatch(/1 error, \d+ warnings \(\d+ not shown\)/);

@@ -29,9 +29,14 @@ const UNSEEN: ReadonlyMap<string, string> = new Map([
   ...['payments-figures-contradict', 'payments-uncountable', 'learning-window-beyond-records'].map(
     (name) => [name, 'two figures are compared'] as const,
   ),
-  ...['address-not-http', 'address-of-a-call', 'payments-node-not-http', 'gateway-proxies-wrong'].map(
-    (name) => [name, 'an address is taken apart'] as const,
-  ),
+  ...[
+    'address-not-http',
+    'address-without-scheme',
+    'address-of-a-variable',
+    'address-of-a-call',
+    'payments-node-not-http',
+    'gateway-proxies-wrong',
+  ].map((name) => [name, 'an address is taken apart'] as const),
   ['languages-both-ways', 'two lists are compared'],
   ['cors-origin-with-path', 'an address is taken apart'],
   ['address-missing', 'the adapter is asked'],

@@ -35,7 +35,7 @@ describe('a preset', () => {
   test('named as an adapter gets a hint', () => {
     const { diagnostics } = loadText(policy('{ adapter: groq, api_key_env: GROQ_API_KEY }'), KEY);
     expect(diagnostics.map(brief)).toEqual(['2:29 unknown-reference']);
-    expect(diagnostics[0]?.hint).toBe('it is a preset: write `preset: groq`; `openai-compatible` speaks to it');
+    expect(diagnostics[0]?.hint).toBe('`groq` is a preset of `openai-compatible`: write `preset: groq`');
   });
 
   test('may stand beside its adapter', () => {
@@ -122,7 +122,9 @@ describe('a model', () => {
       '  n:\n    provider: it\n    upstream: untold\n    price: { input: 1, output: 2 }\n    context_window: 8\n    max_output: 8\n    quality: { default: 0.5 }\n';
     const { diagnostics, snapshot } = loadText(policy('{ preset: groq }', `    upstream: untold\n${second}`), KEY);
     expect(diagnostics.map(brief)).toEqual(['2:14 plugin-failed']);
-    expect(diagnostics[0]!.message).toBe('the adapter of `it` cannot tell what it lacks: not for these tests');
+    expect(diagnostics[0]!.message).toBe(
+      'the adapter of `it` fails to list the capabilities that it lacks: not for these tests',
+    );
     expect(snapshot).toBeNull();
   });
 });

@@ -39,7 +39,7 @@ describe('the shipped policy', () => {
     expect(snapshot.leftOut).toContainEqual({
       kind: 'provider',
       name: 'vllm',
-      reason: 'no model of the policy names it',
+      reason: 'no model uses it',
     });
   });
 

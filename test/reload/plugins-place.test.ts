@@ -108,7 +108,7 @@ describe('code outside the policy’s folder gets a warning at its place, if it 
         layOut();
         const { code, out } = await runCommand(['policy', 'check', join(home, 'policies')]);
         expect(out).toMatch(/policy\.yaml:\d+:5 {2}warning plugin-outside/);
-        expect(out).toContain(`plugin \`${plugin}\` runs code outside the policy’s folder: \`${file}\``);
+        expect(out).toContain(`plugin \`${plugin}\` runs code from outside the policy folder: \`${file}\``);
         expect(code).toBe(0);
       },
       PATIENCE,

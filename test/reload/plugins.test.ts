@@ -146,7 +146,7 @@ test('a strategy without a score is refused, and a path without its dot gets a h
   withPlugin(folder);
   write(folder, 'plugins/thrifty.ts', STRATEGY.replace('score', 'skore'));
   write(folder, 'policy.yaml', policy(['./plugins/thrifty.ts']));
-  expect((await runCommand(['policy', 'check', folder])).out).toContain('`prepare` gives no `score`');
+  expect((await runCommand(['policy', 'check', folder])).out).toContain('`prepare` returns no `score` function');
   // Options by plain JSON Schema used to be reported as `Unknown type`, without a place.
   write(folder, 'plugins/thrifty.ts', `${STRATEGY.replace(/options: .*/, "options: { type: 'object' },")}`);
   expect((await runCommand(['policy', 'check', folder])).out).toContain('must be a schema of TypeBox');
