@@ -75,12 +75,12 @@ function mindDefects(): void {
   const blamed = new Set<string | null>();
   process.on('unhandledRejection', (reason) => {
     const plugin = pluginIn(stackOf(reason));
-    if (!blamed.has(plugin)) complain(faultOf(plugin, 'left a promise rejected, and nobody handled it', reason));
+    if (!blamed.has(plugin)) complain(faultOf(plugin, 'left a promise rejection unhandled', reason));
     blamed.add(plugin);
     process.exitCode ||= 1;
   });
   process.on('uncaughtException', (thrown) => {
-    complain(faultOf(pluginIn(stackOf(thrown)), 'threw an exception that nobody caught', thrown));
+    complain(faultOf(pluginIn(stackOf(thrown)), 'threw uncaught exception', thrown));
     endWith(1);
   });
 }

@@ -170,7 +170,7 @@ export function createApp(options: AppOptions) {
         const requestId = String(set.headers['x-request-id']);
         const known = publicError(error, (defect) => {
           const stack = defect instanceof Error ? defect.stack : String(defect);
-          gateway.log.error('a request failed on a defect', { request: requestId, method: request.method, stack });
+          gateway.log.error('a request failed: internal error', { request: requestId, method: request.method, stack });
         });
         const context = contextOf(request);
         context.handled(known.status, known.code);

@@ -132,7 +132,7 @@ export class HostedMemory {
       const bytes: unknown = this.#open.prepared.read(text, lengthAlone);
       // The settlement writes it in its commit, which must not fail because of it.
       if (bytes instanceof Uint8Array && bytes.length <= FEATURES_MAX) return bytes;
-      throw new RangeError(`what is kept of a question must be a Uint8Array of at most ${FEATURES_MAX} bytes`);
+      throw new RangeError(`the features of a question must be a Uint8Array of at most ${FEATURES_MAX} bytes`);
     } catch (error) {
       this.fault('read', error);
       return null;

@@ -21,6 +21,6 @@ export async function loadSecret(
   if (existing) return existing;
   await store.commit([store.learning.secret.add(randomBytes(8))]);
   const made = await findSecret(store);
-  if (!made) throw new Error('The secret of the features was not kept.');
+  if (!made) throw new Error('The secret for the features was not stored.');
   return made;
 }

@@ -316,7 +316,9 @@ export class Ledger {
   #checkUnit({ usdPerCredit }: LedgerTerms): void {
     const { usdPerCredit: unit } = this.#books.state();
     if (unit === null || unit === usdPerCredit) return;
-    throw new Error(`The ledger has entries in Credits of ${unit} USD; usd_per_credit may not become ${usdPerCredit}.`);
+    throw new Error(
+      `The ledger has entries in Credits of ${unit} USD, so usd_per_credit cannot change to ${usdPerCredit}.`,
+    );
   }
 
   /** Open reservations and earmarks draw on what applies to them now. */

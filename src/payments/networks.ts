@@ -195,8 +195,8 @@ class OpenConnection implements NetworkConnection {
   #logOnce(isSilent: boolean, cause: unknown): void {
     const fields = { network: this.policy.id, detail: cause instanceof Error ? cause.message : String(cause) };
     const message = isSilent
-      ? 'a payment network does not answer, and is left out until it does'
-      : 'a payment network is not what the policy says, and is left out';
+      ? 'a payment network does not answer: it is not used until it does'
+      : 'a payment network does not match the policy: it is not used';
     if (this.#logged.has(message)) return;
     this.#logged.add(message);
     if (isSilent) this.#log.warn(message, fields);

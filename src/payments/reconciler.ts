@@ -9,8 +9,8 @@ const PAUSE_MAX_MS = 60_000;
 /** How long after the authorization's expiry an unresolved payment is reported, ms. */
 const OVERDUE_MS = 3_600_000;
 
-const NETWORK_GONE = 'payments are not settled yet on a network that the policy no longer has';
-const OVERDUE = 'the chain does not tell what became of a payment that has long expired';
+const NETWORK_GONE = 'a network that is no longer in the policy has payments that are not settled';
+const OVERDUE = 'the chain has no outcome for a payment that expired long ago';
 
 /** The next check of a payment, by the clock of `now`. */
 interface NextCheck {
@@ -80,7 +80,10 @@ export class Reconciler {
       });
     } catch (cause) {
       if (!isTransient(cause)) {
-        log.error('a payment could not be followed up', { ...paymentFields(payment), detail: String(cause) });
+        log.error('the outcome of a payment could not be checked', {
+          ...paymentFields(payment),
+          detail: String(cause),
+        });
       }
       this.#reschedule(payment);
     }

@@ -53,7 +53,7 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
   for (const payment of abandoned) await settleAbandoned(payment, options);
   if (abandoned.length > 0) {
     const [first] = abandoned;
-    log.warn('payments of requests that an earlier run left open are balance now', {
+    log.warn('payments for requests that an earlier run left open were added to balances', {
       count: abandoned.length,
       first: first && idText('pay_', first.id),
     });

@@ -181,7 +181,7 @@ export class Settlements {
     } catch (cause) {
       const detail = cause instanceof Error ? cause.message : String(cause);
       if (!(cause instanceof FacilitatorUnavailable)) {
-        log.error('a settlement broke off', { ...paymentFields(payment), detail });
+        log.error('a settlement was interrupted', { ...paymentFields(payment), detail });
         return { state: 'unknown', reason: 'settlement_broke_off', transaction: null };
       }
       log.warn('a payment could not be sent', { ...paymentFields(payment), detail });
@@ -204,7 +204,7 @@ export class Settlements {
       return { state: 'captured', payment: captured, booked };
     } catch (cause) {
       const detail = cause instanceof Error ? cause.message : String(cause);
-      log.error('a payment has arrived and could not be booked; it will be booked from the chain', {
+      log.error('a payment has arrived but could not be booked: it will be booked from the chain', {
         ...paymentFields(captured),
         detail,
         transaction,

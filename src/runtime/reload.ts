@@ -203,7 +203,7 @@ export class Reloader {
       return this.#refuse(
         state,
         candidate.bundle.hash,
-        new Error(`The new revision could not be made ready: ${messageOf(cause)}`),
+        new Error(`The new policy could not be prepared: ${messageOf(cause)}`),
       );
     }
     const before = this.#inForce;
@@ -226,7 +226,8 @@ export class Reloader {
   #refuse(state: AttemptState, hash: string | null, why: RejectedPolicy | Error): ReloadAttempt {
     const diagnostics = why instanceof Error ? [] : why.problems;
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-    const message = why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; nothing was changed.`;
+    const message =
+      why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; the old policy stays in force.`;
     const isKnown = hash === this.#refused && message === this.#last.message;
     // A touched file changes nothing.
     if (state.cause === 'edit' && isKnown && sameProblems(diagnostics, this.#last.diagnostics)) return this.#last;
@@ -268,7 +269,7 @@ interface AttemptState {
 
 const unchanged = (outdated: readonly string[]): string =>
   outdated.length === 0
-    ? 'The files say what is in force already.'
+    ? 'The files match the policy in force.'
     : `The code of ${outdated.join(', ')} has changed; it takes effect at a restart.`;
 
 const sameProblems = (a: readonly Diagnostic[], b: readonly Diagnostic[]): boolean =>

@@ -93,7 +93,7 @@ async function recallPlugins(
     const found = await loader.recall(specifier, resolve(folder), hash);
     // Callers see this error, so it must not show the path of the operator's code.
     const name = specifier.startsWith('/') ? basename(specifier) : specifier;
-    if (found === null) throw new Error(`the code of plugin \`${name}\` is gone, or not what it was`);
+    if (found === null) throw new Error(`the code of plugin \`${name}\` is missing or has changed`);
     own.set(specifier, found);
   }
   return own;

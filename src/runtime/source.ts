@@ -45,18 +45,20 @@ async function readAll(folder: string): Promise<PolicyFile[] | null> {
   const names = await namesIn(folder);
   if (names === null) {
     if (await isFile(folder)) {
-      throw new PolicySourceError(`${folder} is a file: all files of a folder are one policy, so name the folder.`);
+      throw new PolicySourceError(
+        `${folder} is a file, not a folder: a policy is all files of a folder, so name the folder.`,
+      );
     }
     throw new PolicySourceError(`The policy folder ${folder} cannot be read; name another with --policies.`);
   }
-  if (names.length === 0) throw new PolicySourceError(`The policy folder ${folder} holds no .yaml files.`);
+  if (names.length === 0) throw new PolicySourceError(`The policy folder ${folder} has no .yaml files.`);
   if (names.length > FILES_MAX) {
-    throw new PolicySourceError(`The policy folder ${folder} holds ${names.length} files; at most ${FILES_MAX} do.`);
+    throw new PolicySourceError(`The policy folder ${folder} has ${names.length} files; the limit is ${FILES_MAX}.`);
   }
   const files = await Promise.all(names.map((name) => readOne(join(folder, name))));
   const found = files.filter((file) => file !== null);
   if (found.reduce((all, file) => all + (file.text?.length ?? 0), 0) > LENGTH_MAX) {
-    throw new PolicySourceError(`The policy in ${folder} has more than ${LENGTH_MAX} characters.`);
+    throw new PolicySourceError(`The policy in ${folder} has more than ${LENGTH_MAX} characters, which is the limit.`);
   }
   return found.length < files.length ? null : found;
 }
@@ -105,7 +107,7 @@ async function readOne(file: string): Promise<PolicyFile | null> {
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'permission denied'],
   ['EPERM', 'permission denied'],
-  ['ENOENT', 'it is a symbolic link to nowhere'],
+  ['ENOENT', 'it is a symbolic link to a file that does not exist'],
 ]);
 
 async function regularFile(file: string): Promise<{ size: number }> {

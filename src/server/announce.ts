@@ -6,7 +6,7 @@ import type { Terminal } from './host.ts';
 /** The facts of a server's start. */
 interface Start {
   readonly address: string;
-  /** Whether made-up models answer. */
+  /** Whether simulated models answer. */
   readonly simulated: boolean;
   /** The providers that answer, with their numbers of models: `openai (6 models)`. */
   readonly providers: string;
@@ -16,6 +16,9 @@ interface Start {
   readonly unpacked: string | null;
 }
 
+/** The command that starts this program, as typed in the folder where it lives. */
+const COMMAND = Bun.isStandaloneExecutable ? 'signalbox' : './signalbox';
+
 /** The first lines for a new operator: the address, and a command that works when pasted. */
 function welcome({ address, simulated, providers, leftOut, unpacked }: Start, key: string | null): string {
   // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
@@ -23,25 +26,27 @@ function welcome({ address, simulated, providers, leftOut, unpacked }: Start, ke
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
   return [
     '',
-    `  Signalbox is ready at ${address}, its documentation at ${address}/docs`,
+    `  Signalbox is ready at ${address}`,
+    '',
+    `  Documentation  ${address}/docs`,
     simulated
-      ? '  No provider has a key, so simulated models answer; see “Real providers” in the README.'
-      : `  Who answers: ${providers}.`,
+      ? '  Models         simulated; for real ones, set the key of a provider and start again (docs/start.md)'
+      : `  Models from    ${providers}`,
     // The shipped policy names so many that their reasons would bury the rest.
     ...(leftOut.length > 0
-      ? [`  Left out: ${plural(leftOut.length, 'provider')}; signalbox policy check --all tells why.`]
+      ? [`  Not in use     ${plural(leftOut.length, 'provider')}; for the reasons: ${COMMAND} policy check --all`]
       : []),
-    ...(unpacked ? [`  Its policy is in ${unpacked}; what you change there is in force within a second.`] : []),
-    ...(key ? ['', '  Your API key, shown this once:', `  ${key}`] : []),
+    ...(unpacked ? [`  Policy         ${unpacked}; edits take effect within a second`] : []),
+    ...(key ? ['', '  Your API key. It is shown only now, so save it:', `  ${key}`] : []),
     '',
-    '  Try it:',
+    key ? '  Try it:' : '  Try it, with an API key in SIGNALBOX_KEY:',
     `  curl ${address}/v1/chat/completions -H "authorization: Bearer ${shown}" -H 'content-type: application/json' -d '${body}'`,
     '',
     '',
   ].join('\n');
 }
 
-/** Says that the server listens. On a terminal it shows the first key, once; elsewhere the key would end in a log. */
+/** Announces that the server listens. A terminal shows the first key, once; elsewhere the key would end up in a log. */
 export function announce(start: Start, firstKey: FirstKey | null, log: Log, out: Terminal): void {
   if (out.isTerminal) {
     out.write(welcome(start, firstKey?.key ?? null));

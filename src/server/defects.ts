@@ -46,18 +46,18 @@ export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clo
     if (before !== null) log.error(message, { plugin, suppressed: before || undefined, stack });
   };
   let end = (): void => {
-    err.write('signalbox: An exception that nobody caught ended the start; the log has its stack.\n');
+    err.write('signalbox: An uncaught exception stopped the start. The log has the stack trace.\n');
     exit(1);
   };
   on('unhandledRejection', (reason) => {
     const stack = stackOf(reason);
     const plugin = pluginIn(stack) ?? NO_PLUGIN;
     rejections.at(plugin).value++;
-    report('a promise was rejected and nobody handled it', `rejection ${plugin}`, plugin, stack);
+    report('unhandled promise rejection', `rejection ${plugin}`, plugin, stack);
   });
   on('uncaughtException', (thrown) => {
     const stack = stackOf(thrown);
-    report('an exception that nobody caught ends the server', 'exception', pluginIn(stack) ?? NO_PLUGIN, stack);
+    report('uncaught exception: the server stops', 'exception', pluginIn(stack) ?? NO_PLUGIN, stack);
     end();
   });
   return {

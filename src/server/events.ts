@@ -46,7 +46,7 @@ export function logRecovered(log: Log, { recovered: { ids, charged, held } }: Le
 }
 
 export function logAlert(log: Log, { title, spent, limit }: FundStanding, fraction: number): void {
-  log.warn('a budget is being used up', {
+  log.warn('a budget has reached an alert threshold', {
     budget: title.name,
     subject: title.subject,
     share: fraction,
@@ -59,8 +59,8 @@ export function logAlert(log: Log, { title, spent, limit }: FundStanding, fracti
 /** A refused key is the operator's to mend, so that it is an alarm. */
 export function logHealth(log: Log, { provider, model, upstream, from, to, why, forMs }: HealthChange): void {
   const fields = { provider, model, upstream, from, why: why ?? undefined, for_ms: forMs ?? undefined };
-  if (to === 'healthy') log.info('an endpoint serves again', fields);
-  else if (to === 'misconfigured') log.error('an endpoint is misconfigured: its provider refuses its key', fields);
-  else if (to === 'cooling') log.warn('an endpoint cools down: its provider asks to slow down', fields);
-  else log.warn('an endpoint is ejected: too many faults', fields);
+  if (to === 'healthy') log.info('an endpoint is healthy again', fields);
+  else if (to === 'misconfigured') log.error('an endpoint is misconfigured: its provider refused the key', fields);
+  else if (to === 'cooling') log.warn('an endpoint is cooling down: its provider asked for fewer requests', fields);
+  else log.warn('an endpoint is ejected: too many failures', fields);
 }

@@ -46,7 +46,7 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
 
   if ((await keys.list()).length === 0) {
     if (keyFile && !isEmpty(file) && existsSync(file))
-      throw new UsageError(`${file} exists, but the database knows no key; move it away and start again.`);
+      throw new UsageError(`${file} exists, but the database has no keys; move the file away and start again.`);
     const key = newKey();
     await written(() => writeDurably(part, `${key}\n`));
     await keys.create({ name: 'admin', scopes: SCOPES }, undefined, key);
@@ -54,7 +54,7 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
   }
   if (isEmpty(file)) {
     const cure = 'signalbox keys create --scope chat,route,admin';
-    log.warn('the key file is empty: delete it, and make another key if its key is lost', { file, cure });
+    log.warn('admin.key is empty: delete it, and create another key if you do not have this one', { file, cure });
   }
   if (!existsSync(part)) return null;
   const key = readFileSync(part, 'utf8').trim();

@@ -42,7 +42,7 @@ async function takePayments(payments: Payments, { payments: policy }: PolicySnap
   try {
     (await payments.prepare(policy))();
   } catch (cause) {
-    throw new UsageError(`Payments cannot be taken: ${messageOf(cause)}`);
+    throw new UsageError(`Cannot take payments: ${messageOf(cause)}`);
   }
 }
 

@@ -32,7 +32,7 @@ export async function refuseOtherLedger(data: string): Promise<void> {
   const fault = await otherLedgerIn(data);
   if (fault === null) return;
   throw new UsageError(
-    `${fault}. Put the files of that ledger back, or restore a backup into a fresh folder. To serve what is there now all the same, delete ${resolve(noteFile(data))}.`,
+    `${fault}. Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${resolve(noteFile(data))}.`,
   );
 }
 
@@ -45,16 +45,16 @@ export async function otherLedgerIn(data: string): Promise<string | null> {
 /** Why a database is not the ledger of the note, as it was left; null when it is. */
 async function faultOf(database: string, { ledger, entry }: Note): Promise<string | null> {
   const path = resolve(database);
-  const served = `the ledger ${ledger.slice(0, 8)} that was served from this folder`;
-  if (!existsSync(database)) return `There is no ${path}, so ${served} is gone`;
+  const served = `this folder served the ledger ${ledger.slice(0, 8)}`;
+  if (!existsSync(database)) return `${path} is missing, but ${served}`;
   const reader = readStore(database, ['identity', 'ledger']);
   try {
     const found = await reader.ledger.identity();
-    if (found === null) return `${path} is empty or older than ${served}`;
-    if (found !== ledger) return `${path} is the ledger ${found.slice(0, 8)}, not ${served}`;
+    if (found === null) return `${path} has no ledger, but ${served}`;
+    if (found !== ledger) return `${path} is the ledger ${found.slice(0, 8)}, but ${served}`;
     const last = await reader.ledger.lastEntry();
     if (last >= entry) return null;
-    return `${path} ends at entry ${last} of its journal, and entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is gone`;
+    return `${path} ends at entry ${last} of its journal, but entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is missing`;
   } finally {
     reader.close();
   }
@@ -69,7 +69,7 @@ function readNote(file: string): Note {
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw new UsageError(`Cannot read ${resolve(file)}: ${reasonOf(cause)}.`);
   }
-  throw new UsageError(`${resolve(file)} is damaged; delete it if signalbox.db beside it is the ledger to serve.`);
+  throw new UsageError(`${resolve(file)} is damaged. If signalbox.db beside it is the right ledger, delete ledger.id.`);
 }
 
 export interface LedgerNote {
@@ -106,7 +106,7 @@ export async function keepLedgerNote(
     follow().catch((error: unknown) => {
       // The store says itself that it fails.
       if (!isReported && !(error instanceof StoreError)) {
-        log.warn('the note of the ledger could not be written', { file, error: reasonOf(error) });
+        log.warn('the file ledger.id could not be written', { file, error: reasonOf(error) });
         isReported = true;
       }
     });

@@ -18,7 +18,7 @@ export function openServerLog({ log: form }: ServeOptions, { out, env, now, open
   const sink = openSink();
   const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));
   const log = createLog({ write: (lines) => sink.write(lines), ...looks, now });
-  sink.onResume((lines) => log.warn('log lines were lost: they were not read in time', { lines }));
+  sink.onResume((lines) => log.warn('log lines were lost: they were not read fast enough', { lines }));
   on('exit', () => {
     log.flush();
     sink.flushNow();

@@ -39,12 +39,12 @@ export async function firstPolicy(tools: PolicyTools, err: Terminal): Promise<Ca
   if (isRejected(judged)) {
     const errors = found.filter(({ severity }) => severity === 'error').length;
     const why = judged.message ?? `The policy in ${tools.folder} has ${errors} error${errors === 1 ? '' : 's'}`;
-    throw new UsageError(`${why.replace(/\.$/, '')}, so nothing was started.`);
+    throw new UsageError(`${why.replace(/\.$/, '')}; the server did not start.`);
   }
   return judged;
 }
 
-/** While a plugin's code runs for the first time: where it ends the process, that must not pass for a server that was stopped. */
+/** Runs a plugin's code for the first time. If that ends the process, the exit code must not look like a normal stop. */
 async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
   const tell = (code: number) => {
     err.write('signalbox: A plugin of the policy ended the process while the policy was loaded.\n');

@@ -51,7 +51,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   });
   const tracer = await tracerFor(host, log);
   const unpacked = unpackPolicies(options.policies, options.data);
-  if (unpacked !== null) log.info('the shipped policy was written, to be edited', { folder: unpacked });
+  if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
   const tools: Serving = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
   const lock = lockStore(databaseOf(options.data));
@@ -106,13 +106,13 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const simulated = isSimulated(gateway);
   announce({ address, simulated, ...whoAnswers(first), unpacked }, firstKey, log, out);
   if (gateway.payments.policy && simulated) {
-    log.warn('payments are on and only simulated models serve: no provider has its key in the environment');
+    log.warn('payments are on, but only simulated models serve: no provider has a key');
   }
 }
 
 /** Names the variable: the reader of the error may not be the one who set it. */
 function notInstalled(error: unknown): never {
-  throw new Error(`SIGNALBOX_API_KEY cannot be installed: ${messageOf(error)}`);
+  throw new Error(`SIGNALBOX_API_KEY cannot be installed. ${messageOf(error)}`);
 }
 
 const whoAnswers = ({ runtime: { snapshot } }: Candidate) => ({

@@ -39,7 +39,7 @@ export function unpackPolicies(folder: string, data: string): string | null {
     copyWhole(folder, target);
   } catch (cause) {
     throw new UsageError(
-      `The policy cannot be written to ${target}: ${reasonOf(cause)}; name another with --policies.`,
+      `Cannot copy the shipped policy to ${target}: ${reasonOf(cause)}. Name another policy folder with --policies.`,
     );
   }
   return target;

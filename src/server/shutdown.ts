@@ -72,7 +72,7 @@ export function openShutdown(parts: ServerParts): Shutdown {
     },
     byException() {
       code = 1;
-      begin({ cause: 'an exception that nobody caught' });
+      begin({ cause: 'uncaught exception' });
     },
   };
 }
@@ -92,11 +92,11 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   keys.close();
   await gateway.learner
     .close()
-    .catch((error: unknown) => log.warn('the learning state has no checkpoint', { error: String(error) }));
+    .catch((error: unknown) => log.warn('the learning checkpoint could not be written', { error: String(error) }));
   // After a failure of the disk, the next start sums up the rest.
   await gateway.ledger
     .close()
-    .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
+    .catch((error: unknown) => log.warn('the ledger checkpoint could not be written', { error: String(error) }));
   await note.close();
   const code = await closeStore(data, store, log);
   lock.release();

@@ -23,9 +23,9 @@ const logStoreError = (log: Log, error: StoreError): void =>
   log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message });
 
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {
-  if (isTorn) log.warn('the last entry of the spool was torn and is skipped', { file });
+  if (isTorn) log.warn('the last entry of the spool is incomplete and was skipped', { file });
   if (closed.length === 0) return;
-  log.warn('settlements that an earlier run left in the spool were booked', {
+  log.warn('booked settlements that an earlier run left in the spool', {
     count: closed.length,
     credits_charged: toCredits(charged),
     decisions: namesOf(closed),
@@ -46,9 +46,12 @@ export async function closeStore(data: string, store: OpenStore, log: Log): Prom
       file: path,
     };
     if (unkept === 0)
-      log.warn('stopped while the database could not be written: the next start books the spool', facts);
+      log.warn(
+        'stopped, but the database could not be written: the next start books the settlements in the spool',
+        facts,
+      );
     else
-      log.error('stopped with settlements written nowhere: the next start closes them by on_crash', {
+      log.error('stopped, and some settlements are lost: the next start closes their reservations by on_crash', {
         ...facts,
         writes_lost: unkept,
       });

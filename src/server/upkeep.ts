@@ -21,7 +21,7 @@ export async function prune({ records, idempotency, learner }: PrunedParts, days
     await records.prune(days * DAY_MS);
     await learner.prune(days * DAY_MS);
   } catch (error) {
-    log.warn('old records could not be pruned', { error: String(error) });
+    log.warn('old records could not be deleted', { error: String(error) });
   }
 }
 
@@ -36,7 +36,7 @@ export function watchClock(log: Log, lastId: number, now: () => number): void {
     const latest = Math.max(booked, now());
     const behind = latest - Date.now() > CLOCK_SLACK_MS;
     if (behind && !isReported) {
-      log.error('the clock is behind the ledger: charges count at the later time until it catches up', {
+      log.error('the system clock is behind the ledger: charges count at the later time until it catches up', {
         clock: iso(Date.now()),
         booked: iso(latest),
       });

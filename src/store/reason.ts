@@ -6,7 +6,11 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOTDIR: 'a part of this path is a file, not a folder',
   EEXIST: 'a part of this path is a file, not a folder',
+  ENOENT: 'there is no such file or folder',
+  EISDIR: 'it is a folder, not a file',
+  EIO: 'the disk reports an error',
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
 };
 
 /** Returns why the file system refused, in words for an operator. */

@@ -20,13 +20,36 @@ export function prettyLine(at: number, level: string, message: string, fields: F
   return `${time} ${isRequest ? requestText(message, fields, paint) : eventText(level, message, fields, paint)}\n`;
 }
 
+/** Characters of a field; a longer list goes below its event, over several lines. */
+const LINE_MAX = 100;
+
+/** Breaks a list after commas. */
+function folded(list: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const item of list.split(/(?<=,) /)) {
+    if (line !== '' && line.length + item.length >= LINE_MAX) {
+      lines.push(line);
+      line = '';
+    }
+    line += line === '' ? item : ` ${item}`;
+  }
+  return [...lines, line];
+}
+
 function eventText(level: string, message: string, fields: Fields, paint: Paint): string {
   const { stack, ...others } = fields;
   let text = level === 'info' ? '' : paint(level === 'warn' ? 'yellow' : 'red', `${level}: `);
   text += shown(message);
+  let lists = '';
   for (const [name, value] of Object.entries(others)) {
-    if (value !== undefined) text += paint('dim', `  ${shown(name)}=${shown(value)}`);
+    if (value === undefined) continue;
+    const one = `${shown(name)}=${shown(value)}`;
+    if (one.length > LINE_MAX && one.includes(', '))
+      for (const line of folded(one)) lists += paint('dim', `\n    ${line}`);
+    else text += paint('dim', `  ${one}`);
   }
+  text += lists;
   // A stack is read line by line.
   if (typeof stack === 'string') for (const line of stack.split('\n')) text += `\n    ${shown(line.trim())}`;
   return text;

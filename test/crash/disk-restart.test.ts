@@ -156,7 +156,7 @@ describe.skipIf(!mayMount)('a start', () => {
     const another = await other.start();
     another.signal('SIGKILL');
     await another.exited;
-    expect(await refusal(other, whole)).toContain('does not fit the database: it has a settlement of dec_');
+    expect(await refusal(other, whole)).toContain('does not belong to this database: it has a settlement of dec_');
     expect(bookedBy(await disk.start())).toBe(REQUESTS.length);
   }, 30_000);
 });

@@ -116,6 +116,6 @@ function endProblems(code: number, errors: string): string[] {
 
 /** The settlements that a start has taken out of the spool, by its log. */
 export function bookedBy({ lines }: Signalbox): number {
-  const line = lines.find((one) => one.includes('left in the spool were booked'));
+  const line = lines.find((one) => one.includes('booked settlements that an earlier run left in the spool'));
   return line === undefined ? 0 : Number(/"count":(\d+)/.exec(line)?.[1]);
 }

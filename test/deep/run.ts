@@ -10,6 +10,16 @@ import { SECTIONS, type Section } from './sections.ts';
 const ROOT = join(import.meta.dir, '../..');
 const PAGE = join(ROOT, 'docs/proofs.md');
 
+/** The work that left `npm test`. First cells differ from the sections' names, by which `pageWith` finds its rows. */
+const LEFT = `| what | in \`npm test\` | all of it |
+| --- | --- | --- |
+| faults of upstreams | every third, others each time | \`faults\` |
+| kills of the server, and of payments | every fourth point, and one; others each time | \`crash\`, \`payments\` |
+| laws of routing through the server, of refusals, certificates and the books | a tenth to a half of the runs | \`laws\` |
+| compilation of the test chain's contracts | a hash of their sources | \`contracts\` |
+| the other sections | a half to a tenth of the runs | their own |
+`;
+
 interface Proof {
   readonly section: string;
   readonly what: string;
@@ -86,6 +96,10 @@ same tests with few runs and a new seed each time.
 
 Run one section with \`npm run test:deep -- reload\`, and repeat a seed with \`SIGNALBOX_SEED=…\`. A \`+\` after a commit means
 uncommitted changes. All runs used ${cpus().length} cores.
+
+This work left \`npm test\`, which takes at most five minutes:
+
+${LEFT}
 
 | section | what held | runs | seed | commit | date | took |
 | --- | --- | ---: | ---: | --- | --- | ---: |

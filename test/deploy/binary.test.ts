@@ -159,7 +159,7 @@ describe('the standalone program', () => {
     const written = join(work, '.signalbox/policies');
     expect(readdirSync(written).sort()).toEqual(readdirSync(shipped).sort());
     expect(readFileSync(join(written, 'models.yaml'), 'utf8')).toBe(readFileSync(join(shipped, 'models.yaml'), 'utf8'));
-    expect(lines.join('\n')).toContain('"the shipped policy was written, to be edited","folder":".signalbox/policies"');
+    expect(lines.join('\n')).toContain('"the shipped policy was copied: edit the copy","folder":".signalbox/policies"');
     const client = new OpenAI({ apiKey: KEY, baseURL: `${url}/v1` });
     const answer = await client.chat.completions.create({ model: 'auto', messages: [{ role: 'user', content: 'Hi' }] });
     expect(answer.choices[0]?.message.content).toContain('simulated answer');

@@ -181,7 +181,7 @@ test(
     ];
     const ended = await Promise.all(commands.map((command) => runCommand([...command, '--data', data])));
     for (const { code, err } of ended) {
-      expect(err).toMatch(/^signalbox: .*: the file is damaged or not a database\.?\n$/);
+      expect(err).toMatch(/^signalbox: .*: the file is damaged, or is not a SQLite database\.?\n$/);
       expect(code).toBe(1);
     }
     expect([existsSync(copy), existsSync(`${copy}.part`)]).toEqual([false, false]);
@@ -249,7 +249,7 @@ describe('a clock that jumps', () => {
 
       writeFileSync(file, '0');
       const second = await start(data, env);
-      expect(linesWith(second, 'the clock is behind the ledger')).toHaveLength(1);
+      expect(linesWith(second, 'the system clock is behind the ledger')).toHaveLength(1);
       spent += await cost(second);
       expect(await daily(second)).toEqual({ spent: expect.closeTo(spent, 6), day: ahead.day });
       await stopWell(second);

@@ -84,19 +84,17 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       const away = join(newFolder(), 'signalbox.db');
       renameSync(database(data), away);
       const gone = await refusal(data);
-      expect(gone).toMatch(
-        /There is no .*signalbox\.db, so the ledger [0-9a-f]{8} that was served from this folder is gone/,
-      );
+      expect(gone).toMatch(/signalbox\.db is missing, but this folder served the ledger [0-9a-f]{8}\./);
       expect(gone).toEndWith(
-        `Put the files of that ledger back, or restore a backup into a fresh folder. To serve what is there now all the same, delete ${noteOf(data)}.\n`,
+        `Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${noteOf(data)}.\n`,
       );
       copyFileSync(database(other), database(data));
-      expect(await refusal(data)).toMatch(/is the ledger [0-9a-f]{8}, not the ledger [0-9a-f]{8} that was served/);
+      expect(await refusal(data)).toMatch(/is the ledger [0-9a-f]{8}, but this folder served the ledger [0-9a-f]{8}\./);
       // A command that only reads does so, and says whose books these are.
       const audit = await runCommand(['ledger', 'audit', '--data', data]);
-      expect([audit.code, audit.err]).toEqual([2, expect.stringContaining('not the ledger')]);
+      expect([audit.code, audit.err]).toEqual([2, expect.stringContaining('but this folder served the ledger')]);
       writeFileSync(database(data), '');
-      expect(await refusal(data)).toContain('is empty or older than the ledger');
+      expect(await refusal(data)).toContain('has no ledger, but this folder served the ledger');
 
       copyFileSync(away, database(data));
       const box = await start(data);
@@ -106,7 +104,7 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       rmSync(noteOf(data));
       expect(await charged(await start(data))).toBe(0);
       writeFileSync(noteOf(other), '');
-      expect(await refusal(other)).toContain('ledger.id is damaged; delete it if signalbox.db beside it');
+      expect(await refusal(other)).toContain('ledger.id is damaged. If signalbox.db beside it');
     },
     PATIENCE,
   );
@@ -124,10 +122,10 @@ describe('a start is refused in one sentence, and goes on once the files are bac
         return found;
       };
       const first = await served(data, 'SIGKILL');
-      expect(await withoutLog()).toContain('is empty or older than the ledger');
+      expect(await withoutLog()).toContain('has no ledger, but this folder served the ledger');
       expect(await served(data, 'SIGTERM')).toBeGreaterThan(first);
       await served(data, 'SIGKILL');
-      expect(await withoutLog()).toMatch(/ends at entry \d+ of its journal, and entry \d+ was booked/);
+      expect(await withoutLog()).toMatch(/ends at entry \d+ of its journal, but entry \d+ was booked/);
     },
     PATIENCE,
   );

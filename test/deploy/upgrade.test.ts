@@ -154,7 +154,7 @@ test.each([[['keys', 'list']], [['keys', 'create']], [['wallets', 'list']]])(
     const { code, out, err } = await runCommand([...command, '--data', data]);
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(
-      /^signalbox: Cannot open the database .*: it is not yet of this version of Signalbox; start the server once\.\n$/,
+      /^signalbox: Cannot open the database .*: an older version of Signalbox wrote it; start the server once to bring it up to date\.\n$/,
     );
     expect(versionsIn(file)).toEqual(before);
   },
@@ -195,7 +195,7 @@ describe('a data folder of a newer version is refused in one sentence, by the se
       const before = versionsIn(file);
       const ended = await Promise.all(commands.map((command) => runCommand([...command, '--data', data])));
       const says = new RegExp(
-        `^signalbox: Cannot (open|read) the database .*: it was written by a newer version of Signalbox \\(${room} tables: 99, known: \\d+\\)\\.\n$`,
+        `^signalbox: Cannot (open|read) the database .*: a newer version of Signalbox wrote it; use that version or a later one \\(${room} tables: 99, known: \\d+\\)\\.\n$`,
       );
       for (const [at, { code, err }] of ended.entries()) {
         expect(err, commands[at]!.join(' ')).toMatch(says);

@@ -128,6 +128,6 @@ describe('a provider that refuses its key', () => {
     const response = await chat();
     expect(response.status).toBe(200);
     await response.text();
-    await waitFor(() => box.lines.some((text) => text.includes('serves again')));
+    await waitFor(() => box.lines.some((text) => text.includes('is healthy again')));
   });
 });

@@ -52,9 +52,7 @@ describe('a budget that is spent', () => {
       needed_credits: 0.442,
       renews_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
     });
-    expect(message).toStartWith(
-      'Of the 1 Credits of the budget `team` of `spent`, 0.884 Credits are spent. It renews at ',
-    );
+    expect(message).toStartWith('The budget `team` of `spent` has spent 0.884 of its 1 Credit. It renews at ');
     expect(response.headers.get('retry-after')).toBeNull();
     expect(response.headers.get('x-should-retry')).toBe('false');
     expect([purse.gate.requests.length, await rows()]).toEqual([sent, written]);
@@ -254,7 +252,7 @@ test('alerts come into the log once each, the greatest that was reached, with fi
   const key = await purse.key({ kind: 'watched' });
   const alerts = () =>
     purse.live.box.lines
-      .filter((line) => line.includes('a budget is being used up') && line.includes(key.id))
+      .filter((line) => line.includes('a budget has reached an alert threshold') && line.includes(key.id))
       .map((line) => JSON.parse(line) as { readonly share: number });
   // A third, two thirds, which are beyond a half and beyond 0.6, and all.
   await purse.spend(key, 1);
@@ -306,7 +304,7 @@ test('what is spent stays spent across a restart', async () => {
     box = await start();
     const { details } = await expectError(await box.post('/v1/chat/completions', asked), 'insufficient_quota');
     expect(details).toMatchObject({ budget: 'all', spent_credits: 0.884, reserved_credits: 0 });
-    expect(box.lines.filter((line) => line.includes('being used up'))).toEqual([]);
+    expect(box.lines.filter((line) => line.includes('reached an alert threshold'))).toEqual([]);
   }
   await box.stop();
   for (const folder of [data, policies]) rmSync(folder, { recursive: true });

@@ -86,8 +86,8 @@ interface Line {
 
 const linesOf = (box: Signalbox, message: string): Line[] =>
   box.lines.filter((line) => line.includes(`"${message}"`)).map((line) => JSON.parse(line));
-const REJECTED = 'a promise was rejected and nobody handled it';
-const UNCAUGHT = 'an exception that nobody caught ends the server';
+const REJECTED = 'unhandled promise rejection';
+const UNCAUGHT = 'uncaught exception: the server stops';
 
 async function rejections(box: Signalbox): Promise<Record<string, number>> {
   const page = await (await fetch(`${box.url}/metrics`)).text();
@@ -209,7 +209,7 @@ describe('a promise that a plugin leaves rejected', () => {
       for (const command of ['check', 'test']) {
         const { code, out, err } = await runCommand(['policy', command, folder], UPSTREAM_ENV);
         expect(err).toBe(
-          'signalbox: The plugin `./plugins/unruly.ts` left a promise rejected, and nobody handled it: Error: lost in an async function, with [secret]\n',
+          'signalbox: The plugin `./plugins/unruly.ts` left a promise rejection unhandled: Error: lost in an async function, with [secret]\n',
         );
         expect([code, out]).toEqual([1, expect.stringMatching(command === 'test' ? /1 case: 1 hold/ : /\S/)]);
       }
@@ -254,14 +254,14 @@ describe('an uncaught exception', () => {
       cleanUps.push(() => rmSync(data, { recursive: true, force: true }));
       const served = await runCommand(['serve', '--port', '0', '--data', data, '--policies', folder], UPSTREAM_ENV);
       expect(served.err).toContain(
-        'signalbox: An exception that nobody caught ended the start; the log has its stack.\n',
+        'signalbox: An uncaught exception stopped the start. The log has the stack trace.\n',
       );
       expect([served.code, served.out]).toEqual([1, expect.stringContaining('thrown by a timer')]);
       const checked = await runCommand(['policy', 'check', folder], UPSTREAM_ENV);
       expect(checked).toEqual({
         code: 1,
         out: '',
-        err: 'signalbox: The plugin `./plugins/unruly.ts` threw an exception that nobody caught: Error: thrown by a timer\n',
+        err: 'signalbox: The plugin `./plugins/unruly.ts` threw uncaught exception: Error: thrown by a timer\n',
       });
     },
     PATIENCE,

@@ -142,7 +142,7 @@ describe('a dead upstream', () => {
     expect(explained).toMatchObject({ choice: 'plain', last_resorts: ['best'], replay: { matches: true } });
     first.behave({});
     await waitFor(async () => (await tried(await chat(box))).join() === 'best ok', 20_000);
-    await waitFor(() => box.lines.some((line) => line.includes('an endpoint serves again')));
+    await waitFor(() => box.lines.some((line) => line.includes('an endpoint is healthy again')));
   }, 40_000);
 
   test('is called all the same when there is no other endpoint', async () => {

@@ -143,7 +143,7 @@ describe('after a first start that was killed', () => {
       await (await start(data)).stop();
       writeFileSync(keyFile(data), '');
       const box = await start(data);
-      const told = await waitFor(() => box.lines.find((line) => line.includes('the key file is empty')));
+      const told = await waitFor(() => box.lines.find((line) => line.includes('admin.key is empty')));
       expect(JSON.parse(told)).toMatchObject({ level: 'warn', file: keyFile(data) });
       const [, ...cure] = (JSON.parse(told) as { cure: string }).cure.split(' ');
       const made = await box.run(...cure);

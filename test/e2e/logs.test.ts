@@ -173,7 +173,7 @@ describe('Every request has one line:', () => {
     expect(await lineOf(await chat({}, again))).toMatchObject({ ...replayed, decision: first.decision });
   });
 
-  test('requests refused for their content, for their key, and for lack of money', async () => {
+  test('requests refused for their content, for their key, and for a budget that is too low', async () => {
     expect(await lineOf(await chat({ temperature: nets.add('a bad field', makeCanary()) }))).toMatchObject({
       level: 'info',
       status: 400,

@@ -75,7 +75,7 @@ describe('a bad edit', () => {
     const { revision } = await live.status();
     rmSync(live.file('policy.yaml'));
     const status = await live.refused();
-    expect(status.last_reload.message).toContain('holds no .yaml files');
+    expect(status.last_reload.message).toContain('has no .yaml files');
     rmSync(live.folder, { recursive: true });
     await waitFor(async () => (await live.status()).last_reload.message.includes('cannot be read'));
     expect(await ask()).toMatchObject({ policy_revision: revision });

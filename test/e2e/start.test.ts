@@ -227,10 +227,10 @@ describe('on a terminal', () => {
     expect(choices[0]?.message.content).toContain('simulated');
   });
 
-  test('prints which providers serve and how many are left out, and Ctrl-C ends it cleanly', async () => {
+  test('prints which providers serve and how many are not in use, and Ctrl-C ends it cleanly', async () => {
     const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: 'http://127.0.0.1:9/v1' };
     const { child, shown } = await onTerminal(newPath(), env);
-    expect(shown()).toMatch(/Who answers: openai \(\d+ models\), lm-studio \(no model\)\.\s+Left out: \d+ providers; /);
+    expect(shown()).toMatch(/Models from +openai \(\d+ models\), lm-studio \(no model\)\s+Not in use +\d+ providers; /);
     child.terminal!.write('\x03');
     expect(await child.exited).toBe(0);
   });
@@ -259,7 +259,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
       () => serve('--policies', import.meta.path),
       /is a file.* name the folder/,
     ],
-    ['an empty policy folder', () => serve('--policies', emptyFolder()), /holds no \.yaml files/],
+    ['an empty policy folder', () => serve('--policies', emptyFolder()), /has no \.yaml files/],
     ['a weak key', () => serve(), /SIGNALBOX_API_KEY .*too short/, { SIGNALBOX_API_KEY: 'sb_live_abc_tooshort' }],
     ['a key of another form', () => serve(), /does not have the form/, { SIGNALBOX_API_KEY: 'sk-0123456789' }],
   ];
@@ -289,7 +289,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
     expect(code).toBe(1);
     const line = policy.split('\n').findIndex((text) => text.includes('quality: {')) + 1;
     expect(err).toMatch(new RegExp(`policy\\.yaml:${line}:\\d+  `));
-    expect(err).toMatch(/signalbox: The policy in \S+ has 1 error, so nothing was started\.\n$/);
+    expect(err).toMatch(/signalbox: The policy in \S+ has 1 error; the server did not start\.\n$/);
     expect(err).not.toMatch(/\n\s+at /);
   });
 

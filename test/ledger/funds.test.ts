@@ -232,12 +232,12 @@ describe('what a Credit is worth', () => {
     (await opened.ledger.prepare(other))();
     const hold = await held(opened.ledger, order(5));
     expect(opened.ledger.state().usdPerCredit).toBe('0.002');
-    await expect(opened.ledger.prepare(NO_TERMS)).rejects.toThrow('usd_per_credit may not become 0.001');
+    await expect(opened.ledger.prepare(NO_TERMS)).rejects.toThrow('usd_per_credit cannot change to 0.001');
     hold.settle(null, () => []);
     await opened.ledger.close();
     await opened.store.close();
     await expect(open(folder.file)).rejects.toThrow(
-      'The ledger has entries in Credits of 0.002 USD; usd_per_credit may not become 0.001.',
+      'The ledger has entries in Credits of 0.002 USD, so usd_per_credit cannot change to 0.001.',
     );
     const again = await open(folder.file, { terms: other });
     expect(again.ledger.state().usdPerCredit).toBe('0.002');

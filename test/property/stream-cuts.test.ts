@@ -23,7 +23,7 @@ let box: Signalbox;
 
 beforeAll(async () => {
   upstream = await startRawUpstream(cutAsAsked);
-  const more = '    deadlines: { first_token_ms: 1000, idle_ms: 1000 }\n';
+  const more = '    deadlines: { first_token_ms: 700, idle_ms: 700 }\n';
   const upstreams = STREAMS.map(({ name, adapter, base }) => [name, { url: urlOf(base), adapter }] as const);
   const models = STREAMS.map(({ name }) => [name, { endpoints: [name], more }] as const);
   const policy = testPolicy(Object.fromEntries(upstreams), Object.fromEntries(models));

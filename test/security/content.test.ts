@@ -94,7 +94,7 @@ describe('a policy that keeps the words of some', () => {
       expect(await kept(box, await chat(box, { messages, stream }))).toBeNull();
     }
     // Who reads leaves a trace, without what was read.
-    const read = await waitFor(() => box.lines.find((line) => line.includes('content was read')));
+    const read = await waitFor(() => box.lines.find((line) => line.includes('stored content was read')));
     expect(read).toContain('"key":"test00000001"');
     expect(box.lines.join('\n')).not.toContain('[card]');
   }, 20_000);

@@ -225,7 +225,7 @@ describe('no request names an upstream or a key:', () => {
       }),
       tries('no field of a request, wherever it stands, names an upstream or a key', 50, 500),
     );
-    expect(answered).toBeGreaterThan(100);
+    expect(answered).toBeGreaterThan(20);
   });
 
   test('whatever headers and query it has', async () => {

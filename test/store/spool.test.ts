@@ -176,7 +176,7 @@ describe('a spool', () => {
     next.close();
   });
 
-  test('that is damaged is refused in one sentence that names the file and what to do', () => {
+  test('that is damaged is refused with a message that names the file and what to do', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     const spool = Spool.create(path);
@@ -185,6 +185,6 @@ describe('a spool', () => {
     const file = readFileSync(path);
     file[HEADER_BYTES + 30] = file[HEADER_BYTES + 30]! ^ 4;
     writeFileSync(path, file);
-    expect(() => readSpool(path)).toThrow(`Cannot read ${path}: its entry 1 is damaged; it holds settlements`);
+    expect(() => readSpool(path)).toThrow(`Cannot read ${path}: its entry 1 is damaged. The file has settlements`);
   });
 });

@@ -137,7 +137,7 @@ test('a damaged file and an impossible folder end in one clear sentence', async 
   using folder = tempFolder();
   writeFileSync(folder.file, 'this is no database. '.repeat(500));
   expect(openSqlite(folder.file, [notes])).rejects.toThrow(
-    /^Cannot open the database .*: the file is damaged or not a database\.$/,
+    /^Cannot open the database .*: the file is damaged, or is not a SQLite database\.$/,
   );
   expect(openSqlite(join(folder.file, 'data', 'x.db'), [notes])).rejects.toThrow(
     /: a part of this path is a file, not a folder\.$/,

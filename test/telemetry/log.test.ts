@@ -171,9 +171,25 @@ describe('a pretty line', () => {
 
   test('shows the stack of a defect line by line', () => {
     const stack = 'Error: no\n    at one (a.ts:1)\n    at two\u001b[2J (b.ts:2)';
-    expect(textOf(PRETTY, (log) => log.error('a request failed on a defect', { request: 'req_1', stack }))).toBe(
-      '09:30:05 error: a request failed on a defect  request=req_1\n    Error: no\n    at one (a.ts:1)\n    at two\ufffd[2J (b.ts:2)\n',
+    expect(textOf(PRETTY, (log) => log.error('a request failed: internal error', { request: 'req_1', stack }))).toBe(
+      '09:30:05 error: a request failed: internal error  request=req_1\n    Error: no\n    at one (a.ts:1)\n    at two\ufffd[2J (b.ts:2)\n',
     );
+  });
+
+  test('shows a long list below its event, in lines that break after a comma', () => {
+    const items = Array.from({ length: 12 }, (_, at) => `provider-${at} (KEY_${at}\u001b[2J is not set)`);
+    const text = textOf(PRETTY, (log) => log.info('providers left out', { providers: items.join(', '), count: 12 }));
+    const [head, ...lines] = text.trimEnd().split('\n');
+    expect(head).toBe('09:30:05 providers left out  count=12');
+    expect(lines.length).toBeGreaterThan(2);
+    for (const line of lines) expect(line).toMatch(/^ {4}[^\p{Cc}]{1,104}$/u);
+    for (const line of lines.slice(0, -1)) expect(line).toEndWith(',');
+    expect(lines.map((line) => line.trim()).join(' ')).toBe(
+      `providers=${items.join(', ').replaceAll('\u001b', '\ufffd')}`,
+    );
+    // One long text is no list.
+    const sentence = 'so many words '.repeat(20).trim();
+    expect(textOf(PRETTY, (log) => log.info('said', { detail: sentence }))).toBe(`09:30:05 said  detail=${sentence}\n`);
   });
 
   const control = fc.constantFrom(
@@ -188,7 +204,9 @@ describe('a pretty line', () => {
     '\ud800',
     '\u007f',
   );
-  const value = fc.array(fc.oneof(control, fc.string({ unit: anyCodePoint }))).map((parts) => parts.join(''));
+  const value = fc
+    .array(fc.oneof(control, fc.string({ unit: anyCodePoint })))
+    .map((parts) => parts.join('').replaceAll(', ', ','));
   const name = fc.constantFrom(
     'request',
     'status',

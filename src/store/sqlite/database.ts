@@ -12,7 +12,7 @@ import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
 import type { Migrations, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
 
-/** A store that tells how it does. */
+/** A store with its activity. */
 export interface WatchedStore extends SqlStore {
   readonly activity: StoreActivity;
   /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
@@ -74,7 +74,7 @@ export async function openSqlite(
 
 function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
   if (pending(db, migrations).length > 0)
-    throw new Fault('older', 'it is not yet of this version of Signalbox; start the server once');
+    throw new Fault('older', 'an older version of Signalbox wrote it; start the server once to bring it up to date');
 }
 
 class SqliteStore implements WatchedStore {

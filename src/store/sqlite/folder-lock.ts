@@ -25,7 +25,7 @@ export function lockFolder(folder: string): FolderLock {
   let lock: Database | null = null;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // It tells why; SQLite only that it cannot.
+    // Its error names the reason; SQLite's does not.
     accessSync(folder, constants.W_OK);
     // The kernel drops a lock that SQLite holds when the process dies, so none is ever left behind.
     lock = new Database(lockFile(folder), { create: true, readwrite: true });
@@ -37,7 +37,7 @@ export function lockFolder(folder: string): FolderLock {
     const reason = faultOf(error);
     throw new StoreError(
       reason === 'busy'
-        ? `Another Signalbox server is using the data folder ${resolve(folder)}.`
+        ? `Another Signalbox server is using the data folder ${resolve(folder)}. Stop it, or choose another folder with --data.`
         : `Cannot use the data folder ${resolve(folder)}: ${wordsOf(error)}.`,
       { reason, cause: error },
     );

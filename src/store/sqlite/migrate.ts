@@ -38,7 +38,7 @@ export function pending(
     if (done > versions.length) {
       throw new Fault(
         'newer',
-        `it was written by a newer version of Signalbox (${room} tables: ${done}, known: ${versions.length})`,
+        `a newer version of Signalbox wrote it; use that version or a later one (${room} tables: ${done}, known: ${versions.length})`,
       );
     }
     return versions.slice(done).map((sql, i) => ({ room, version: done + i + 1, sql }));

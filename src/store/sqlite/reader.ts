@@ -40,7 +40,7 @@ export function openReader(path: string, known: readonly Migrations[]): Reader {
           throw unreadable(error);
         }
       },
-      commit: () => Promise.reject(new StoreError('the database is open for reading alone')),
+      commit: () => Promise.reject(new StoreError('the database is open read-only')),
     };
     const unbookedIn: Reader['unbooked'] = (path, units) => unbooked(reader, path, units, [SETTLE]);
     return { query: reader.query, unbooked: unbookedIn, close: () => open.close(), ...sqliteRepositories(reader) };

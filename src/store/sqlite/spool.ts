@@ -50,13 +50,13 @@ export function readSpool(path: string): SpoolReading {
   try {
     const file = readFileSync(path);
     // Its blocks are written before it gets its name.
-    if (file.length < STEP_BYTES) throw new Error('it is cut short');
+    if (file.length < STEP_BYTES) throw new Error('it is incomplete');
     const { texts, isTorn } = decodeSpool(file);
     return { units: texts.flatMap(parseUnits), isTorn };
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return { units: [], isTorn: false };
     throw new Error(
-      `Cannot read ${resolve(path)}: ${reasonOf(cause)}; it holds settlements whose prices callers have. Restore it, or move it away: the start then closes their reservations by on_crash.`,
+      `Cannot read ${resolve(path)}: ${reasonOf(cause)}. The file has settlements whose prices callers already have. Restore it, or move it away: the next start then closes their reservations by on_crash.`,
       { cause },
     );
   }

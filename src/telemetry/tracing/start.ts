@@ -89,7 +89,7 @@ function resourceOf({ env, version, log }: { env: TracerOptions['env']; version:
   const stated = env('OTEL_RESOURCE_ATTRIBUTES')?.trim();
   const isRead = Object.keys(named.attributes).some((name) => stated?.includes(name));
   // The detector drops invalid attributes silently.
-  if (stated && !isRead) log.warn('OTEL_RESOURCE_ATTRIBUTES is left out: it must be name=value,name=value');
+  if (stated && !isRead) log.warn('OTEL_RESOURCE_ATTRIBUTES is ignored: its form must be name=value,name=value');
   const own = resourceFromAttributes({
     'service.name': 'signalbox',
     'service.version': version,

@@ -121,8 +121,7 @@ export async function startStand(options: StandOptions = {}): Promise<Stand> {
         STAND_RPC: `${proxy.url}${options.rpcPath ?? ''}`,
       };
       const variables = { ...UPSTREAM_ENV, ...own, ...options.env, ...env };
-      // Its end is a crash: it leaves what an end would put in order.
-      box = await startSignalbox({ isProcess: true, policy, data, env: variables });
+      box = await startSignalbox({ isProcess: 'BUN_OPTIONS' in env, policy, data, env: variables });
       await waitFor(async () => (await post(CHAT, chatBody(0))).status === 402);
     },
     async stop() {

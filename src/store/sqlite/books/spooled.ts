@@ -58,7 +58,7 @@ export async function unbooked(
   } catch (cause) {
     if (!(cause instanceof Misfit)) throw cause;
     throw new Error(
-      `${path} does not fit the database: it has ${cause.message}. Put the database back that it belongs to, or move it away.`,
+      `${path} does not belong to this database: it has ${cause.message}. Restore the database that it belongs to, or move the file away.`,
       { cause },
     );
   }
@@ -78,7 +78,7 @@ async function compared(
   const news = units.filter((unit) => comparison.isNew(unit));
   const writes = news.flat().map(({ name, params }): SqlWrite => {
     const statement = statements.get(name);
-    if (!statement) throw new Misfit(`rows of the kind "${name}", which this version does not know`);
+    if (!statement) throw new Misfit(`rows of the kind "${name}", which this version of Signalbox cannot read`);
     return write(statement, ...params);
   });
   const charges = news.flatMap(entriesOf).filter(isCharge);
@@ -104,7 +104,7 @@ class Comparison {
 
   static async of(reader: SqlReader, units: readonly SpooledUnit[]): Promise<Comparison> {
     const state = await first<StateRow>(reader, SELECT_STATE);
-    if (!state) throw new Misfit('settlements, and the database has no ledger');
+    if (!state) throw new Misfit('settlements, but the database has no ledger');
     const { open } = await recover(reader, state);
     const numbers = units.flatMap(entriesOf).map(({ seq }) => seq);
     const tariffs = units.flat().flatMap(({ name, params }) => (name === SPOOLED_TARIFF.spooledAs ? [params[0]] : []));
@@ -129,14 +129,14 @@ class Comparison {
   #isNewTariff({ params }: SpooledRow): boolean {
     const [id = null] = params;
     const known = this.#tariffs.get(id);
-    if (known !== undefined && known !== JSON.stringify(params)) throw new Misfit(`another tariff ${id} than it has`);
+    if (known !== undefined && known !== JSON.stringify(params)) throw new Misfit(`a different tariff ${id}`);
     return known === undefined && this.#isFirst(`tariff ${id}`);
   }
 
   #isNewEntry(entry: SpooledEntry): boolean {
     const { seq, reservation } = entry;
     const known = this.#booked.get(seq);
-    if (known && !isSame(known, entry)) throw new Misfit(`another row ${seq} of the journal than it has`);
+    if (known && !isSame(known, entry)) throw new Misfit(`a different row ${seq} of the journal`);
     if (known || !this.#isFirst(`row ${seq}`)) return false;
     if (reservation !== null && !this.#open.has(reservation))
       throw new Misfit(`a settlement of ${idText('dec_', reservation)}, which is not open there`);
