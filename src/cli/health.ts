@@ -16,7 +16,8 @@ export async function runHealth(args: readonly string[], port: number): Promise<
   const path = ready ? '/readyz' : '/healthz';
   const { shown, target } = addressOf(url, path);
   const status = await statusOf(target, shown);
-  if (status !== 200) throw new UsageError(`${shown} says ${status}: the server is not ${ready ? 'ready' : 'well'}.`);
+  if (status !== 200)
+    throw new UsageError(`${shown} says ${status}: the server is not ${ready ? 'ready' : 'healthy'}.`);
   const text = json ? jsonText({ ok: true, url: shown, status }) : `${shown} says ${status}\n`;
   return { text, code: 0 };
 }
@@ -25,7 +26,7 @@ export async function runHealth(args: readonly string[], port: number): Promise<
 function addressOf(url: string, path: string): { readonly target: URL; readonly shown: string } {
   const base = URL.parse(url);
   if (base === null || (base.protocol !== 'http:' && base.protocol !== 'https:'))
-    throw new UsageError('--url takes the address of a server, as http://127.0.0.1:8787.');
+    throw new UsageError('--url takes the address of a server, such as http://127.0.0.1:8787.');
   base.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`;
   base.search = '';
   base.hash = '';

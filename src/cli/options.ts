@@ -80,7 +80,7 @@ function dataOf(rest: readonly string[], env: Environment): { data: string; args
 function folderOf(flag: string, rest: readonly string[]): { folder: string | null; args: readonly string[] } {
   const isIt = (argument: string) => argument === flag || argument.startsWith(`${flag}=`);
   const at = rest.findIndex(isIt);
-  if (at !== rest.findLastIndex(isIt)) throw new UsageError(`${flag} is given twice, and takes one folder.`);
+  if (at !== rest.findLastIndex(isIt)) throw new UsageError(`${flag} is given twice. It takes one folder.`);
   if (at < 0) return { folder: null, args: rest };
   const joined = rest[at]!.startsWith(`${flag}=`);
   const folder = joined ? rest[at]!.slice(flag.length + 1) : rest[at + 1];
@@ -136,7 +136,7 @@ function parsed<T extends ParseArgsConfig>(config: T) {
   const seen = new Set<string>();
   for (const token of result.tokens ?? []) {
     if (token.kind !== 'option' || token.value === undefined || config.options?.[token.name]?.multiple) continue;
-    if (seen.has(token.name)) throw new Error(`--${token.name} is given twice, and takes one value`);
+    if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; it takes one value`);
     seen.add(token.name);
   }
   return result;

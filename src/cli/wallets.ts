@@ -16,7 +16,7 @@ import { userName } from './user.ts';
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
 export async function runWallets([name, ...rest]: readonly string[], command: WalletSource): Promise<string> {
   if (!(await command.store.ledger.exists())) {
-    throw new UsageError('The database has no ledger of this version yet; start the server once.');
+    throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
   }
   if (name === 'list') return list(rest, command);
   if (name === 'show') return show(rest, command);
@@ -55,7 +55,7 @@ async function show(args: readonly string[], source: WalletSource): Promise<stri
   const { values, positionals } = parseArguments(args, JSON_FLAG);
   const wallet = addressOf(positionals, 'show takes the address of one wallet');
   const found = await findWallet(source, wallet);
-  if (!found) throw new UsageError(`Nothing is known of the wallet ${wallet}.`);
+  if (!found) throw new UsageError(`There is no wallet ${wallet}.`);
   const { granted, spent, isBlocked, keys, payments } = found;
   const ids = keys.map(({ id }) => id);
   if (values.json) return jsonText({ ...balanceBody(found), keys: ids, payments: payments.map(paymentLine) });
@@ -107,7 +107,10 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
   }
   const wallet = addressOf([holder], usage);
   const amount = parseCredits(text);
-  if (!amount) throw new UsageError(`Credits are written 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`);
+  if (!amount)
+    throw new UsageError(
+      `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`,
+    );
   checkNote(values.note);
   const time = now();
   const actor = { kind: 'cli', name: userName() } as const;
@@ -121,7 +124,7 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
 }
 
 function addressOf([text, more]: readonly string[], usage: string): string {
-  if (!text || more !== undefined) throw new UsageError(`wallets ${usage}; signalbox wallets list shows them.`);
+  if (!text || more !== undefined) throw new UsageError(`wallets ${usage}. Run signalbox wallets list to see them.`);
   const wallet = walletOf(text);
   // It is not repeated: somebody may have put a private key in its place.
   if (!wallet) throw new UsageError(`The address of a wallet is ${WALLET_FORM}.`);

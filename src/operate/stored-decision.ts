@@ -34,7 +34,7 @@ export async function explainStoredDecision(
   const reader = readStore(database, ['records']);
   try {
     if (!(await reader.records.isCurrent())) {
-      throw new UsageError(`${database} has no records of this version yet; start the server once.`);
+      throw new UsageError(`${database} has no records of this version yet. Start the server once to create them.`);
     }
     return await explain({ records: openRecordReader(reader.records), past }, id, OPERATOR);
   } finally {

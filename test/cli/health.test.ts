@@ -30,8 +30,8 @@ test('with --json it prints for programs, with an address of any form', async ()
 
 test.each([
   [['--url', 'http://someone:secret@127.0.0.1:1'], /^http:\/\/127\.0\.0\.1:1\/healthz does not answer: .*ECONNREFUSED/],
-  [['--url', `${base}/moved`], /\/moved\/healthz says 302: the server is not well\.$/],
-  [['--url', 'localhost:8787'], /^--url takes the address of a server, as http:\/\/127\.0\.0\.1:8787\.$/],
+  [['--url', `${base}/moved`], /\/moved\/healthz says 302: the server is not healthy\.$/],
+  [['--url', 'localhost:8787'], /^--url takes the address of a server, such as http:\/\/127\.0\.0\.1:8787\.$/],
   [['--url', 'ftp://example.com'], /^--url takes/],
   [['now'], /Unexpected argument/],
 ])('%j is refused in one sentence', async (args, sentence) => {

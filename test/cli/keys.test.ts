@@ -28,7 +28,7 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
     [['create', '--streams', ''], /--streams takes a whole number/],
     [
       ['create', '--budget', '500'],
-      /written 500\/month, 20\/day@Europe\/Berlin or 500\/total:downgrade, with day, week/,
+      /such as 500\/month, 20\/day@Europe\/Berlin or 500\/total:downgrade, with one of the windows day, week/,
     ],
     [['create', '--budget', '500/year'], /not "500\/year"/],
     [['create', '--budget', '0.0000001/day'], /not "0.0000001\/day"/],
@@ -42,15 +42,15 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
     [['create', '--name', 'a', '--name', 'b'], /--name is given twice/],
     [['create', '--label', 'team=a', '--label', 'team=b'], /"team" is given twice/],
     [['create', '--scope', 'chat', '--scope', 'chet'], /no scope "chet"; there are/],
-    [['show', WALLET], /between sb_live_ and the next _/],
-    [['grant', WALLET, '5'], /between sb_live_ and the next _/],
+    [['show', WALLET], /between sb_live_ and the next underscore/],
+    [['grant', WALLET, '5'], /between sb_live_ and the next underscore/],
     [['show'], /keys show takes the ID of one key/],
     [['show', 'nobody'], /no key with the ID nobody/],
     [['rotate', 'nobody'], /no valid key with the ID nobody/],
-    [['rotate', 'nobody', '--overlap', '31d'], /0 to 30d more, not for "31d"/],
+    [['rotate', 'nobody', '--overlap', '31d'], /at most 30d more, not for "31d"/],
     [['rotate', 'nobody', '--overlap', 'soon'], /90m, 12h or 30d/],
     [['log', '--limit', '0'], /--limit takes a whole number from 1 to 1000/],
-    [['log', '--key', 'NO'], /between sb_live_ and the next _/],
+    [['log', '--key', 'NO'], /between sb_live_ and the next underscore/],
   ];
   for (const [args, message] of cases) {
     test(`keys ${args.join(' ')}`, async () => {

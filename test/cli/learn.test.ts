@@ -80,9 +80,13 @@ async function place(mode = 'shadow', more = '') {
 describe('learn status', () => {
   test('says what to do next where nothing was learnt, by the mode', async () => {
     await using off = await place('off');
-    expect(await off.run('status')).toMatch(/^Learning is off: .*\nNothing was learnt yet\.\n\nSet `learning: /);
+    expect(await off.run('status')).toMatch(
+      /^Learning is off: .*\nNothing was learned yet\.\n\nTo learn without affecting decisions, set `learning: /,
+    );
     writeMode('on');
-    expect(await off.run('status')).toMatch(/^Learning is on: .*\nNothing was learnt yet\.\n\nScore answers by POST/);
+    expect(await off.run('status')).toMatch(
+      /^Learning is on: .*\nNothing was learned yet\.\n\nScore answers with POST/,
+    );
     expect(await off.json('status')).toMatchObject({
       mode: 'on',
       outcomes: [],
@@ -123,12 +127,12 @@ describe('learn status', () => {
       ['k2', expect.closeTo(10 / 31, 9)],
     ]);
     const text = await one.run('status');
-    expect(text).toContain('31 outcomes kept: 31 scores of callers that count as 31.');
-    expect(text).toContain('1 later outcome would be learnt again at a start.');
+    expect(text).toContain('31 outcomes kept: 31 scores by callers that count as 31.');
+    expect(text).toContain('1 later outcome would be learned again at a start.');
     expect(text).toMatch(/^best +all +16 +0\.900 +0\.\d{3} +-\d+\.\d$/m);
     expect(text).toMatch(/^plain +general +15 +0\.500 +0\.\d{3} +\+\d+\.\d$/m);
     expect(text).toMatch(/^k1 +21\.0 +67\.7 % +0\.0 %$/m);
-    expect(text).toEndWith('signalbox learn replay tells whether `on` would help.\n');
+    expect(text).toEndWith('To see whether `on` would help, run: signalbox learn replay\n');
   });
 
   test('tells of scores that counted for nothing, and of the key whose they are', async () => {
@@ -140,7 +144,7 @@ describe('learn status', () => {
     expect(outcomes).toEqual([{ source: 'caller', outcomes: 401, learnt: 1 + bound, withheld: 400 - bound }]);
     expect(keys[0]).toMatchObject({ key_id: 'k1', learnt: bound, is_at_bound: true });
     const text = await one.run('status');
-    expect(text).toContain(`${400 - bound} scores counted for nothing: the key had its share.`);
+    expect(text).toContain(`${400 - bound} scores had no effect: the key had reached its share of influence.`);
     expect(text).toMatch(/^k1 .* at its bound$/m);
   });
 });
@@ -195,7 +199,7 @@ describe('learn replay', () => {
       reliability.reduce((sum: number, bin: Record<string, { scores: number }>) => sum + bin[figure]!.scores, 0);
     expect([sumOf('declared'), sumOf('estimated')]).toEqual([60, 60]);
     const text = await one.run('replay');
-    expect(text).toMatch(/Learning would have helped: by 0\.\d{4} ± 0\.\d{4}\. The policy has `mode: shadow`\./);
+    expect(text).toMatch(/Learning would have helped, by 0\.\d{4} ± 0\.\d{4}\. The policy has `mode: shadow`\./);
     expect(text).toMatch(/^0\.8–1\.0 +30 +0\.900 +0\.000 /m);
     expect(await one.json('status')).toEqual(before);
   });
@@ -204,7 +208,7 @@ describe('learn replay', () => {
     await using one = await place('on');
     await one.teach(lessons(20, alternating));
     const lock = lockFolder(dirname(one.file));
-    await expect(one.run('replay', '--write')).rejects.toThrow(/is using .* stop it first\.$/);
+    await expect(one.run('replay', '--write')).rejects.toThrow(/is using .* works only while no server runs\.$/);
     lock.release();
     one.pass(1);
     await one.run('reset', '--model', 'best', '--yes');
@@ -213,9 +217,9 @@ describe('learn replay', () => {
     await one.learner.prune(2 * WEEK);
     const written = await one.run('replay', '--write');
     expect(written).toStartWith(
-      'Learnt anew from 10 outcomes since 2026-06-01 12:00 UTC with the estimator learned. 10 outcomes had no words',
+      'Learned again from 10 outcomes since 2026-06-01 12:00 UTC with the estimator learned. 10 outcomes had no words',
     );
-    expect(written).toContain('The next start goes by it.');
+    expect(written).toContain('The server uses it from its next start.');
     const { models } = await one.json('status');
     expect(models).toMatchObject([
       { model: 'plain', task: null, outcomes: 10 },
@@ -245,7 +249,7 @@ describe('learn replay', () => {
 
   test('has nothing to judge without scores', async () => {
     await using one = await place();
-    expect(await one.run('replay')).toMatch(/^Learnt anew from 0 outcomes .*\nNo caller has scored an answer/);
+    expect(await one.run('replay')).toMatch(/^Learned again from 0 outcomes .*\nNo caller has scored an answer/);
     expect(await one.json('replay')).toMatchObject({ scores: 0, brier: null, better_by: null, models: [] });
   });
 });
@@ -255,14 +259,18 @@ describe('learn reset', () => {
     await using one = await place();
     await one.teach(lessons(8, alternating));
     const known = async () => (await one.json('status')).models.map(({ model }: { model: string }) => model);
-    await expect(one.run('reset', '--model', 'best')).rejects.toThrow(/what was learnt of best forgotten.*--yes\.$/);
+    await expect(one.run('reset', '--model', 'best')).rejects.toThrow(
+      /deletes everything that was learned about best.*--yes\.$/,
+    );
     expect(await known()).toEqual(['best', 'best', 'plain', 'plain']);
     one.pass(1);
-    expect(await one.run('reset', '--model', 'best', '--yes')).toStartWith('Forgot what was learnt of best.');
+    expect(await one.run('reset', '--model', 'best', '--yes')).toStartWith(
+      'Deleted everything that was learned about best.',
+    );
     expect(await known()).toEqual(['plain', 'plain']);
     await one.learner.refresh();
     expect(new Set(one.learner.known(one.policy).map(({ model }) => model))).toEqual(new Set(['plain']));
-    expect(await one.run('reset', '--yes')).toStartWith('Forgot all that was learnt.');
+    expect(await one.run('reset', '--yes')).toStartWith('Deleted everything that was learned.');
     expect(await known()).toEqual([]);
   });
 });
@@ -274,7 +282,7 @@ describe('a command that cannot be is refused in one sentence:', () => {
     ['a format that is none', ['export', '--format', 'xml'], /--format is jsonl or csv, not "xml"/],
     ['a source that is none', ['export', '--source', 'me'], /--source is caller, checks or retry, not "me"/],
     ['a period that ends before it begins', ['export', '--from', '2026-02', '--to', '2026-01'], /must be later than/],
-    ['a model that is none', ['reset', '--model', 'nobody', '--yes'], /No model is called `nobody`/],
+    ['a model that is none', ['reset', '--model', 'nobody', '--yes'], /There is no model `nobody`/],
     ['a flag that is none', ['status', '--jsno'], /Unknown option '--jsno'/],
   ];
   for (const [what, args, message] of cases) {
@@ -291,14 +299,14 @@ describe('a command that cannot be is refused in one sentence:', () => {
     await using one = await place();
     await one.store.commit([write({ sql: 'DROP TABLE learning_secret' })]);
     await expect(one.run('status')).rejects.toThrow(
-      /has no memory of outcomes of this version yet; start the server once\.$/,
+      /has no learning data of this version yet. Start the server once to create it\.$/,
     );
   });
 
   test('a policy that is none', async () => {
     await using one = await place();
     writeFileSync(join(folder.path, 'p.yaml'), 'version: 1\n');
-    await expect(one.run('status')).rejects.toThrow(/signalbox policy check tells why\.$/);
+    await expect(one.run('status')).rejects.toThrow(/Run signalbox policy check to see why\.$/);
     expect(await one.run('export')).toBe('');
   });
 });

@@ -17,7 +17,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
     ['a drain time that is none', ['serve', '--drain-ms', 'soon'], /drain time/],
     ['a switch that is neither on nor off', ['serve', '--metrics', 'maybe'], /on or off, not "maybe"/],
-    ['a flag given twice', ['serve', '--port', '1', '--port=2'], /--port is given twice, and takes one value/],
+    ['a flag given twice', ['serve', '--port', '1', '--port=2'], /--port is given twice; it takes one value/],
     ['a folder given twice', ['policy', 'check', '--data', 'a', '--data', 'b'], /--data is given twice/],
     ['a form of the log that is none', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
     ['a form of the log in a variable', ['serve'], /auto, json, pretty or off/, { SIGNALBOX_LOG: 'loud' }],

@@ -61,10 +61,10 @@ describe('signalbox plugin new', () => {
     [['new', 'estimater', 'x'], /takes strategy, provider or estimator/],
     [['new', 'strategy'], /and a name/],
     [['new', 'strategy', 'a', 'b'], /and a name/],
-    [['new', 'strategy', 'My_Own'], /small letters, digits and dashes, 64 at most, not "My_Own"/],
+    [['new', 'strategy', 'My_Own'], /small letters, digits and dashes, at most 64, not "My_Own"/],
     [['new', 'strategy', '../up'], /not "\.\.\/up"/],
-    [['new', 'strategy', 'a'.repeat(65)], /64 at most/],
-    [['new', 'strategy', 'auto'], /Signalbox has a strategy `auto` itself/],
+    [['new', 'strategy', 'a'.repeat(65)], /at most 64/],
+    [['new', 'strategy', 'auto'], /Signalbox has a strategy `auto` already/],
     [['new', 'strategy', 'x', '--to', 'y'], /--to/],
     [['make'], /plugin takes new or test/],
     [[], /plugin takes new or test/],
@@ -102,7 +102,7 @@ describe('signalbox plugin new', () => {
     mkdirSync(at('full/empty'));
     write('full/file', 'mine');
     for (const name of ['there', 'empty', 'file'])
-      await expect(run('new', 'strategy', name, '--dir', at('full'))).rejects.toThrow(/is there already/);
+      await expect(run('new', 'strategy', name, '--dir', at('full'))).rejects.toThrow(/exists already/);
     expect(readFileSync(at('full/there/notes.txt'), 'utf8')).toBe('mine');
     expect(existsSync(at('full/empty/index.ts'))).toBe(false);
     await expect(run('new', 'strategy', 'fine', '--dir', at('full/file'))).rejects.toThrow(/cannot be written/);
@@ -137,7 +137,7 @@ describe('signalbox plugin test', () => {
     expect(plugins).toMatchObject([{ kind: 'strategy', name: 'auto', status: 'alpha' }]);
     const broken = plugins[0].laws.filter(({ outcome }: { outcome: string }) => outcome === 'broken');
     expect(broken).toMatchObject([
-      { law: 'name', fault: expect.stringContaining('Signalbox has a strategy `auto` itself') },
+      { law: 'name', fault: expect.stringContaining('Signalbox has a strategy `auto` already') },
       { law: 'deterministic', fault: 'it reaches for a clock (Date.now)' },
     ]);
   });
@@ -242,9 +242,9 @@ describe('signalbox plugin test', () => {
     });
     write('heard/samples/a.expect.json', '{ "words": "1" }');
     expect(() => samplesBeside(at('heard'))).toThrow(
-      /a\.expect\.json is no expectation: `words` does not fit; it is an object that may have text, /,
+      /a\.expect\.json is not a valid expectation: `words` does not fit\. It is an object with the optional keys text, /,
     );
     write('heard/samples/a.expect.json', '{');
-    expect(() => samplesBeside(at('heard'))).toThrow(/a\.expect\.json is no JSON/);
+    expect(() => samplesBeside(at('heard'))).toThrow(/a\.expect\.json is not JSON/);
   });
 });

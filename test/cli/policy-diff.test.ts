@@ -249,7 +249,7 @@ describe('signalbox policy diff', () => {
       err: expect.stringMatching(/More than one revision begins with abcdef: abcdef0\d+, abcdef0\d+\.$/),
     });
     expect(code.out).toMatch(/0123456789abcdef:policies\/p\.yaml:2:11 {2}plugin-.*\n/);
-    expect(code.out).toContain('its code is gone, or not what it was then');
+    expect(code.out).toContain('its code is missing or has changed since');
     expect(code.code).toBe(2);
   });
 
@@ -258,11 +258,11 @@ describe('signalbox policy diff', () => {
     expect(earlier.code).toBe(1);
     expect(earlier.out).toContain('~ max_output: many → 8192');
     expect(earlier.out).toContain('HEAD:broken/p.yaml:9:');
-    expect(earlier.err).toBe(
-      'signalbox: HEAD:broken cannot be loaded, so nothing could be compared beyond what is declared.\n',
-    );
+    expect(earlier.err).toBe('signalbox: HEAD:broken cannot be loaded, so only the declarations were compared.\n');
     expect(outside.code).toBe(2);
-    expect(outside.out).toContain('../plugins/thrifty.ts is not in the repository, so it cannot be loaded as it was');
+    expect(outside.out).toContain(
+      '../plugins/thrifty.ts is not in the repository, so its earlier version cannot be loaded',
+    );
     expect(readdirSync(temporary)).toEqual([]);
   });
 
@@ -272,7 +272,7 @@ describe('signalbox policy diff', () => {
     write('renamed-b/p.yaml', text.replaceAll('name: usual', 'name: the usual one'));
     const folders = [join(repository, 'renamed-a'), join(repository, 'renamed-b')];
     const [told, json] = await Promise.all([diffHere(...folders), diffHere(...folders, '--json')]);
-    expect(told.out).toContain('  ~ cases: usual → the usual one, the same by another name\n');
+    expect(told.out).toContain('  ~ cases: usual → the usual one, renamed, otherwise the same\n');
     expect(told.out).not.toContain('+ cases');
     expect(JSON.parse(json.out).renamed).toEqual([{ section: 'cases', from: 'usual', to: 'the usual one' }]);
   });
@@ -288,12 +288,12 @@ describe('signalbox policy diff', () => {
       [diffHere(), /policy diff takes one or two policies: folders, revisions or commits/],
       [
         diffHere('nope'),
-        /Nothing goes by the name nope: there is no such folder, it is not a revision .*, and git knows no commit `nope` in \/.*\.$/,
+        /There is no policy nope: no such folder exists, it is not a revision .*, and git knows no commit `nope` in \/.*\.$/,
       ],
       [diff(['HEAD:nope']), /HEAD has no folder nope in .*; name another as HEAD:path\/to\/folder\.$/],
       [diff(['HEAD:../x']), /HEAD:\.\.\/x: that folder is not in the repository/],
       [diffHere('./nope'), /The policy folder \.\/nope cannot be read\.$/],
-      [diffIn({ path: '/nowhere' }, 'HEAD'), /git finds nothing: git is not installed here\.$/],
+      [diffIn({ path: '/nowhere' }, 'HEAD'), /git finds nothing: git is not installed\.$/],
       [diffIn({ folder: data }, 'HEAD'), /git finds nothing: not a git repository/],
       [
         bad('{"request": {"messages": []}, "count": 0}'),
@@ -304,8 +304,11 @@ describe('signalbox policy diff', () => {
         /bad-\d+\.jsonl:2: `model` must be a string or null, not the number 5\.$/,
       ],
       [bad(JSON.stringify({ request: { messages: [message] } })), /bad-\d+\.jsonl:2: `messages\[0\]\.content` must be/],
-      [bad('{"request": {}, "time": "noon"}'), /bad-\d+\.jsonl:2: `time` is written 2026-11-20T08:00:00Z/],
-      [bad('{'), /bad-\d+\.jsonl:2: it is not JSON; a line is one request\.$/],
+      [
+        bad('{"request": {}, "time": "noon"}'),
+        /bad-\d+\.jsonl:2: `time` takes a time with its offset, such as 2026-11-20T08:00:00Z/,
+      ],
+      [bad('{'), /bad-\d+\.jsonl:2: the line is not JSON; each line is one request\.$/],
       [diffHere('policies', '--requests', 'nope.jsonl'), /--requests: .*nope\.jsonl cannot be read\.$/],
     ];
     for (const [run, expected] of runs) {

@@ -66,10 +66,10 @@ describe('signalbox policy fmt', () => {
     expect(code).toBe(2);
     expect(out).toContain(`${folder}/c.yaml:1:4  yaml-syntax  `);
     expect(out).toContain(
-      `${folder}/d.yaml:2:13  formatting would change the place of a comment, so it is left as it is`,
+      `${folder}/d.yaml:2:13  formatting would change the place of a comment, so the file is unchanged`,
     );
     expect(out).toContain(`formatted ${folder}/a.yaml\nformatted ${folder}/e.yaml\n`);
-    expect(out).toEndWith('\n5 files: 2 formatted, 2 left as they are\n');
+    expect(out).toEndWith('\n5 files: 2 formatted, 2 unchanged because of problems\n');
     const after = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
     expect(Object.fromEntries(after)).toEqual({ ...files, 'a.yaml': NEAT, 'e.yaml': NEAT });
     expect(statSync(join(folder, 'a.yaml')).mode & 0o777).toBe(0o640);
@@ -81,9 +81,9 @@ describe('signalbox policy fmt', () => {
     mkdirSync(join(folder, 'c.yaml'));
     const { code, out, err } = await runCommand(['policy', 'fmt', folder]);
     expect({ code, err }).toEqual({ code: 2, err: '' });
-    expect(out).toMatch(/b\.yaml:1:1 {2}unreadable-file .*: it is not there\n/);
+    expect(out).toMatch(/b\.yaml:1:1 {2}unreadable-file .*: it does not exist\n/);
     expect(out).toMatch(/c\.yaml:1:1 {2}unreadable-file .*: it is a folder\n/);
-    expect(out).toEndWith('\n3 files: 1 formatted, 2 left as they are\n');
+    expect(out).toEndWith('\n3 files: 1 formatted, 2 unchanged because of problems\n');
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(NEAT);
   });
 
@@ -129,10 +129,10 @@ describe('signalbox policy fmt', () => {
     const notes = join(folder, 'notes.md');
     writeFileSync(notes, NEAT);
     const cases: readonly (readonly [readonly string[], string])[] = [
-      [[join(folder, 'no.yaml')], `${join(folder, 'no.yaml')} cannot be read: it is not there.`],
+      [[join(folder, 'no.yaml')], `${join(folder, 'no.yaml')} cannot be read: it does not exist.`],
       [[notes], `${notes} is neither a folder nor a .yaml file.`],
       [[empty], `${empty} holds no .yaml files.`],
-      [['-', folder], 'policy fmt takes - alone, without folders and files.'],
+      [['-', folder], 'policy fmt takes either - or folders and files.'],
     ];
     await Promise.all(
       cases.map(async ([args, message]) => {
@@ -190,7 +190,7 @@ describe('replacing a file', () => {
   test('leaves a file with another name as it is: the other name would keep the old text', async () => {
     const folder = policy({ 'a.yaml': UGLY });
     linkSync(join(folder, 'a.yaml'), join(folder, 'b.yaml'));
-    await expect(replaceFile(join(folder, 'a.yaml'), NEAT)).rejects.toThrow('by a hard link');
+    await expect(replaceFile(join(folder, 'a.yaml'), NEAT)).rejects.toThrow('it has a hard link');
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(UGLY);
   });
 
@@ -199,7 +199,7 @@ describe('replacing a file', () => {
     const [opened] = await openFiles([folder]);
     writeFileSync(join(folder, 'a.yaml'), 'version: 2\n');
     await expect(replaceFile(opened!.file.path, NEAT, opened!.bytes)).rejects.toThrow(
-      'a.yaml cannot be written: it was changed meanwhile.',
+      'a.yaml cannot be written: it was changed during formatting.',
     );
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe('version: 2\n');
     expect(readdirSync(folder)).toEqual(['a.yaml']);

@@ -41,7 +41,7 @@ test('a schema that is written stays the file that it was: its mode, and what a 
     expect(JSON.parse(readFileSync(real, 'utf8'))).toHaveProperty('properties');
     // What a link leads to may be gone: nothing says where it should be made.
     rmSync(real);
-    expect(await write()).toMatchObject({ code: 1, err: `${path} cannot be written: it is not there.` });
+    expect(await write()).toMatchObject({ code: 1, err: `${path} cannot be written: it does not exist.` });
     rmSync(path);
     expect((await write()).code).toBe(0);
     expect(readdirSync(home).sort()).toEqual(['policy.schema.json', 'policy.yaml']);

@@ -106,7 +106,7 @@ failed   legal may use what is dear
     \`dear\` is left out: the policy rejects it: legal-is-cheap (policy.yaml:${lineOf('name: legal-is')})
   more: signalbox policy explain ${folder} --case "legal may use what is dear"
 
-not run  the spare one serves: it names idle, which cannot be served (left out with its provider spare, which serves only while no other provider can)
+not run  the spare one serves: the case names idle, which cannot be served (left out with its provider spare, which serves only while no other provider can)
 failed   Europe is served wherever it runs
   ${place}:${lineOf('wherever')}:11
   with the variables of this environment:
@@ -162,7 +162,7 @@ Coverage: 77.7 %, 7 of 9.
 
   test('with --here runs as the server would here alone', () => {
     expect(here.code).toBe(2);
-    expect(here.out).toContain('not run  Europe is the "second" provider\'s: it names second');
+    expect(here.out).toContain('not run  Europe is the "second" provider\'s: the case names second');
     expect(here.out).toContain('--case "legal may use what is dear" --here');
     expect(here.out).toContain(`${folder}: 4 cases: 2 failed, 2 not run\n`);
   });
@@ -182,9 +182,7 @@ Coverage: 77.7 %, 7 of 9.
     expect(nobody.err).toStartWith('No case is named like "the spre one serves"; near it are `the spare one serves`');
     expect(tooMuch).toMatchObject({ code: 1, err: '--min takes a percentage from 0 to 100, not "101".' });
     expect(below.code).toBe(2);
-    expect(below.out).toContain(
-      '7 of 9; at least 77.8 % are asked for: most of what is untouched are constraints, 1 of 2.',
-    );
+    expect(below.out).toContain('7 of 9; the minimum is 77.8 %: most untouched parts are constraints, 1 of 2.');
   });
 });
 

@@ -65,7 +65,7 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
       });
       const text = (await box.run('decisions', 'list', '--limit', '2')).out;
       expect(text).toContain(ids[0]!);
-      expect(text).toContain(`There are older ones: --after ${ids[1]}`);
+      expect(text).toContain(`More decisions exist. For the next page, add: --after ${ids[1]}`);
     },
     PATIENCE,
   );

@@ -215,7 +215,7 @@ describe('a rotation', () => {
     const cost = (await answerOf(await chat(key))).platform.credits_consumed;
     expect(cost).toBeGreaterThan(0);
     const { out } = await box.run('keys', 'rotate', id, '--overlap', '0');
-    expect(out).toContain('the old secret works no longer');
+    expect(out).toContain('the old secret no longer works');
     await waitFor(async () => (await status(key)) === 401, WITHIN);
     const more = (await answerOf(await chat(out.split('\n')[0]!))).platform.credits_consumed;
     const shown = JSON.parse((await box.run('keys', 'show', id, '--json')).out);
@@ -285,7 +285,7 @@ test('a whole key in the place of an ID is refused without being repeated', asyn
   for (const command of ['show', 'revoke', 'rotate']) {
     const { code, out, err } = await box.run('keys', command, key);
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toContain('what stands in it between sb_live_ and the next _');
+    expect(err).toContain('the part between sb_live_ and the next underscore');
     expect(err).not.toContain(key.slice(25, 33));
   }
 });

@@ -175,7 +175,11 @@ describe('ledger backup', () => {
       const file = newPath();
       writeFileSync(file, 'precious');
       const refused = await box.run('ledger', 'backup', file);
-      expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('overwrites nothing') });
+      expect(refused).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringContaining('A backup never overwrites a file.'),
+      });
       expect(readFileSync(file, 'utf8')).toBe('precious');
       writeFileSync(`${file}2.part`, 'half');
       expect((await box.run('ledger', 'backup', `${file}2`)).err).toContain('was interrupted');

@@ -65,9 +65,9 @@ describe('ledger refund', () => {
       const cases: [string[], string][] = [
         [[], 'takes the ID of one decision'],
         [[decision, '1', '2'], 'takes the ID of one decision'],
-        [['dec_1'], 'A decision is written dec_'],
+        [['dec_1'], 'The ID of a decision is dec_'],
         [['dec_0a4x1wm3zk0'], 'has no charge of'],
-        [[open!.decision], 'not closed yet'],
+        [[open!.decision], 'is still running'],
         [[decision, '0'], 'above 0'],
         [[decision, '-0.1'], 'above 0'],
         [[decision, '0.0000001'], '6 decimals'],

@@ -293,7 +293,7 @@ export const thrifty = defineStrategy({
     const { code, out } = await runToEnd([MAIN, 'policy', 'schema', folder, '--write'], {});
     expect([code, out]).toEqual([
       0,
-      `Wrote ${join(folder, 'policy.schema.json')}. Files of the policy that begin with this line are checked by it:\n${MODELINE}\n`,
+      `Wrote ${join(folder, 'policy.schema.json')}. To have an editor check a file of the policy, begin the file with this line:\n${MODELINE}\n`,
     ]);
     expect(readdirSync(folder).sort()).toEqual(['a.yaml', 'b.yaml', 'plugins', 'policy.schema.json']);
     expect(await offered('selectors:\n  s:\n    strategy: ¦', folder)).toContain('thrifty');

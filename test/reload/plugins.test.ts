@@ -122,7 +122,7 @@ const REFUSED: readonly (readonly [what: string, code: string, expected: RegExp]
   ['has no schema', `export default { kind: 'strategy', name: 'thrifty', prepare() {} }`, /no schema/],
   ['exports none', 'export const nothing = 1;', /exports no plugin/],
   ['imports what is not there', `import './gone.ts';`, /gone/],
-  ['takes a shipped name', STRATEGY.replace(`name: 'thrifty'`, `name: 'auto'`), /there is one of that name/],
+  ['takes a shipped name', STRATEGY.replace(`name: 'thrifty'`, `name: 'auto'`), /which exists already/],
 ];
 
 for (const [what, code, expected] of REFUSED) {

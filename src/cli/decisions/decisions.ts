@@ -41,7 +41,7 @@ export async function runDecisions([name, ...args]: readonly string[], file: str
   const reader = readStore(file, ['records']);
   try {
     if (!(await reader.records.isCurrent())) {
-      throw new UsageError(`${file} has no records of this version yet; start the server once.`);
+      throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
     }
     const page = await listDecisions(reader.records.log, query);
     return json ? jsonText(decisionPageBody(page)) : pageText(page);
@@ -64,7 +64,7 @@ const HEAD = ['DECISION', 'TIME (UTC)', 'KEY', 'OPERATION', 'STATUS', 'MODEL', '
 function pageText({ entries, hasMore }: DecisionPage): string {
   if (entries.length === 0) return 'No decision matches.\n';
   const last = idText('dec_', entries.at(-1)!.id);
-  return `${table([HEAD, ...entries.map(rowOf)])}${hasMore ? `\nThere are older ones: --after ${last}\n` : ''}`;
+  return `${table([HEAD, ...entries.map(rowOf)])}${hasMore ? `\nMore decisions exist. For the next page, add: --after ${last}\n` : ''}`;
 }
 
 function rowOf({ id, keyId, operation, status, model, task, record }: RecordEntry): string[] {

@@ -83,17 +83,17 @@ function includeFrom(file: string): ImportSources['include'] {
       const folder = realpathSync(dirname(file));
       const path = realpathSync(resolve(folder, name));
       if (!path.startsWith(join(folder, sep))) {
-        throw new NotIncluded('it leads out of the folder of the configuration; copy that file into it');
+        throw new NotIncluded('it is outside the folder of the configuration; copy the file into that folder');
       }
       const found = statSync(path);
-      if (!found.isFile()) throw new NotIncluded('it is no file');
+      if (!found.isFile()) throw new NotIncluded('it is not a file');
       if (found.size > CONFIGURATION_BYTES_MAX)
         throw new NotIncluded(`it has more than ${CONFIGURATION_BYTES_MAX} bytes`);
       return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
     } catch (cause) {
       if (cause instanceof NotIncluded) throw cause;
       throw new NotIncluded(
-        cause instanceof TypeError ? 'it is not UTF-8 text' : 'there is no such file that can be read',
+        cause instanceof TypeError ? 'it is not UTF-8 text' : 'the file does not exist or cannot be read',
       );
     }
   };
@@ -122,7 +122,7 @@ async function bytesOf(file: string, bytesMax: number): Promise<Buffer> {
   } catch {
     throw new UsageError(`${file} cannot be read.`);
   }
-  if (size > bytesMax) throw new UsageError(`${file} has more than ${bytesMax} bytes, which no such file has.`);
+  if (size > bytesMax) throw new UsageError(`${file} has more than ${bytesMax} bytes, the most that import reads.`);
   return Buffer.concat(pieces);
 }
 
@@ -136,7 +136,7 @@ async function priceMapOf(file: string | undefined): Promise<ImportSources['pric
     // ImportOutcome below, together with JSON of another kind.
   }
   if (!isObject(parsed))
-    throw new UsageError(`${file} is not LiteLLM's map of prices: a JSON object by the names of models.`);
+    throw new UsageError(`${file} is not LiteLLM's price map, a JSON object with the names of models as keys.`);
   return new Map(Object.entries(parsed).flatMap(([name, entry]) => (isObject(entry) ? [[name, entry] as const] : [])));
 }
 
@@ -156,7 +156,7 @@ function nothingIn(file: string, { report }: ImportResult): string {
 async function writeAll(folder: string, { files }: ImportResult, schema: string, isForced: boolean): Promise<void> {
   const there = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return null;
-    throw new UsageError(`${folder} cannot be written to: it is no folder, or not yours.`);
+    throw new UsageError(`${folder} cannot be written to: it is not a folder, or belongs to another user.`);
   });
   if (there !== null && there.length > 0 && !isForced) {
     throw new UsageError(

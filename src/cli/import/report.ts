@@ -59,7 +59,7 @@ export function reportText({ file, folder, others, imported: { files, report } }
     `${file} → ${folder}: ${files.map(({ name }) => name).join(', ')}\n` +
       `${plural(report.models.length, 'model')}, ${plural(report.selectors.length, 'selector')}; of ${plural(report.keys.length, 'key')} ${counts.join(', ')}.`,
     section(
-      'Could not be read as it stands',
+      'Could not be read',
       report.problems.map(
         ({ included, line, column, path, message }) => `${included ?? file}:${line}:${column} ${path}: ${message}`,
       ),
@@ -116,20 +116,21 @@ function steps(
   { unknownPrices, assumed, variables }: ImportReport,
 ): string[] {
   const lines: string[] = [];
-  if (others.length > 0) lines.push(`Look at ${others.join(', ')}: already in the folder, and part of the policy.`);
+  if (others.length > 0)
+    lines.push(`Look at ${others.join(', ')}: found in the folder before the import, and part of the policy.`);
   if (unknownPrices.length > 0) {
     lines.push(
-      `Set the price of ${unknownPrices.join(', ')} in models.yaml: nobody told it, and 999 USD per 1M tokens stands there.`,
+      `Set the price of ${unknownPrices.join(', ')} in models.yaml: the configuration does not state it, so models.yaml has 999 USD per 1M tokens.`,
     );
     lines.push("  (--prices FILE reads LiteLLM's own map, model_prices_and_context_window.json.)");
   }
   if (assumed.size > 0) {
-    lines.push('Correct what was assumed of models in models.yaml:');
+    lines.push('Check these assumptions in models.yaml:');
     const alike = Map.groupBy(assumed, ([, what]) => what.join('; '));
     for (const [what, ones] of alike) lines.push(`  ${ones.map(([model]) => model).join(', ')}: ${what}`);
   }
   if (variables.size > 0) {
-    lines.push('Set, where the process is started:');
+    lines.push('Set these environment variables:');
     for (const [name, what] of variables) lines.push(`  ${name}: ${what}`);
   }
   lines.push(`Then: signalbox policy check ${folder} && signalbox policy test ${folder}`);

@@ -19,10 +19,10 @@ export interface KeysCommand {
 export function idOf(positionals: readonly string[], command: string): string {
   const [id, more] = positionals;
   if (!id || more !== undefined) {
-    throw new UsageError(`keys ${command} takes the ID of one key; signalbox keys list shows them.`);
+    throw new UsageError(`keys ${command} takes the ID of one key. Run signalbox keys list to see the IDs.`);
   }
   if (!/^[0-9a-z]{1,32}$/.test(id)) {
-    throw new UsageError('The ID of a key is what stands in it between sb_live_ and the next _, and nothing more.');
+    throw new UsageError('Give only the ID of the key: the part between sb_live_ and the next underscore.');
   }
   return id;
 }

@@ -43,7 +43,7 @@ async function create(args: readonly string[], { keys, now }: KeysCommand): Prom
 const asJson = ({ key, info }: IssuedKey, now: number): string => jsonText({ key, ...keyBody(info, now) });
 
 const shownOnce = ({ key, info }: IssuedKey, more: string): string =>
-  `${key}\n\nShown this once: only its hash is kept. ID ${info.id}, ${more}.\n`;
+  `${key}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${info.id}, ${more}.\n`;
 
 async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
   const { json } = parseFlags(args, { json: { type: 'boolean' } });
@@ -86,14 +86,14 @@ async function rotate(args: readonly string[], { keys, now }: KeysCommand): Prom
   if (!made) throw noSuchKey(id);
   if (values.json) return asJson(made, now());
   const ends = made.info.overlapEndsAt ?? 0;
-  const old = ends > now() ? `the old secret works until ${minute(ends)} UTC` : 'the old secret works no longer';
+  const old = ends > now() ? `the old secret works until ${minute(ends)} UTC` : 'the old secret no longer works';
   return shownOnce(made, `as before; ${old}`);
 }
 
 const noSuchKey = (id: string) => new UsageError(`There is no valid key with the ID ${id}.`);
 
 const FIRST_GRANT =
-  'The key is prepaid from its first grant on: once all of it is used up it gets 402 insufficient_quota, until more is granted.';
+  'From its first grant on, the key is prepaid. When the balance is used up, requests get 402 insufficient_quota until you grant more.';
 
 async function grant(args: readonly string[], { keys, store, now }: KeysCommand): Promise<string> {
   const { rest, amount: negative } = takeNegative(args);
@@ -104,10 +104,13 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
     throw new UsageError('keys grant takes the ID of a key and the Credits to add, such as 25 or -2.50.');
   }
   const amount = parseCredits(text);
-  if (!amount) throw new UsageError(`Credits are written 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`);
+  if (!amount)
+    throw new UsageError(
+      `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`,
+    );
   const id = idOf([holder], 'grant');
   if (!(await store.ledger.exists())) {
-    throw new UsageError('The database has no ledger of this version yet; start the server once.');
+    throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
   }
   const info = await keys.get(id);
   if (!info || !(await grantToKey(keys, store, id, { amount, note: values.note }, operator(), now())))

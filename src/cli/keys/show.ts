@@ -40,7 +40,7 @@ function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balanc
     ['rotated', rotatedText(info, now)],
     ['limits', limitsText(info)],
     ...uses.map((use): [string, string] => ['budget', budgetText(use)]),
-    ['balance', balance ? balanceText(balance) : 'none: it is paid for afterwards'],
+    ['balance', balance ? balanceText(balance) : 'none: the key is not prepaid'],
   ];
   return lines.map(([name, text]) => `${name.padEnd(11)}${text}\n`).join('');
 }
@@ -62,7 +62,7 @@ function limitsText({ limits }: KeyInfo): string {
     tokensPerMinute === null ? [] : `${figure(tokensPerMinute)} tokens a minute`,
     concurrentStreams === null ? [] : `${figure(concurrentStreams)} streams at once`,
   ].flat();
-  return parts.join(', ') || 'those of the policy';
+  return parts.join(', ') || 'as in the policy';
 }
 
 function budgetText({ budget, spent, renewsAt }: BudgetUse): string {

@@ -26,7 +26,8 @@ export function parseTerms(args: readonly string[], now: number): { grant: KeyGr
   } as const;
   const flags = parseFlags(args, options);
   const expiresIn = flags['expires-in'];
-  if (flags.model?.includes('')) throw new UsageError('--model takes the ID of a model; leave it out to allow all.');
+  if (flags.model?.includes(''))
+    throw new UsageError('--model takes the ID of a model. To allow all models, remove --model.');
   const grant = {
     name: flags.name,
     scopes: scopesOf(flags.scope ?? ['chat,route']),
@@ -59,7 +60,7 @@ export function pairsOf(texts: readonly string[] | undefined, what: string): Rec
     const at = text.indexOf('=');
     if (at < 1) throw new UsageError(`${what} is written name=value, not "${text}".`);
     const name = text.slice(0, at);
-    if (pairs.has(name)) throw new UsageError(`"${name}" is given twice, and takes one value.`);
+    if (pairs.has(name)) throw new UsageError(`"${name}" is given twice; it takes one value.`);
     pairs.set(name, text.slice(at + 1));
   }
   return Object.fromEntries(pairs);
@@ -68,13 +69,13 @@ export function pairsOf(texts: readonly string[] | undefined, what: string): Rec
 /** `90m`, `12h` or `30d` in milliseconds. */
 function durationOf(text: string): number {
   const [, amount, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
-  if (!amount) throw new UsageError(`A time is written 90m, 12h or 30d, not "${text}".`);
+  if (!amount) throw new UsageError(`Write a duration such as 90m, 12h or 30d, not "${text}".`);
   return Number(amount) * UNITS_MS[unit]!;
 }
 
 function expiryOf(text: string): number {
   const ms = durationOf(text);
-  if (ms === 0 || ms > EXPIRY_MAX_MS) throw new UsageError(`A key expires in 1m to 36500d, not in "${text}".`);
+  if (ms === 0 || ms > EXPIRY_MAX_MS) throw new UsageError(`A key can expire in 1m to 36500d, not in "${text}".`);
   return ms;
 }
 
@@ -83,7 +84,7 @@ export function overlapOf(text: string | undefined): number {
   if (text === undefined) return OVERLAP_MS;
   if (text === '0') return 0;
   const ms = durationOf(text);
-  if (ms > OVERLAP_MAX_MS) throw new UsageError(`The old secret can work for 0 to 30d more, not for "${text}".`);
+  if (ms > OVERLAP_MAX_MS) throw new UsageError(`The old secret can work for at most 30d more, not for "${text}".`);
   return ms;
 }
 
@@ -120,7 +121,7 @@ function budgetOf(text: string): KeyBudget {
   const limit = parseCredits(credits);
   if (!window || limit === null) {
     throw new UsageError(
-      `A budget is written 500/month, 20/day@Europe/Berlin or 500/total:downgrade, with ${WINDOWS.join(', ')}, not "${text}".`,
+      `Write a budget such as 500/month, 20/day@Europe/Berlin or 500/total:downgrade, with one of the windows ${WINDOWS.join(', ')}, not "${text}".`,
     );
   }
   checkZone(timeZone);

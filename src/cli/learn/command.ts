@@ -23,7 +23,7 @@ export async function reading<T>({ file }: LearnCommand, read: (reader: StoreRea
   const reader = readStore(file, ['learning']);
   try {
     if ((await findSecret(reader)) !== null) return await read(reader);
-    throw new UsageError(`${file} has no memory of outcomes of this version yet; start the server once.`);
+    throw new UsageError(`${file} has no learning data of this version yet. Start the server once to create it.`);
   } finally {
     reader.close();
   }

@@ -25,10 +25,10 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
     if (model === null || (await reader.learning.outcomes.models()).includes(model)) return;
     const { snapshot } = await learningPolicy(command.folder, command.judge, reader);
     if (snapshot.modelIndex.has(model)) return;
-    throw new UsageError(`No model is called \`${model}\`; signalbox learn status shows those that were learnt of.`);
+    throw new UsageError(`There is no model \`${model}\`. Run signalbox learn status to see the models with outcomes.`);
   });
-  const what = model === null ? 'all that was learnt' : `what was learnt of ${model}`;
-  if (!yes) throw new UsageError(`This has ${what} forgotten, and nothing brings it back: say so with --yes.`);
+  const what = model === null ? 'everything that was learned' : `everything that was learned about ${model}`;
+  if (!yes) throw new UsageError(`This deletes ${what}, and cannot be undone. To confirm, add --yes.`);
   const store = await openStore(command.file, { mode: 'beside', rooms: ['learning'] });
   try {
     await resetLearning(store, model, command.now());
@@ -36,6 +36,6 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
     await store.close();
   }
   await command.write(
-    `Forgot ${what}. A running server does so within a second; what is declared holds, and outcomes from now on.\n`,
+    `Deleted ${what}. A running server follows within a second. Only declared figures and new outcomes count from now on.\n`,
   );
 }

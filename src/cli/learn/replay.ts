@@ -22,21 +22,21 @@ function asText(result: LearningReplay, isWritten: boolean, terminal: boolean): 
   const { mode, estimator } = policy.snapshot.learning;
   const gone =
     wordless > 0
-      ? ` ${count(wordless, 'outcome')} had no words to learn from: questions are kept for as long as they can be scored, as the estimator of then read them.`
+      ? ` ${count(wordless, 'outcome')} had no words to learn from: Signalbox keeps the words of a question only while its answer can be scored.`
       : '';
   const kept = since === null ? '' : ` since ${minute(since)} UTC`;
-  const head = `Learnt anew from ${count(replay.outcomes, 'outcome')}${kept} with the estimator ${estimator}.${gone}`;
+  const head = `Learned again from ${count(replay.outcomes, 'outcome')}${kept} with the estimator ${estimator}.${gone}`;
   const written = isWritten
     ? [
-        'It is what is remembered from now on, and nothing else: what earlier outcomes taught is gone. The next start goes by it.',
+        'The result replaces the learning data, including what earlier outcomes taught. The server uses it from its next start.',
       ]
     : ['Nothing was changed.'];
   const { all } = judged;
   if (all.scores === 0) {
-    const none = 'No caller has scored an answer, so nothing can be judged. Score answers by POST /v1/feedback.';
+    const none = 'No caller has scored an answer, so learning cannot be judged. Score answers with POST /v1/feedback.';
     return paragraphs([head, none, ...faults, ...written], terminal);
   }
-  const brier = `${count(all.scores, 'score')} of callers, each judged before it was learnt. Brier score, lower is better: declared alone ${all.declaredError.toFixed(4)}, estimated ${all.estimatedError.toFixed(4)}. ${verdict(all)}`;
+  const brier = `${count(all.scores, 'score')} of callers, each predicted before it was learned. Brier score, lower is better: declared ${all.declaredError.toFixed(4)}, estimated ${all.estimatedError.toFixed(4)}. ${verdict(all)}`;
   const on = mode === 'on' ? '' : ` The policy has \`mode: ${mode}\`.`;
   return [
     paragraphs([head, brier + on, ...faults, ...written], terminal),

@@ -31,14 +31,14 @@ export async function learnStatus(args: readonly string[], command: LearnCommand
 }
 
 const MODES: Readonly<Record<LearningMode, string>> = {
-  off: 'off: quality is as declared, moved by the length of questions, and nothing is learnt',
-  shadow: 'shadow: what outcomes teach is computed and shown, and decides nothing',
-  on: 'on: what outcomes teach decides',
+  off: 'off: quality is as declared, corrected by the length of questions',
+  shadow: 'shadow: learned estimates are computed and shown, but do not affect decisions',
+  on: 'on: learned estimates affect decisions',
 };
 
 const SOURCES: Readonly<Record<SourceSums['source'], readonly [one: string, many: string]>> = {
-  caller: ['score of callers', 'scores of callers'],
-  checks: ['look at an answer', 'looks at answers'],
+  caller: ['score by callers', 'scores by callers'],
+  checks: ['check of an answer', 'checks of answers'],
   retry: ['retry', 'retries'],
 };
 
@@ -56,17 +56,18 @@ function asText(status: LearningStatus, terminal: boolean): string {
 }
 
 function outcomeLines({ sources, examples, checkpoint }: LearningStatus): string[] {
-  if (sources.length === 0) return ['Nothing was learnt yet.'];
+  if (sources.length === 0) return ['Nothing was learned yet.'];
   const all = sources.reduce((sum, { outcomes }) => sum + outcomes, 0);
   const withheld = sources.reduce((sum, one) => sum + one.withheld, 0);
   const each = sources.map(({ source, outcomes, learnt }) => {
     const worth = learnt.toLocaleString('en', { maximumFractionDigits: 1 });
     return `${count(outcomes, ...SOURCES[source])} that ${outcomes === 1 ? 'counts' : 'count'} as ${worth}`;
   });
-  const lost = withheld > 0 ? ` ${count(withheld, 'score')} counted for nothing: the key had its share.` : '';
+  const lost =
+    withheld > 0 ? ` ${count(withheld, 'score')} had no effect: the key had reached its share of influence.` : '';
   const since = checkpoint
-    ? `The last checkpoint goes up to ${minute(checkpoint.at)} UTC; ${count(checkpoint.behind, 'later outcome')} would be learnt again at a start.`
-    : 'There is no checkpoint yet: a start would learn all of it again.';
+    ? `The last checkpoint goes up to ${minute(checkpoint.at)} UTC; ${count(checkpoint.behind, 'later outcome')} would be learned again at a start.`
+    : 'There is no checkpoint yet: a start learns all outcomes again.';
   return [
     `${count(all, 'outcome')} kept: ${each.join(', ')}.${lost}`,
     `${count(examples, 'answer')} can still be scored. ${since}`,
@@ -82,15 +83,15 @@ function briefs({ brier: { declared, estimated } }: LearningStatus): string[] {
   ];
 }
 
-const OFF = 'Set `learning: { mode: shadow }` in the policy: outcomes are learnt then, and decide nothing yet.';
+const OFF = 'To learn without affecting decisions, set `learning: { mode: shadow }` in the policy.';
 const SCORE =
-  'Score answers by POST /v1/feedback with their decision_id, and let requests come: answers are looked at as well. docs/route/learning.md tells how.';
+  'Score answers with POST /v1/feedback and their decision_id. Signalbox also checks answers itself. See docs/route/learning.md.';
 
 /** The operator's next step; null for none. */
 function nextStep({ learning: { mode }, sources, brier }: LearningStatus): string | null {
   if (mode === 'off') return OFF;
   if (sources.length === 0 || !Number.isFinite(brier.declared)) return SCORE;
-  return mode === 'shadow' ? 'signalbox learn replay tells whether `on` would help.' : null;
+  return mode === 'shadow' ? 'To see whether `on` would help, run: signalbox learn replay' : null;
 }
 
 const signed = (value: number): string => {

@@ -37,11 +37,11 @@ export function verdict(audit: Audit): string {
 export function auditText(audit: Audit, now: number): string {
   const { unpriced, totals, paid } = audit;
   const lines = [verdict(audit)];
-  if (totals.overrun > 0) lines.push(`${creditsText(totals.overrun)} were billed beyond reservations, and borne here.`);
+  if (totals.overrun > 0)
+    lines.push(`${creditsText(totals.overrun)} were billed above reservations and not charged to any key.`);
   if (paid.deposited > 0)
     lines.push(`Wallets paid in ${creditsText(paid.deposited)}, of which ${creditsText(paid.fees)} were kept as fees.`);
-  if (unpriced > 0)
-    lines.push(`${countOf(unpriced, 'charge', 'charges')} had a usage that could not be true, or no price.`);
+  if (unpriced > 0) lines.push(`${countOf(unpriced, 'charge', 'charges')} had an impossible usage or no price.`);
   const open = [...audit.open.values()].map((one) => openLine(one, now));
   if (open.length > 0) lines.push('', 'Open reservations:', ...shown(open, open.length));
   if (audit.findings.length > 0) {

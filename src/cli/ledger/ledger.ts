@@ -48,7 +48,7 @@ async function reading<T>(
     return read(reader, spool);
   });
   if (result === null)
-    throw new UsageError(`${command.file} has no ledger of this version yet; start the server once.`);
+    throw new UsageError(`${command.file} has no ledger of this version yet. Start the server once to create it.`);
   return result.value;
 }
 
@@ -60,7 +60,7 @@ function warnOf({ settlements, charged, fault }: SpoolState, { spool, warn }: Le
   if (settlements === 0) return;
   const count = settlements === 1 ? '1 settlement is' : `${settlements} settlements are`;
   warn(
-    `signalbox: ${count} in ${spool} (${creditsText(charged)}) and not in the database: a running server books them once the database can be written, else the next start does.\n`,
+    `signalbox: ${count} in ${spool} (${creditsText(charged)}) and not yet in the database. The server books them when it can write to the database, or at its next start.\n`,
   );
 }
 
@@ -96,7 +96,7 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
   const { bytes, audit: result } = await backUp(command, target, (spool) => warnOf(spool, command));
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
   // An operator who is about to upgrade needs the copy most, and must not be sent to start the server first.
-  const outcome = result ? verdict(result) : 'Not audited: its ledger is of an older version, or there is none yet.';
+  const outcome = result ? verdict(result) : 'Not audited: the database has no ledger, or one of an older version.';
   await command.write(`Wrote ${target}, ${size}. ${outcome}\n`);
   if (!result || findingsOf(result) === 0) return 0;
   await command.write(auditText(result, command.now()));
@@ -109,10 +109,12 @@ async function refundDecision(args: readonly string[], command: LedgerCommand): 
   const { values, positionals } = parseArguments(rest, options);
   const [decision, credits = negative, ...more] = positionals;
   if (!decision || more.length > 0 || (negative !== null && credits !== negative)) {
-    throw new UsageError('ledger refund takes the ID of one decision, and the Credits to give back unless all.');
+    throw new UsageError(
+      'ledger refund takes the ID of one decision, and the Credits to refund. Without an amount it refunds all.',
+    );
   }
   const id = parseId('dec_', decision);
-  if (id === null) throw new UsageError(`A decision is written dec_ and 11 letters and digits, not "${decision}".`);
+  if (id === null) throw new UsageError(`The ID of a decision is dec_ and 11 letters and digits, not "${decision}".`);
   const booked = await reading(command, (reader) => reader.ledger.reservation(id));
   if (!booked) throw new UsageError(`The ledger has no charge of ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
@@ -132,5 +134,7 @@ const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
 function amountIn(text: string): Microcredits {
   const amount = parseCredits(text);
   if (amount !== null && amount > 0) return amount;
-  throw new UsageError(`Credits to give back are written 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`);
+  throw new UsageError(
+    `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`,
+  );
 }

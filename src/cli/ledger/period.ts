@@ -38,7 +38,7 @@ function spanOf(text: string, timeZone: string): Span {
     return { starts: moment, ends: moment, isMonth: false };
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw new UsageError(`A time is written 2026-11, 2026-11-20 or 2026-11-20T08:00:00Z, not "${text}".`);
+    throw new UsageError(`Write a time such as 2026-11, 2026-11-20 or 2026-11-20T08:00:00Z, not "${text}".`);
   }
 }
 
@@ -50,5 +50,5 @@ function daysFrom(first: Temporal.PlainDate, length: { months?: number; days?: n
 /** Throws UsageError for an unknown time zone. */
 export function checkZone(timeZone: string): void {
   if (isTimeZone(timeZone)) return;
-  throw new UsageError(`There is no time zone "${timeZone}"; one is written UTC or Europe/Berlin.`);
+  throw new UsageError(`There is no time zone "${timeZone}"; write one such as UTC or Europe/Berlin.`);
 }

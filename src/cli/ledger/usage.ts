@@ -37,7 +37,7 @@ export function parseUsage(args: readonly string[], now: number): { query: Usage
 function dateOf(text: string): Temporal.PlainDate {
   const date = parseDay(text);
   if (date) return date;
-  throw new UsageError(`A day is written 2026-11-20, not "${text}".`);
+  throw new UsageError(`Write a day such as 2026-11-20, not "${text}".`);
 }
 
 /** The report as JSON, or as a table with the sum. */

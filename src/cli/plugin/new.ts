@@ -29,12 +29,12 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
     );
   if (!NAME.test(name))
     throw new UsageError(
-      `A plugin's name is a small letter, then small letters, digits and dashes, 64 at most, not "${name}".`,
+      `A plugin's name begins with a small letter and holds small letters, digits and dashes, at most 64, not "${name}".`,
     );
   if (shipped.some((one) => one.kind === kind && one.name === name))
-    throw new UsageError(`Signalbox has a ${kind} \`${name}\` itself; choose another name.`);
+    throw new UsageError(`Signalbox has a ${kind} \`${name}\` already. Choose another name.`);
   const folder = resolve(values.dir ?? '.', name);
-  if (existsSync(folder)) throw new UsageError(`${folder} is there already, and nothing is written over.`);
+  if (existsSync(folder)) throw new UsageError(`${folder} exists already. Choose another folder or name.`);
   const files = filesOf(kind, name);
   try {
     for (const [path, text] of files) {
@@ -187,7 +187,7 @@ function nextSteps(kind: PluginKind, name: string, folder: string, files: readon
 Next:
   1. Try it on every law that the gateway relies on:
        signalbox plugin test ${join(shown(folder), 'index.ts')}
-  2. Name it in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and see that the policy is sound:
+  2. Name it in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and check the policy:
        plugins: [${file}]
        ${policy}
        signalbox policy check${of}

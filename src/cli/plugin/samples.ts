@@ -36,11 +36,11 @@ function expectationOf(file: string): ExpectedAnswer | null {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    throw new UsageError(`${file} is no JSON.`);
+    throw new UsageError(`${file} is not JSON.`);
   }
   if (Value.Check(ExpectedAnswer, value)) return value;
   const error = Value.Errors(ExpectedAnswer, value).First();
   const known = Object.keys(ExpectedAnswer.properties).join(', ');
   const where = error && error.path !== '' ? `: \`${error.path.slice(1).replaceAll('/', '.')}\` does not fit` : '';
-  throw new UsageError(`${file} is no expectation${where}; it is an object that may have ${known}.`);
+  throw new UsageError(`${file} is not a valid expectation${where}. It is an object with the optional keys ${known}.`);
 }

@@ -74,7 +74,7 @@ function withName(report: PluginReport, shipped: PluginCommand['shipped'], home:
   const isTaken = shipped.some(({ kind, name }) => kind === report.kind && name === report.name);
   const isShipped = SHIPPED_PLUGINS !== null && home.startsWith(SHIPPED_PLUGINS);
   if (!isTaken || isShipped) return report;
-  const fault = `Signalbox has a ${report.kind} \`${report.name}\` itself: a policy that lists this one is refused`;
+  const fault = `Signalbox has a ${report.kind} \`${report.name}\` already, so a policy that lists this plugin is rejected`;
   const law: LawReport = { law: 'name', says: 'its name is free', outcome: 'broken', fault, example: null };
   return { ...report, laws: [law, ...report.laws] };
 }
@@ -94,16 +94,16 @@ function asText(
   const kept = all.filter(({ outcome }) => outcome === 'holds').length;
   const sum = broken === 0 ? `${file}: all ${kept} laws hold` : `${file}: ${broken} of ${kept + broken} laws broken`;
   const again =
-    broken === 0 ? '' : `\nThe same cases again: signalbox plugin test ${file} --seed ${seed} --runs ${runs}`;
+    broken === 0 ? '' : `\nTo repeat these cases: signalbox plugin test ${file} --seed ${seed} --runs ${runs}`;
   return `${parts.join('\n\n')}\n\n${sum}; seed ${seed}, ${runs} cases a law${again}\n`;
 }
 
 function lawText({ law, says, outcome, fault, example }: LawReport, paint: Paint): string {
   const mark = outcome === 'broken' ? paint.error(MARKS.broken) : MARKS[outcome];
   const head = `  ${mark} ${law}: ${says}`;
-  if (outcome === 'skipped') return `${head} (nothing to try it on)`;
+  if (outcome === 'skipped') return `${head} (not applicable)`;
   if (fault === null) return head;
-  const not = outcome === 'note' ? 'Not promised, and not so: ' : '';
+  const not = outcome === 'note' ? 'Not required, and not fulfilled: ' : '';
   const lines = [`${not}${scrub(fault)}`, ...(example === null ? [] : [`in: ${scrub(example)}`])];
   return [head, ...lines.map((line) => `      ${line}`)].join('\n');
 }

@@ -42,7 +42,7 @@ export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]
     laws.push({ law: trying, says, outcome: 'broken', fault, example: null });
     over.resolve();
   };
-  const late = () => giveUp('it comes to an end', `it did not end within ${lawMs / 1_000} s`);
+  const late = () => giveUp('it ends', `it did not end within ${lawMs / 1_000} s`);
   const gone = () => giveUp('it leaves the process alone', 'it ended the process');
   let timer = setTimeout(late, lawMs);
   worker.onmessage = ({ data }: MessageEvent<TrialMessage>) => {

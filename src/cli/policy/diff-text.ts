@@ -22,7 +22,7 @@ import { problemsText } from './problems.ts';
 const REQUESTS_MAX = 30;
 
 const NOTE =
-  'By the figures that the policies state, as if every variable were set: nothing measured or learnt counts, and budgets and balances are not looked at.';
+  'Both policies are compared by their declared figures, with every variable set. Measurements, learned estimates, budgets and balances do not count.';
 
 /** The difference as text. Names of cases and requests and texts of plugins can hold anything, so secrets are masked. */
 export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>
@@ -91,7 +91,9 @@ function changesText(changes: readonly PolicyChange[], renamed: readonly PolicyR
       const thing = name === null ? section : `${section}: ${name}`;
       const again = renamed.find((one) => one.section === section && [one.from, one.to].includes(name ?? ''));
       if (again && change === 'removed') {
-        return [`  ${signed(visible(`~ ${section}: ${again.from} → ${again.to}, the same by another name`), paint)}`];
+        return [
+          `  ${signed(visible(`~ ${section}: ${again.from} → ${again.to}, renamed, otherwise the same`), paint)}`,
+        ];
       }
       if (again && change === 'added') return [];
       const [first, ...more] = keys;
@@ -110,7 +112,7 @@ function changesText(changes: readonly PolicyChange[], renamed: readonly PolicyR
 function brokenText({ place, problems, message }: BuiltPolicy, terminal: boolean): string {
   const found = problems.length > 0 ? [problemsText(problems, place.bundle, terminal)] : [];
   const why = message === null ? '' : `: ${message}`;
-  return `${[...found, visible(`${place.label} cannot be loaded${why.replace(/\.$/, '')}; what it would choose is not known.`)].join('\n\n')}\n`;
+  return `${[...found, visible(`${place.label} cannot be loaded${why.replace(/\.$/, '')}; its decisions are unknown.`)].join('\n\n')}\n`;
 }
 
 interface Words {
@@ -125,7 +127,7 @@ function caseText({ case: one, of, isReworded, a, b, broken }: ComparedCase, wor
   const { paint, from, to } = words;
   const notes = [
     ...(of === 'both' ? [] : [`only in ${of === 'a' ? from : to}`]),
-    ...(isReworded ? [`it asks something else in ${to}, which is compared`] : []),
+    ...(isReworded ? [`its request differs in ${to}, which is the one compared`] : []),
     ...(broken.length > 0 ? [`held in ${from}, fails in ${to}`] : []),
   ];
   const head = `case \`${one.name}\` (${one.place.file}:${one.place.line})${notes.map((note) => `; ${note}`).join('')}`;

@@ -23,7 +23,7 @@ export async function runDiff(args: readonly string[], command: PolicyCommand): 
   const text = values.json ? differenceJson(difference) : differenceText(difference, command.terminal);
   if (difference.a.side === null) {
     await command.write(text);
-    throw new UsageError(`${a} cannot be loaded, so nothing could be compared beyond what is declared.`);
+    throw new UsageError(`${a} cannot be loaded, so only the declarations were compared.`);
   }
   return { text, code: isFine(difference, values.strict ?? false) ? 0 : 2 };
 }

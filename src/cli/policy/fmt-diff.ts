@@ -18,7 +18,7 @@ const LINES_MAX = 8;
 /** Shows in short how formatting would change a text. Neither text may hold a secret. */
 export function diffText(before: string, after: string, colour: boolean): string {
   const hunks = hunksOf(linesOf(before), linesOf(after));
-  if (hunks.length === 0) return '  only ends of lines: each is to be a line feed, that of the last line too';
+  if (hunks.length === 0) return '  only line endings: each line, the last one too, must end with a line feed';
   const paint = painter(colour);
   const lines = hunks
     .slice(0, HUNKS_MAX)

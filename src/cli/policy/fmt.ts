@@ -23,7 +23,7 @@ export async function runFormat(args: readonly string[], command: PolicyCommand)
   const { values, positionals } = parseArguments(args, flags);
   const { json = false, check = false } = values;
   if (positionals.includes('-')) {
-    if (positionals.length > 1) throw new UsageError('policy fmt takes - alone, without folders and files.');
+    if (positionals.length > 1) throw new UsageError('policy fmt takes either - or folders and files.');
     const text = await command.input();
     const opened = { file: { path: STANDARD_INPUT, text }, bytes: new Uint8Array() };
     return formatInput(await formatFile(opened, command.judge.env), { json, check, colour: command.terminal });
@@ -79,18 +79,18 @@ function asText(all: readonly FormattedFile[], { check, colour }: Form): string 
   ];
   const counts = [
     changed.length > 0 && `${changed.length} ${check ? 'would change' : 'formatted'}`,
-    left.length > 0 && `${left.length} left as ${left.length === 1 ? 'it is' : 'they are'}`,
+    left.length > 0 && `${left.length} unchanged because of problems`,
   ].filter(Boolean);
-  return `${[...parts, `${plural(all.length, 'file')}: ${counts.length > 0 ? counts.join(', ') : 'nothing to do'}`].join('\n\n')}\n`;
+  return `${[...parts, `${plural(all.length, 'file')}: ${counts.length > 0 ? counts.join(', ') : 'nothing to format'}`].join('\n\n')}\n`;
 }
 
 /** The known reason for which prettier does damage. */
-const IN_BRACKETS = 'a comment inside `{ }` or `[ ]` may be the reason: put it above or behind them';
+const IN_BRACKETS = 'a comment inside `{ }` or `[ ]` may be the cause: move it above or after the brackets';
 
 function whyNot({ opened: { file }, problems, refused }: FormattedFile, colour: boolean): string {
   if (refused) {
     const { line, column, message } = refused;
-    return `${file.path}:${line}:${column}  ${message}, so it is left as it is\n  hint: ${IN_BRACKETS}`;
+    return `${file.path}:${line}:${column}  ${message}, so the file is unchanged\n  hint: ${IN_BRACKETS}`;
   }
   return problemsText(problems, { files: [file] }, colour);
 }

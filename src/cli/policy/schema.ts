@@ -21,7 +21,7 @@ export async function runSchema(args: readonly string[], command: PolicyCommand)
   await replaceFile(path, text);
   const line = `# yaml-language-server: $schema=./${FILE}`;
   return {
-    text: `Wrote ${path}. Files of the policy that begin with this line are checked by it:\n${line}\n`,
+    text: `Wrote ${path}. To have an editor check a file of the policy, begin the file with this line:\n${line}\n`,
     code: 0,
   };
 }

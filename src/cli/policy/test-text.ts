@@ -68,7 +68,7 @@ const whyNotRun = ({ runs }: CaseResult): string =>
 export function missingText([first, ...more]: readonly UnservedPart[]): string {
   const others =
     more.length === 0 ? '' : `, nor ${more.length === 1 ? more[0]!.name : `${more.length} more that it names`}`;
-  return `it names ${first?.name}, which cannot be served (${first?.reason})${others}`;
+  return `the case names ${first?.name}, which cannot be served (${first?.reason})${others}`;
 }
 
 /** Failures that are the same in several settings. */
@@ -150,7 +150,6 @@ function coverageText({ report, byClass, all, min, isEnough, weakest }: Coverage
   const sum = `Coverage: ${percentText(all.percent)}, ${all.touched} of ${all.total}`;
   if (isEnough) return `${[...lines, `${sum}.`].join('\n')}\n`;
   const missing = weakest === null ? 0 : byClass[weakest].total - byClass[weakest].touched;
-  const why =
-    weakest === null ? '' : `: most of what is untouched are ${weakest}, ${missing} of ${byClass[weakest].total}`;
-  return `${[...lines, `${sum}; at least ${min} % are asked for${why}.`].join('\n')}\n`;
+  const why = weakest === null ? '' : `: most untouched parts are ${weakest}, ${missing} of ${byClass[weakest].total}`;
+  return `${[...lines, `${sum}; the minimum is ${min} %${why}.`].join('\n')}\n`;
 }

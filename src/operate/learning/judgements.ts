@@ -138,10 +138,10 @@ const ERRORS_MIN = 2;
 
 /** Whether learning would have helped, in a sentence or two. */
 export function verdict({ scores, better, error }: Judgement): string {
-  if (scores < SCORES_MIN) return `That is too few to tell: from ${SCORES_MIN} on it is judged.`;
+  if (scores < SCORES_MIN) return `These are too few scores to judge: at least ${SCORES_MIN} are needed.`;
   const margin = `${Math.abs(better).toFixed(4)} ± ${(ERRORS_MIN * error).toFixed(4)}`;
   if (Math.abs(better) <= ERRORS_MIN * error) return `Learning makes no clear difference (${margin}).`;
   return better > 0
-    ? `Learning would have helped: by ${margin}.`
-    : `Learning would have done harm: by ${margin}. Leave it in \`shadow\`, and look whose scores these are.`;
+    ? `Learning would have helped, by ${margin}.`
+    : `Learning would have done harm, by ${margin}. Keep \`mode: shadow\`, and check whose scores these are.`;
 }

@@ -71,6 +71,6 @@ function lockFor(file: string) {
     return lockStore(file);
   } catch (cause) {
     const why = messageOf(cause);
-    throw new UsageError(`${why} learn replay --write replaces what a server keeps in memory: stop it first.`);
+    throw new UsageError(`${why} learn replay --write works only while no server runs.`);
   }
 }

@@ -23,10 +23,12 @@ export async function backUp(
   target: string,
   onSpool: (state: SpoolState) => void,
 ): Promise<Backup> {
-  if (existsSync(target)) throw new UsageError(`${target} exists; a backup overwrites nothing.`);
+  if (existsSync(target)) throw new UsageError(`${target} exists already. A backup never overwrites a file.`);
   const part = `${target}.part`;
   if (existsSync(part)) {
-    throw new UsageError(`${part} exists: another backup is being written, or one was interrupted; then remove it.`);
+    throw new UsageError(
+      `${part} exists: another backup is running, or one was interrupted. If none is running, remove the file.`,
+    );
   }
   // Refuses the books of a newer version before anything is written.
   readStore(file, ['ledger']).close();
@@ -49,7 +51,7 @@ function publish(part: string, target: string): void {
   try {
     linkSync(part, target);
   } catch {
-    if (existsSync(target)) throw new UsageError(`${target} exists; a backup overwrites nothing.`);
+    if (existsSync(target)) throw new UsageError(`${target} exists already. A backup never overwrites a file.`);
     renameSync(part, target);
   }
 }

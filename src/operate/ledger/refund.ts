@@ -12,9 +12,9 @@ import { StoreError } from '../../store/store.ts';
  * @throws UsageError for an amount that cannot be given back.
  */
 export function refundable(decision: string, booked: StoredReservation, wanted: Microcredits | null): Microcredits {
-  if (booked.isOpen) throw new UsageError(`${decision} is not closed yet; what it costs is not known.`);
+  if (booked.isOpen) throw new UsageError(`${decision} is still running, so its cost is not known yet.`);
   const left = booked.charged - booked.givenBack;
-  const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were given back already` : '';
+  const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were refunded already` : '';
   const charged = `${decision} was charged ${creditsText(booked.charged)}${given}`;
   if (left <= 0) throw new UsageError(`${charged}: nothing is left.`);
   const amount = wanted ?? left;
@@ -34,7 +34,9 @@ export async function refund(
     await store.commit([store.ledger.refund(booked, amount, note, now)]);
   } catch (cause) {
     if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
-    throw new UsageError('Another refund of this decision was asked for at the same moment; look and try again.');
+    throw new UsageError(
+      'Another refund of this decision was made at the same moment. Check the ledger, then try again.',
+    );
   } finally {
     await store.close();
   }

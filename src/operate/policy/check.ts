@@ -65,8 +65,8 @@ async function unreadFiles(folder: string): Promise<string[]> {
   const folders = visible.filter((entry) => entry.isDirectory() && entry.name !== 'node_modules');
   const below = await Promise.all(folders.map(({ name }) => yamlIn(folder, name)));
   return [
-    ...misnamed.map(({ name }) => `${name} (files of a policy end in .yaml or .yml, in small letters)`),
-    ...below.flat().map((path) => `${path} (folders below the policy's are not looked into)`),
+    ...misnamed.map(({ name }) => `${name} (policy files end in .yaml or .yml, in small letters)`),
+    ...below.flat().map((path) => `${path} (subfolders of a policy are not read)`),
   ].sort();
 }
 

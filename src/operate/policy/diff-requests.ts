@@ -142,7 +142,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UsageError('it is not JSON; a line is one request.');
+    throw new UsageError('the line is not JSON; each line is one request.');
   }
 }
 

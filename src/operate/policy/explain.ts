@@ -106,7 +106,8 @@ export async function explainCase(
   judge: JudgeTools,
 ): Promise<CaseExplanation | { readonly case: PolicyCase; readonly unserved: readonly UnservedPart[] }> {
   const { settings, problems, missing } = await settingsOf(folder, judge, onlyHere);
-  if (problems.length > 0) throw new UsageError(`${folder}: the policy is wrong; signalbox policy check tells where.`);
+  if (problems.length > 0)
+    throw new UsageError(`${folder}: the policy has errors. Run signalbox policy check to list them.`);
   const cases = settings[0]?.runtime.snapshot.cases ?? [];
   const found = caseNamed(name, cases);
   const at = cases.indexOf(found);

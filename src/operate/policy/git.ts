@@ -93,7 +93,7 @@ function start(command: string[], options: { cwd: string; env: Record<string, st
   try {
     return Bun.spawn(command, { ...options, stdout: 'pipe', stderr: 'pipe' });
   } catch {
-    throw new GitError('git is not installed here');
+    throw new GitError('git is not installed');
   }
 }
 
@@ -103,7 +103,7 @@ async function bounded(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
   for await (const chunk of stream) {
     chunks.push(chunk);
     size += chunk.length;
-    if (size > BYTES_MAX) throw new GitError(`what it holds has more than ${BYTES_MAX} bytes`);
+    if (size > BYTES_MAX) throw new GitError(`its content has more than ${BYTES_MAX} bytes`);
   }
   return Buffer.concat(chunks);
 }
@@ -114,7 +114,7 @@ function objectsIn(told: string, count: number): GitObject[] {
   const found: GitObject[] = [];
   for (let at = 0; found.length < count; at++) {
     const line = lines[at];
-    if (line === undefined) throw new GitError('git told less than it was asked');
+    if (line === undefined) throw new GitError('git returned an incomplete answer');
     const [, id, kind, size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(line) ?? [];
     if (id !== undefined && (kind === 'tree' || kind === 'blob')) found.push({ kind, id, size: Number(size) });
     else if (/^(?:symlink|dangling|loop|notdir) \d+$/.test(line)) {

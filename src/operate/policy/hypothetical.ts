@@ -85,6 +85,6 @@ export function momentOf(name: string, text: string): number {
   try {
     return Temporal.Instant.from(text).epochMilliseconds;
   } catch {
-    throw new UsageError(`${name} is written 2026-11-20T08:00:00Z, with its offset, not "${text}".`);
+    throw new UsageError(`${name} takes a time with its offset, such as 2026-11-20T08:00:00Z, not "${text}".`);
   }
 }

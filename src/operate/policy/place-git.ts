@@ -32,7 +32,7 @@ interface CommitFolder {
  * Returns the reason where there is no such commit; throws UsageError for a commit without such a folder.
  */
 export async function gitPlace(said: string, tools: GitTools): Promise<PolicySource | string> {
-  if (/\p{Cc}/u.test(said) || said.startsWith(':')) return 'it is no name of a commit';
+  if (/\p{Cc}/u.test(said) || said.startsWith(':')) return 'it is not the name of a commit';
   const found = await orTold(committed(said, tools), ({ message }) => `git finds nothing: ${message}`);
   if (typeof found === 'string') return found;
   return orTold(laidOut(said, found, tools), ({ message }) => {
@@ -172,7 +172,7 @@ async function layOutCode(specifiers: readonly string[], found: CommitFolder, ba
   while (wanted.length > 0) {
     const outside = wanted.find((one) => within(one) === null);
     if (outside !== undefined)
-      return new Error(`${outside} is not in the repository, so it cannot be loaded as it was`);
+      return new Error(`${outside} is not in the repository, so its earlier version cannot be loaded`);
     const fresh = [...new Set(wanted.flatMap(candidates))].filter((one) => !seen.has(one));
     for (const one of fresh) seen.add(one);
     const written = await layOut(fresh, found, base);

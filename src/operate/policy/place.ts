@@ -23,7 +23,7 @@ export async function findPlace(name: string, command: PolicyWorkspace, scratch:
   if (typeof past !== 'string') return past;
   // The reader of folders reports it better.
   if (existsSync(name)) return folderPlace(name, command);
-  throw new UsageError(`Nothing goes by the name ${name}: there is no such folder, ${kept}, and ${past}.`);
+  throw new UsageError(`There is no policy ${name}: no such folder exists, ${kept}, and ${past}.`);
 }
 
 export async function folderPlace(folder: string, { judge }: PolicyWorkspace): Promise<PolicySource> {
@@ -68,7 +68,7 @@ function recalling({ surroundings }: Revision, loader: PluginLoader): PluginLoad
   const recall = async (specifier: string, folder: string): Promise<PluginModule | Error> => {
     const hash = hashes.get(specifier);
     const plugins = hash === undefined ? null : await loader.recall(specifier, folder, hash);
-    if (hash === undefined || plugins === null) return new Error('its code is gone, or not what it was then');
+    if (hash === undefined || plugins === null) return new Error('its code is missing or has changed since');
     return { specifier, plugins, hash, outside: null };
   };
   return async (specifiers, folder) =>

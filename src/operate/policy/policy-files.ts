@@ -94,14 +94,13 @@ export async function replaceFile(path: string, text: string, bytes: Uint8Array 
     if (isThere) await access(real, constants.W_OK);
     const rights = isThere ? await stat(real) : null;
     // Replacing it would leave the old text to its other names; writing into it would show half of the new one.
-    if (rights && rights.nlink > 1)
-      throw new Error('it has another name, by a hard link, that would keep the old text');
+    if (rights && rights.nlink > 1) throw new Error('it has a hard link, which would keep the old text');
     await removeLeftovers(dirname(real), basename(real));
     // Its name is not that of a policy file, so that no watcher reads it.
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
       await writeBeside(beside, text, rights);
-      if (bytes !== null && !(await readFile(real)).equals(bytes)) throw new Error('it was changed meanwhile');
+      if (bytes !== null && !(await readFile(real)).equals(bytes)) throw new Error('it was changed during formatting');
       await rename(beside, real);
     } catch (cause) {
       if (!isTaken(cause)) await rm(beside, { force: true });
@@ -156,7 +155,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EPERM', 'it belongs to another user'],
   ['EROFS', 'its file system is read-only'],
   ['ENOSPC', 'no space is left'],
-  ['ENOENT', 'it is not there'],
+  ['ENOENT', 'it does not exist'],
   ['ELOOP', 'its symbolic links lead in a circle'],
 ]);
 

@@ -65,7 +65,7 @@ export const idleText = ({ hint, message }: Diagnostic): string =>
 
 /** Returns the error of a policy that `serve` would not start with, for no provider can be reached. */
 export const nothingServes = (folder: string, { hint, message }: Diagnostic): UsageError =>
-  new UsageError(`No provider of ${folder} can serve with the variables that are set here: ${hint ?? message}.`);
+  new UsageError(`No provider of ${folder} can serve with the variables of this environment: ${hint ?? message}.`);
 
 /** Builds the policy as `serve` would in this environment. Throws UsageError. */
 export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runtime> {
@@ -73,6 +73,6 @@ export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runt
   if (!isRejected(judged)) return judged.runtime;
   const idle = idleIn(judged.problems);
   if (idle) throw nothingServes(folder, idle);
-  const why = judged.message ?? '`serve` would refuse this policy; signalbox policy check tells why';
+  const why = judged.message ?? '`serve` rejects this policy. Run signalbox policy check to see why';
   throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
 }

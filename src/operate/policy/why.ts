@@ -16,7 +16,7 @@ export function whyNotChosen(models: readonly string[], { facts, reason }: Decis
     const count = candidates.filter(({ rank }) => rank !== null).length;
     return `by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
   }
-  if (facts.pinned) return `\`${facts.model}\` is asked for by name`;
+  if (facts.pinned) return `\`${facts.model}\` is requested by name`;
   return meant.map((one) => `\`${one.model}\` is left out: ${against(one)}`).join('; ');
 }
 
@@ -40,5 +40,5 @@ export function whyNotRejectedBy(
   const where = `\`${rule}\` (${shortPlace(constraint.place)})`;
   return rules.constraints.includes(at)
     ? `${where} applies, and \`${id}\` fulfils it`
-    : `${where} does not apply: its \`when\` is false of this request`;
+    : `${where} does not apply: its \`when\` is false for this request`;
 }

@@ -32,7 +32,7 @@ test('an imported configuration passes the policy commands without any variable 
 
 test('an endless file is rejected by its size limit', async () => {
   const { code, err } = await runCommand(['import', 'litellm', '/dev/zero', '--out', join(folder, 'endless')]);
-  expect([code, err]).toEqual([1, 'signalbox: /dev/zero has more than 4194304 bytes, which no such file has.\n']);
+  expect([code, err]).toEqual([1, 'signalbox: /dev/zero has more than 4194304 bytes, the most that import reads.\n']);
 });
 
 test('import overwrites nothing without --force, and writes nothing when the import fails', async () => {
@@ -52,7 +52,7 @@ test('import overwrites nothing without --force, and writes nothing when the imp
   expect(types.err).toContain('4:1 model_list: ');
   expect(text.err).toContain('not-yaml.yaml:5:1: a tab stands where spaces indent');
   expect(forced.out).toContain('broken-entries.yaml:50:7 ');
-  expect(forced.out).toContain('Look at mine.yaml: already in the folder');
+  expect(forced.out).toContain('Look at mine.yaml: found in the folder before the import');
   expect(readdirSync(out)).toContain('mine.yaml');
   expect(readdirSync(folder)).toEqual(before);
 });
@@ -73,10 +73,10 @@ test('includes are read only from the folder of the configuration, under any nam
   ]);
   const report = JSON.parse(out);
   expect([code, report.models]).toEqual([2, ['a', 'b']]);
-  const leadsOut = 'it leads out of the folder of the configuration; copy that file into it';
+  const leadsOut = 'it is outside the folder of the configuration; copy the file into that folder';
   expect(report.problems.map(({ message }: { message: string }) => message)).toEqual([
     ...[leadsOut, leadsOut, leadsOut],
-    'it is no file',
+    'it is not a file',
   ]);
   expect(report.keys.map(({ file }: { file: string }) => file)).toContain('more/b.yaml');
 }, 10_000);

@@ -80,7 +80,7 @@ describe('includes', () => {
   test('are reported with their file name, and an unreadable one is a problem', () => {
     const result = imported(main, new Map(), files);
     const told = reportText({ file: 'config.yaml', folder: 'p', others: [], imported: result });
-    expect(told).toContain('config.yaml:1:22 include[1]: there is no such file that can be read');
+    expect(told).toContain('config.yaml:1:22 include[1]: the file does not exist or cannot be read');
     expect(told).toMatch(/config\.yaml:1:44 include\[3\]: .* \(line 1\)/);
     expect(told).toContain('deep.yaml:3:7 model_list[1]');
     expect(told).toContain('another key of this name replaces it');

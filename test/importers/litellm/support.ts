@@ -37,7 +37,7 @@ export const imported = (
     today: '2026-11-20',
     include: (name) => {
       const found = files[name];
-      if (found === undefined) throw new NotIncluded('there is no such file that can be read');
+      if (found === undefined) throw new NotIncluded('the file does not exist or cannot be read');
       return found;
     },
   });

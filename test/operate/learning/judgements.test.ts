@@ -65,7 +65,7 @@ describe('what is said of scores', () => {
 
   test('is put in words only where it is more than chance', () => {
     const helps = (i: number): Told => (i % 2 ? [1, 0.5, 0.9] : [0, 0.5, 0.2]);
-    expect(verdict(many(29, helps))).toContain('too few to tell');
+    expect(verdict(many(29, helps))).toContain('too few scores to judge');
     expect(verdict(many(30, helps))).toContain('would have helped');
     expect(verdict(many(30, (i) => [helps(i)[0], helps(i)[2], 0.5]))).toContain('would have done harm');
     expect(verdict(many(30, (i) => [i % 2, 0.5, 0.6]))).toContain('no clear difference');

@@ -78,7 +78,7 @@ const TOUCHED: readonly (readonly [string, PolicyCase, readonly string[]])[] = [
     ['cheap', 'cheap at first', 'auto'],
   ],
   [
-    'a preference moves nothing where a model is asked for by name',
+    'a preference moves nothing where a model is requested by name',
     caseOf({ ...PLAIN, model: 'cheap', time: '2026-11-20T03:00:00Z' }),
     ['cheap', 'cheap at first'],
   ],
