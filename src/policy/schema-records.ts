@@ -38,7 +38,7 @@ const ContentText = closed(
       examples: [['email', 'secret']],
       description: 'Kinds of data removed before storage.',
     }),
-    retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that the words are kept.'),
+    retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),
   },
   { description: 'Keeps the words of prompts and answers. Default: nothing is kept.' },
 );
