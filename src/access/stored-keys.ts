@@ -142,27 +142,29 @@ class StoredKeys implements Keys {
     if (!parts) throw new Error('The key to install does not have the form sb_live_<id>_<secret>.');
     const { id } = parts;
     if (!isStrong(parts)) {
-      throw new Error(`The secret of key ${id} is too short: it needs 22 base64url characters, 128 random bits.`);
+      throw new Error(
+        `The secret of key ${id} is too short. It needs at least 22 base64url characters, 128 random bits.`,
+      );
     }
     const entry = (await this.#load()).find(({ info }) => info.id === id);
     if (!entry) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
     const presented = hashOf(key);
     const isPrevious = timingSafeEqual(presented, entry.previousHash);
     if (!isPrevious && !timingSafeEqual(presented, entry.hash)) {
-      throw new Error(`A key with the ID ${id} exists and has another secret: give the new key another ID.`);
+      throw new Error(`A key with the ID ${id} exists and has a different secret. Give the new key another ID.`);
     }
-    if (entry.info.revokedAt !== null) throw new Error(`The key ${id} was revoked: install a new one.`);
+    if (entry.info.revokedAt !== null) throw new Error(`The key ${id} was revoked. Install a new key.`);
     if (isPrevious && entry.previousUntil <= this.#now()) {
-      throw new Error(`The key ${id} was rotated, and this is its old secret: install the new one.`);
+      throw new Error(`The key ${id} was rotated, and this is its old secret. Install the new secret.`);
     }
     const { expiresAt, scopes } = entry.info;
     if (expiresAt !== null && expiresAt <= this.#now()) {
-      throw new Error(`The key ${id} has expired: install another one.`);
+      throw new Error(`The key ${id} has expired. Install another key.`);
     }
     const missing = SCOPES.filter((scope) => !scopes.includes(scope));
     if (missing.length > 0) {
       throw new Error(
-        `The key ${id} lacks the scope ${missing.join(', ')}, and an installed key has all: install another one.`,
+        `The key ${id} lacks the scope ${missing.join(', ')}. An installed key needs every scope: install another key.`,
       );
     }
     return infoOf(entry);
@@ -170,7 +172,7 @@ class StoredKeys implements Keys {
 
   async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<IssuedKey | null> {
     if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MAX_MS) {
-      throw new KeyTermsError('overlap_seconds', 'The old secret can work for 0 seconds to 30 days more.');
+      throw new KeyTermsError('overlap_seconds', 'The old secret can stay valid for 0 seconds to 30 days.');
     }
     const before = await this.get(id);
     const now = this.#now();

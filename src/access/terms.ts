@@ -47,13 +47,13 @@ export const BUDGET_CREDITS_MAX = 1_000_000_000;
 export function checkTerms(grant: KeyGrant): void {
   const { name, scopes, labels = {}, models = null, limits = null, budgets = [], wallets = null } = grant;
   checkText('name', name);
-  if (scopes.length === 0) refuse('scopes', `A key needs a scope; there are ${SCOPES.join(', ')}.`);
+  if (scopes.length === 0) refuse('scopes', `A key needs at least one scope: ${SCOPES.join(', ')}.`);
   checkLabels(labels);
   if (models) {
-    if (models.length === 0) refuse('models', 'A list of models needs one; leave it out to allow all.');
+    if (models.length === 0) refuse('models', 'A list of models must not be empty. Omit it to allow every model.');
     atMost('models', 'The list of models', models.length, MODELS_MAX, 'items');
     for (const [i, model] of models.entries()) {
-      if (model === '') refuse(`models[${i}]`, 'The ID of a model is not empty.');
+      if (model === '') refuse(`models[${i}]`, 'The ID of a model must not be empty.');
       checkText(`models[${i}]`, model);
     }
   }
@@ -67,13 +67,13 @@ export function checkTerms(grant: KeyGrant): void {
 }
 
 function checkWallets(wallets: readonly string[]): void {
-  if (wallets.length === 0) refuse('wallets', 'A list of wallets needs one; leave it out to allow all.');
+  if (wallets.length === 0) refuse('wallets', 'A list of wallets must not be empty. Omit it to allow every wallet.');
   atMost('wallets', 'The list of wallets', wallets.length, WALLETS_MAX, 'items');
   // The value is not repeated: it may be the wallet's secret, given by mistake.
   for (const [i, wallet] of wallets.entries()) if (walletOf(wallet) === null) refuse(`wallets[${i}]`, NO_WALLET);
 }
 
-const NO_WALLET = `A wallet is named by its address, ${WALLET_FORM}.`;
+const NO_WALLET = `A wallet must be given by its address: ${WALLET_FORM}.`;
 
 /** Checked addresses in lower case, each once. */
 export const normalizedWallets = (wallets: readonly string[]): string[] => [
@@ -92,7 +92,7 @@ export const WALLET_KEYS_A_DAY = 50;
 export const tooManyKeys = () =>
   new KeyTermsError(
     'wallet',
-    `A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours: revoke one, or wait, then make another.`,
+    `A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours. Revoke a key, or wait.`,
   );
 
 const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
@@ -100,7 +100,7 @@ const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 /** Checks a text to be shown and kept: no API key, no terminal control characters. Throws KeyTermsError. */
 export function checkText(param: string, text: string): void {
   atMost(param, param, text.length, NAME_MAX, 'characters');
-  if (KEY.test(text)) refuse(param, `${param} must not hold an API key: it is shown and kept.`);
+  if (KEY.test(text)) refuse(param, `${param} is stored and shown, so it must not contain an API key.`);
   // Controls, direction marks, line breaks and lone surrogates.
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)) {
     refuse(param, `${param} must be one line, without control characters.`);
@@ -121,15 +121,19 @@ function checkBudget({ limit, window, timeZone, onExhausted }: KeyBudget, at: nu
   if (!Number.isSafeInteger(limit) || limit < 0 || toCredits(limit) > BUDGET_CREDITS_MAX) {
     refuse(
       `${param}.limit_credits`,
-      `A budget is 0 to ${BUDGET_CREDITS_MAX} Credits, written with at most 6 decimals.`,
+      `A budget must be from 0 to ${BUDGET_CREDITS_MAX} Credits, with at most 6 decimals.`,
     );
   }
   if (!isTimeZone(timeZone)) {
-    refuse(`${param}.time_zone`, `There is no time zone "${timeZone}"; one is written UTC or Europe/Berlin.`);
+    refuse(
+      `${param}.time_zone`,
+      `The time zone "${timeZone}" is unknown. Use an IANA name such as UTC or Europe/Berlin.`,
+    );
   }
   const isSame = (other: KeyBudget) =>
     other.window === window && other.timeZone === timeZone && other.onExhausted === onExhausted;
-  if (before.some(isSame)) refuse(param, `Two budgets are for the same window, ${window} in ${timeZone}: give one.`);
+  if (before.some(isSame))
+    refuse(param, `Two budgets have the same window, ${window} in ${timeZone}. Keep one of them.`);
 }
 
 export function isTimeZone(name: string): boolean {

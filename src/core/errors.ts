@@ -39,7 +39,7 @@ export const ERRORS = {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'One of Signalbox’s own objects has no such field.',
+    means: 'A field of one of Signalbox’s own objects is not known, or the name of a known field is misspelt.',
   },
   out_of_range: {
     status: 400,
@@ -51,13 +51,14 @@ export const ERRORS = {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'No eligible model supports the field, or it would be billed beyond the reservation.',
+    means: 'No eligible model supports the field, or the provider would bill it beyond the reserved amount.',
   },
   budget_limit_too_low: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: '`budget_limit` does not cover the prompt and a useful minimum of output; `details.least_credits` does.',
+    means:
+      '`budget_limit` is too low for the prompt and a useful minimum of output. `details.least_credits` is the lowest value that works.',
   },
   context_length_exceeded: {
     status: 400,
@@ -82,38 +83,40 @@ export const ERRORS = {
     type: 'insufficient_quota',
     retry: false,
     means:
-      'A budget or balance cannot cover the worst case; `details` names it and when it renews. If payments can help, the header `PAYMENT-REQUIRED` says how.',
+      'A budget or balance cannot cover the most that the request can cost. `details` names it and says when it renews. Where a payment would help, the header `PAYMENT-REQUIRED` says how to pay.',
   },
   payment_required: {
     status: 402,
     type: 'payment_required',
     retry: false,
-    means: 'Pay by x402 as the header `PAYMENT-REQUIRED` says; `accepts` and `details.quote` say the same.',
+    means:
+      'Pay for the request by x402. The header `PAYMENT-REQUIRED` says how; `accepts` and `details.quote` hold the same terms.',
   },
   payment_invalid: {
     status: 402,
     type: 'payment_required',
     retry: false,
     means:
-      'The payment was refused and the request not carried out. `details.reason` says why; `PAYMENT-REQUIRED` has a new quote.',
+      'The payment was refused, and the request was not carried out. `details.reason` says why. The header `PAYMENT-REQUIRED` has a new quote.',
   },
   agent_wallet_mismatch: {
     status: 403,
     type: 'permission_error',
     retry: false,
-    means: '`agent_wallet` names another wallet than the payment or key, or one that the key may not name.',
+    means:
+      '`agent_wallet` is not the wallet of the payment or of the API key, or the key is not allowed to name this wallet.',
   },
   unsupported_x402_version: {
     status: 400,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The payment uses another version of x402 than 2.',
+    means: 'The payment does not use version 2 of x402.',
   },
   payment_unavailable: {
     status: 503,
     type: 'server_error',
     retry: true,
-    means: 'The chain or the facilitator does not answer. Nothing was charged.',
+    means: 'The blockchain or the payment facilitator does not answer. Nothing was charged.',
   },
   payment_unsettled: {
     status: 503,
@@ -126,13 +129,13 @@ export const ERRORS = {
     status: 404,
     type: 'invalid_request_error',
     retry: false,
-    means: 'Nothing is at this path, or nothing with this ID that the key may see.',
+    means: 'The path does not exist, or the key can see no object with this ID.',
   },
   method_not_allowed: {
     status: 405,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The path takes another method; the header `allow` lists it.',
+    means: 'The path does not support this method. The header `allow` lists the methods that it supports.',
   },
   request_timeout: { status: 408, type: 'invalid_request_error', retry: true, means: 'The body arrived too slowly.' },
   unsupported_media_type: {
@@ -145,13 +148,13 @@ export const ERRORS = {
     status: 412,
     type: 'invalid_request_error',
     retry: false,
-    means: '`If-Match` names another policy revision than `details.policy_revision`, which is in force.',
+    means: '`If-Match` is not the policy revision in force, which is `details.policy_revision`.',
   },
   in_flight: {
     status: 409,
     type: 'conflict_error',
     retry: true,
-    means: 'The request with this `Idempotency-Key` or payment is still running. Repeat it after `retry-after`.',
+    means: 'A request with this `Idempotency-Key` or payment is still running. Repeat it after `retry-after`.',
   },
   learning_off: {
     status: 409,
@@ -163,13 +166,13 @@ export const ERRORS = {
     status: 409,
     type: 'conflict_error',
     retry: false,
-    means: 'The request of this decision has no complete answer; `details.status` says why.',
+    means: 'The request of this decision got no complete answer to score. `details.status` says why.',
   },
   feedback_conflict: {
     status: 409,
     type: 'conflict_error',
     retry: false,
-    means: 'The decision already has another score, which stays.',
+    means: 'The decision already has a different score, which stays.',
   },
   feedback_window_over: {
     status: 410,
@@ -181,14 +184,14 @@ export const ERRORS = {
     status: 422,
     type: 'invalid_request_error',
     retry: false,
-    means: 'This `Idempotency-Key` came with another body within 24 hours.',
+    means: 'This `Idempotency-Key` was used with a different body in the last 24 hours.',
   },
   idempotency_answer_unavailable: {
     status: 422,
     type: 'invalid_request_error',
     retry: false,
     means:
-      'The request was charged as `details.decision_id`, but its answer cannot be repeated: the key’s secret or the signature differs, or the answer was too large.',
+      'The request was charged as `details.decision_id`, but its answer cannot be repeated: the secret of the key or the signature is different, or the answer was too large to keep.',
   },
   request_too_large: {
     status: 413,
@@ -207,13 +210,14 @@ export const ERRORS = {
     status: 422,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The constraints leave no model. `details` has the reasons for each and the nearest relaxation.',
+    means:
+      'No model meets every constraint. `details` has the reasons for each model, and the smallest change that would admit one.',
   },
   policy_invalid: {
     status: 422,
     type: 'invalid_request_error',
     retry: false,
-    means: 'The policy files were refused; nothing changed. `details.diagnostics` lists the mistakes.',
+    means: 'The policy files have mistakes; the policy in force stays. `details.diagnostics` lists the mistakes.',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -225,19 +229,19 @@ export const ERRORS = {
     status: 429,
     type: 'rate_limit_error',
     retry: true,
-    means: 'Running requests hold the rest of the budget that `details` names.',
+    means: 'Requests in progress have reserved the rest of the budget that `details` names.',
   },
   upstream_rate_limited: {
     status: 429,
     type: 'rate_limit_error',
     retry: true,
-    means: 'The provider asks to slow down, and no other can serve.',
+    means: 'The provider is limiting its request rate, and no other provider can serve the request.',
   },
   upstream_failed: {
     status: 502,
     type: 'upstream_error',
     retry: true,
-    means: 'Every attempt failed upstream, or the answer broke off.',
+    means: 'Every attempt at a provider failed, or the answer broke off.',
   },
   upstream_timeout: {
     status: 504,
@@ -249,7 +253,8 @@ export const ERRORS = {
     status: 503,
     type: 'server_error',
     retry: true,
-    means: 'Every model that could serve is out for now: its provider asked for a pause, or refuses its key.',
+    means:
+      'Every model that could serve is unavailable for now: its provider asked for a pause, or refuses its API key.',
   },
   overloaded: {
     status: 503,
@@ -261,7 +266,7 @@ export const ERRORS = {
     status: 500,
     type: 'server_error',
     retry: false,
-    means: 'A defect in Signalbox; see its log.',
+    means: 'The request met a defect in Signalbox. The server’s log has the details.',
   },
 } as const satisfies Record<string, { status: number; type: string; retry: boolean; means: string; code?: string }>;
 

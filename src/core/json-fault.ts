@@ -39,15 +39,15 @@ export function jsonFault(text: string): JsonFault | null {
     return found;
   };
   const fail = (reason: string): never => {
-    throw new Mistake(at, at >= text.length ? 'the text ends too early' : reason);
+    throw new Mistake(at, at >= text.length ? 'the text ends before the JSON is complete' : reason);
   };
   const string = (what: string): void => {
     if (text[at] === "'") fail('strings need double quotes');
     if (text[at] !== '"') fail(`expected ${what}`);
     at++;
     skip(CHARACTERS);
-    if (text[at] === '\\') fail('this escape does not exist');
-    if (text[at] !== '"') fail('a string may not hold a line break or another control character: escape it');
+    if (text[at] === '\\') fail('this escape sequence does not exist');
+    if (text[at] !== '"') fail('a string cannot contain a line break or another control character; escape it');
     at++;
   };
   /** Members or elements, up to the closing bracket. */
@@ -65,7 +65,7 @@ export function jsonFault(text: string): JsonFault | null {
       if (text[at] !== ',') fail(`expected a comma or ${close}`);
       at++;
       skip(WHITE);
-      if (text[at] === close) fail(`a comma may not stand before ${close}`);
+      if (text[at] === close) fail(`a comma cannot come before ${close}`);
     }
     at++;
   };
@@ -87,7 +87,7 @@ export function jsonFault(text: string): JsonFault | null {
   try {
     value();
     skip(WHITE);
-    if (at < text.length) fail('more follows after the end of the JSON');
+    if (at < text.length) fail('there is more text after the end of the JSON');
     return null;
   } catch (mistake) {
     if (!(mistake instanceof Mistake)) throw mistake;

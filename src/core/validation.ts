@@ -66,7 +66,7 @@ function explain(error: ValueError, name: string, body: unknown): [ErrorCode, st
     case ValueErrorType.ObjectAdditionalProperties:
       return [
         'unknown_field',
-        `${name} is not a known field${meant(error, schema)}; known are ${Object.keys(schema.properties ?? {}).join(', ')}.`,
+        `${name} is not a known field${meant(error, schema)} Known fields: ${Object.keys(schema.properties ?? {}).join(', ')}.`,
       ];
     case ValueErrorType.NumberMinimum:
     case ValueErrorType.NumberMaximum:
@@ -105,7 +105,7 @@ function givenInstead({ path }: ValueError, body: unknown): string {
 
 function meant({ path }: ValueError, schema: TSchema): string {
   const known = misspelt(lastStep(path), Object.keys(schema.properties ?? {}));
-  return known === null ? '' : ` (perhaps \`${known}\` is meant)`;
+  return known === null ? '.' : `; did you mean \`${known}\`?`;
 }
 
 function explainUnion(error: ValueError, name: string): [ErrorCode, string] {

@@ -1,5 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { SignalboxError } from '../core/errors.ts';
+import type { GatewayPolicy } from '../core/snapshot.ts';
+import type { FundedHold } from './funding.ts';
 import type { Receipt } from './receipt.ts';
 
 /** The names that an answer has in every dialect. */
@@ -36,4 +38,13 @@ export interface AnswerSource extends AnswerIdentity {
    * @param reason the error for its reader, or that the reader is gone.
    */
   abandon(reason: SignalboxError | 'caller-gone'): void;
+}
+
+/** An answer that is carried out now. The exchange is one; a guard on answers wraps one in another. */
+export interface RunningAnswer extends AnswerSource {
+  readonly funded: FundedHold;
+  /** The gateway's part of the policy that it runs under. */
+  readonly policy: GatewayPolicy;
+  /** Whether its caller has left. */
+  readonly isDeserted: boolean;
 }

@@ -15,13 +15,13 @@ import { openCall } from '../upstream/call.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
 import type { ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
+import { shown, sortExtras } from './extras.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { withReadableState } from './reasoning-state.ts';
 import type { RequestContext } from './request-context.ts';
-import { shown, sortExtras } from './screen.ts';
 
 export interface AttemptContext {
   readonly runtime: Runtime;

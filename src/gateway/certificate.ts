@@ -54,18 +54,18 @@ export async function certificateOf(
     hindsight: null,
     leftOut: null,
   });
-  if (record.frame === null) return without('It was made before readings were kept.');
+  if (record.frame === null) return without('It was made by a version that did not keep readings.');
   const revision = await records.findRevision(record.revision);
-  if (!revision) return without('Its policy is not kept any more.');
+  if (!revision) return without('Its policy revision is no longer kept.');
   const deciding = await past.find(revision);
   if (typeof deciding === 'string') return without(deciding);
   const readings = await records.findFrame(record.frame, deciding.snapshot).catch(orNone);
-  if (!readings) return without('The readings that it was made by are not kept any more.');
+  if (!readings) return without('The readings that it used are no longer kept.');
   try {
     return replayed(record, deciding, readings);
   } catch {
     // The record names something that its policy lacks: one of them was edited.
-    return without('It does not fit to its policy.');
+    return without('Its record does not match its policy revision.');
   }
 }
 

@@ -15,11 +15,11 @@ import { withRules } from '../routing/rules.ts';
 import { questionOf, textsOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
+import { checkRequest } from './check-request.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
-import { screen } from './screen.ts';
 import { shortageError } from './shortage.ts';
 
 /** The fields of a request that rules see beside the facts. */
@@ -101,7 +101,7 @@ async function decideRequest(
 ): Promise<DecidedRequest> {
   context.step('profile');
   const { snapshot } = runtime;
-  screen(request, snapshot.gateway);
+  checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
   const facts = history.recall(factsOf(request, caller, snapshot), snapshot);
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };

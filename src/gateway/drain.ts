@@ -16,9 +16,9 @@ export async function drain({ inFlight, clock, log }: Gateway, patienceMs: numbe
 /** @throws SignalboxError `overloaded` once the shutdown has begun */
 export function checkServing({ draining }: Pick<Gateway, 'draining'>): void {
   if (!draining()) return;
-  throw new SignalboxError('overloaded', 'This gateway is shutting down; try again.', { retryAfterMs: 1_000 });
+  throw new SignalboxError('overloaded', 'The server is shutting down; try again.', { retryAfterMs: 1_000 });
 }
 
 /** The part that was made is charged, so a client must not repeat the request blindly. */
 const cutOffError = () =>
-  new SignalboxError('overloaded', 'This gateway shut down before the answer ended.', { retry: false });
+  new SignalboxError('overloaded', 'The server shut down before the answer ended.', { retry: false });

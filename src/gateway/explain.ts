@@ -28,7 +28,7 @@ export async function explain(
   if (!record || (record.keyId !== caller.keyId && !caller.scopes.has('admin'))) {
     throw new SignalboxError(
       'not_found',
-      'There is no such decision. It is written with the end of its request; of one that a crash ended, the ledger alone knows the charge.',
+      'This key can see no decision with this ID. A decision is written when its request ends. If a crash ended the request, only the ledger has its charge.',
     );
   }
   const revision = await records.findRevision(record.revision);
@@ -41,6 +41,6 @@ export async function explain(
 
 function refuseUnreadable(cause: unknown): never {
   if (!(cause instanceof UnreadableRecord)) throw cause;
-  const message = 'The record of this decision cannot be read: its row in the database is not as it was written.';
+  const message = 'The record of this decision cannot be read: its row in the database is damaged.';
   throw new SignalboxError('internal_error', message, { cause });
 }

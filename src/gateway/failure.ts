@@ -43,7 +43,7 @@ export function failedError(
   if (last?.kind === 'rejected' && unsent) {
     // Adapters begin the message with the path of a field, if it is about one.
     const [param, root = ''] = /^(\w+)[\w.[\]]*(?= )/.exec(last.message) ?? [];
-    const message = `\`${attempts.at(-1)?.model}\` cannot be asked this, and nothing was sent: ${withoutAddresses(last.message)}`;
+    const message = `\`${attempts.at(-1)?.model}\` cannot take this request, and nothing was sent: ${withoutAddresses(last.message)}`;
     return new SignalboxError('upstream_rejected_request', message, {
       ...(Object.hasOwn(request.original.body, root) && { param }),
       cause,
@@ -66,7 +66,7 @@ export function failedError(
   }
   if (failures.length > 0 && every('rate_limited')) {
     const waits = failures.flatMap(({ retryAfterMs }) => (retryAfterMs === undefined ? [] : [retryAfterMs]));
-    return new SignalboxError('upstream_rate_limited', `${tried}: the provider asks to slow down.`, {
+    return new SignalboxError('upstream_rate_limited', `The provider of ${tried} is limiting its request rate.`, {
       retryAfterMs: waits.length > 0 ? Math.min(...waits) : 1_000,
       cause,
     });
@@ -75,7 +75,7 @@ export function failedError(
     return new SignalboxError('upstream_timeout', `${tried} did not answer in time.`, { cause, ...retry });
   }
   const how = [...new Set(attempts.map(({ model, failure }) => `${model} (${failure.kind})`))].join(', ');
-  return new SignalboxError('upstream_failed', `Every attempt failed upstream; tried ${how || 'no model'}.`, {
+  return new SignalboxError('upstream_failed', `Every attempt at a provider failed. Tried: ${how || 'no model'}.`, {
     cause,
     ...retry,
   });
@@ -88,7 +88,7 @@ export function failedError(
  */
 export function shutError(waitMs: number): SignalboxError {
   const message =
-    'Every model that could serve this went out just now: its provider asked for a pause or cannot be used.';
+    'Every model that could serve this request has just become unavailable: its provider asked for a pause or cannot be used.';
   return new SignalboxError('no_healthy_model', message, { retryAfterMs: Math.max(1_000, waitMs) });
 }
 
@@ -119,13 +119,17 @@ export const unreadError = () =>
 
 /** The error for an answer that found no room in memory. Its part so far is charged, so clients should not repeat the request. */
 export const crowdedError = () =>
-  new SignalboxError('overloaded', 'This gateway has no memory left for the answer; `max_tokens` makes it shorter.', {
-    retry: false,
-  });
+  new SignalboxError(
+    'overloaded',
+    'The server has no memory left for this answer. A lower `max_tokens` makes the answer shorter.',
+    {
+      retry: false,
+    },
+  );
 
 /** The error that an exchange ends with when its caller has left. */
 export const callerGone = () =>
-  new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });
+  new SignalboxError('upstream_failed', 'The caller disconnected before the answer ended.', { retry: false });
 
 /** True for a failure after which the upstream may still have worked: it took the request and its answer has no end. */
 export function wasCut(failure: ProviderFailure | undefined): boolean {

@@ -37,7 +37,7 @@ export async function giveFeedback(
 ): Promise<Feedback> {
   const label = given ?? null;
   if (label !== null && hasSecret(label)) {
-    throw new SignalboxError('invalid_value', '`label` must not hold a key or a token: it is kept.', {
+    throw new SignalboxError('invalid_value', '`label` is stored, so it must not contain an API key or a token.', {
       param: 'label',
     });
   }
@@ -47,23 +47,24 @@ export async function giveFeedback(
   if (!record || record.keyId !== keyId) {
     throw new SignalboxError(
       'not_found',
-      'There is no such decision of this key. It is written with the end of its request.',
+      'This key has made no decision with this ID. A decision is written when its request ends.',
       { param: 'decision_id' },
     );
   }
   const runtime = lease();
   const { mode, feedbackWindowMs } = runtime.snapshot.learning;
-  if (mode === 'off') throw new SignalboxError('learning_off', 'Learning is off: nothing would come of a score.');
+  if (mode === 'off') throw new SignalboxError('learning_off', 'Learning is off, so scores are not accepted.');
   checkAnswered(record);
   checkAge(record, feedbackWindowMs, now());
   const scoring = await orOverloaded(UNWRITTEN, () => learner.score(runtime, { decision: record.id, score, label }));
   if (scoring === 'unknown') {
     const message =
-      'Nothing was kept that this decision could teach: learning was off when it was made, or `learning.feedback_window_days` was shorter.';
+      'This decision cannot be scored: learning was off when it was made, or `learning.feedback_window_days` was shorter then.';
     throw new SignalboxError('learning_off', message, { param: 'decision_id' });
   }
   if (scoring === 'contradicts') {
-    const message = 'This decision has another score already. One can be given once; the first stays.';
+    const message =
+      'This decision already has a different score. A decision is scored once, and the first score stays.';
     throw new SignalboxError('feedback_conflict', message, { param: 'score' });
   }
   return {
@@ -75,14 +76,14 @@ export async function giveFeedback(
   };
 }
 
-const UNREAD = 'Decisions cannot be looked up, so nothing was scored; try again.';
-const UNWRITTEN = 'The score cannot be written down; try again.';
+const UNREAD = 'Decisions cannot be read, so the score was not stored; try again.';
+const UNWRITTEN = 'The score cannot be stored; try again.';
 
 /** @throws SignalboxError for an answer that broke off, which says nothing about its model */
 function checkAnswered({ outcome }: DecisionRecord): void {
   if (outcome === null || outcome.status === 'completed') return;
   const { status } = outcome;
-  throw new SignalboxError('nothing_to_score', 'The request of this decision was not answered to its end.', {
+  throw new SignalboxError('nothing_to_score', 'The request of this decision got no complete answer to score.', {
     param: 'decision_id',
     details: { status },
   });
@@ -93,7 +94,7 @@ function checkAge({ id }: DecisionRecord, windowMs: number, now: number): void {
   const days = windowMs / DAY_MS;
   throw new SignalboxError(
     'feedback_window_over',
-    `A decision can be scored for ${days} days from its request on; this one is older.`,
+    `A decision can be scored for ${days} days after its request. This one is older.`,
     { param: 'decision_id', details: { window_days: days } },
   );
 }

@@ -2,15 +2,12 @@ import { ANSWER_BYTES_MAX } from '../access/idempotency/answer.ts';
 import type { IdempotentRun } from '../access/idempotency/run.ts';
 import type { StreamPart } from '../contract/parts.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { AnswerSource } from './answer-source.ts';
-import type { Exchange } from './exchange.ts';
+import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import type { Receipt } from './receipt.ts';
 import { batchLine, endLine } from './replayed-answer.ts';
 
-type PaidAnswer = AnswerSource & Pick<Exchange, 'isDeserted' | 'funded'>;
-
 export interface KeptAnswerOptions {
-  readonly source: PaidAnswer;
+  readonly source: Omit<RunningAnswer, 'policy'>;
   readonly run: IdempotentRun;
   /** Whether the answer goes out as it comes: then an error after its first part is its last event. */
   readonly isStream: boolean;
@@ -28,7 +25,7 @@ const CATCH_UP_MS = 10_000;
  * ask again for the stored answer.
  */
 export class KeptAnswer implements AnswerSource {
-  readonly #source: PaidAnswer;
+  readonly #source: KeptAnswerOptions['source'];
   readonly #options: KeptAnswerOptions;
   readonly #recording = new Recording();
   /** Batches that the reader has not taken, each with its length as text. */

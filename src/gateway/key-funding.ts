@@ -99,4 +99,4 @@ class BalanceHold extends FundedHold {
 
 /** Maps a StoreError to `overloaded`: money that cannot be written down may not be spent. */
 export const orUnwritten = <T>(write: () => Promise<T>): Promise<T> =>
-  orOverloaded('The ledger cannot be written, so nothing may be spent; try again.', write);
+  orOverloaded('The ledger cannot be written, so no request can be charged; try again.', write);

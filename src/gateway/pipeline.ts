@@ -1,9 +1,8 @@
 import type { ModelRequest } from '../core/model-request.ts';
-import type { AnswerSource } from './answer-source.ts';
+import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { decideChat } from './decide.ts';
 import { checkServing } from './drain.ts';
-import type { Exchange } from './exchange.ts';
 import type { Funding } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
@@ -28,7 +27,7 @@ export interface ChatEdge<Answer> {
    */
   claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Answer> | null>;
   /** Writes an answer in the dialect of the surface. @throws SignalboxError of an answer that failed before its headers */
-  write(source: AnswerSource, exchange: Exchange): Promise<Answer>;
+  write(source: AnswerSource, answer: RunningAnswer): Promise<Answer>;
 }
 
 /** The answer to an earlier request of the same name. */
@@ -46,7 +45,7 @@ export interface NamedRun {
   /** Gives the name back, where the request ends before its exchange. */
   drop(): Promise<void>;
   /** Returns the source that stores the answer as it is read. */
-  keep(exchange: Exchange): AnswerSource;
+  keep(answer: RunningAnswer): AnswerSource;
 }
 
 /**
@@ -63,16 +62,17 @@ export async function serveChat<Answer>(
   const funding = await edge.fund(call);
   const named = await edge.claim(call, funding);
   if (named?.kind === 'stored') return named.answer;
-  let exchange: Exchange;
+  let running: RunningAnswer;
   try {
-    exchange = await carryOut(gateway, call, funding, named);
+    running = await carryOut(gateway, call, funding, named);
   } catch (cause) {
     await named?.drop();
     throw cause;
   }
-  const source = named ? named.keep(exchange) : exchange;
-  abandonWithCaller(context, exchange, source, named?.toTheEnd ?? false);
-  return edge.write(source, exchange);
+  // (guards on the answer: each wraps `running`)
+  const source = named ? named.keep(running) : running;
+  abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
+  return edge.write(source, running);
 }
 
 /** Takes the steps between read and write. Where a payment would mend an error, the error says how to pay. */
@@ -81,7 +81,7 @@ async function carryOut(
   { request, context }: ChatCall,
   funding: Funding,
   named: NamedRun | null,
-): Promise<Exchange> {
+): Promise<RunningAnswer> {
   checkServing(gateway);
   try {
     const terms = funding.terms();
@@ -92,7 +92,6 @@ async function carryOut(
     const decided = await decideChat(gateway, request, terms, true, context);
     const given = { request, context, terms, startedAt };
     const funded = await reserve(gateway, decided.decision, funding, { ...given, named });
-    // (guards on the answer)
     return beginExchange(gateway, { ...given, ...decided, funded });
   } catch (cause) {
     throw await funding.mend(cause);
@@ -102,13 +101,13 @@ async function carryOut(
 /** Ends an answer when its caller leaves. A named one that goes on to its end only loses its reader. */
 function abandonWithCaller(
   { signal }: RequestContext,
-  exchange: Exchange,
+  running: RunningAnswer,
   source: AnswerSource,
   toTheEnd: boolean,
 ): void {
   const leave = () => {
-    if (!toTheEnd) exchange.abandon('caller-gone');
-    if (source !== exchange) source.abandon('caller-gone');
+    if (!toTheEnd) running.abandon('caller-gone');
+    if (source !== running) source.abandon('caller-gone');
   };
   signal.addEventListener('abort', leave);
   // The caller may have left while the money was set aside: that event is over.

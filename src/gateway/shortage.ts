@@ -34,9 +34,9 @@ export function shortageError(
     needed_credits: toCredits(needed),
     renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
   };
-  const cost = `This request could cost ${credits(needed)}, less with a lower max_tokens.`;
+  const cost = `This request could cost ${credits(needed)}; a lower max_tokens lowers that.`;
   if (why === 'exhausted') return new SignalboxError('insufficient_quota', `${stateOf(shortage)} ${cost}`, { details });
-  const busy = `Requests that are running hold ${credits(held)}, so that ${credits(limit - spent - held)} are free.`;
+  const busy = `Requests in progress have reserved ${credits(held)}, which leaves ${credits(limit - spent - held)}.`;
   return new SignalboxError('budget_contended', `${stateOf(shortage)} ${busy} ${cost}`, {
     details,
     retryAfterMs: CONTENDED_RETRY_MS,
@@ -45,10 +45,11 @@ export function shortageError(
 
 /** Describes the fund that is short. */
 function stateOf({ kind, name, subject, limit, spent, renewsAt }: FundShortage): string {
-  if (kind === 'balance') return `Of the ${credits(limit)} granted to this key, ${credits(spent)} are spent.`;
+  if (kind === 'balance') return `This key has spent ${toCredits(spent)} of the ${credits(limit)} granted to it.`;
   const whose = subject === '' ? '' : ` of \`${subject}\``;
   const renews = renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`;
-  return `Of the ${credits(limit)} of the budget \`${name}\`${whose}, ${credits(spent)} are spent.${renews}`;
+  return `The budget \`${name}\`${whose} has spent ${toCredits(spent)} of its ${credits(limit)}.${renews}`;
 }
 
-const credits = (amount: Microcredits): string => `${toCredits(amount)} Credits`;
+const credits = (amount: Microcredits): string =>
+  `${toCredits(amount)} ${toCredits(amount) === 1 ? 'Credit' : 'Credits'}`;

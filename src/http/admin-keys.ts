@@ -177,12 +177,12 @@ function budgetOf(budget: NonNullable<KeyRequest['budgets']>[number], at: number
 async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
   const info = await keys.get(id);
   // The ID is not repeated: somebody may have put a whole key in its place.
-  if (!info) throw new SignalboxError('not_found', 'There is no key with this ID.');
+  if (!info) throw new SignalboxError('not_found', 'No key has this ID.');
   return info;
 }
 
 const notValid = () =>
-  new SignalboxError('not_found', 'There is no valid key with this ID: none, or one that is revoked or expired.');
+  new SignalboxError('not_found', 'No valid key has this ID. It does not exist, was revoked or has expired.');
 
 async function statusBody({ ledger, now }: KeyServices['gateway'], info: KeyInfo) {
   const { uses, balance } = await servedKeyFunds(ledger, info);

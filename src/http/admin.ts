@@ -47,10 +47,14 @@ async function reload(policy: PolicyAdmin, expected: string | null): Promise<Rel
     return await policy.reload('request', expected);
   } catch (cause) {
     if (!(cause instanceof StaleRevision)) throw cause;
-    throw new SignalboxError('precondition_failed', `${cause.message} If-Match names another, so nothing was done.`, {
-      details: { policy_revision: cause.revision },
-      headers: { etag: `"${cause.revision}"` },
-    });
+    throw new SignalboxError(
+      'precondition_failed',
+      `${cause.message} If-Match names another revision, so nothing was reloaded.`,
+      {
+        details: { policy_revision: cause.revision },
+        headers: { etag: `"${cause.revision}"` },
+      },
+    );
   }
 }
 

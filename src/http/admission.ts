@@ -44,14 +44,14 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
  */
 export function admit(request: Request, rules: AdmissionRules, peers: Peers | null, context: RequestContext): void {
   if (!WITH_HOST.test(request.url)) {
-    throw new SignalboxError('invalid_value', 'The header Host is missing, or is not the name of a host.', {
+    throw new SignalboxError('invalid_value', 'The Host header is missing, or is not a valid host name.', {
       param: 'Host',
     });
   }
   const path = pathOf(request.url);
   const { headers } = request;
   if (headerBytes(headers) > HEADER_BYTES_MAX) {
-    throw new SignalboxError('headers_too_large', `The headers may have at most ${HEADER_BYTES_MAX} bytes together.`);
+    throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);
   }
   const route = rules.routes.at(context.route);
   if (!route) {
@@ -164,7 +164,7 @@ function authenticated(
     ? 'The API key is not valid.'
     : reason === 'missing'
       ? help
-      : `What was sent is no key of this gateway. ${help}`;
+      : `The value sent does not have the form of an API key of Signalbox. ${help}`;
   throw new SignalboxError(
     'invalid_api_key',
     isForPay ? `${message} ${rules.funding.keyless.advice(shownName(keyHeader))}` : message,
@@ -187,7 +187,7 @@ function throttle(offence: Offence, request: Request, rules: AdmissionRules, pee
       : ['without an API key', 'gateway.keyless_per_minute'];
   throw new SignalboxError(
     'rate_limit_exceeded',
-    `More than ${perMinute} requests a minute ${what} came from this address; try again in ${durationText(retryAfterMs)}.`,
+    `Your address sent more than ${perMinute} requests a minute ${what}; try again in ${durationText(retryAfterMs)}.`,
     // A bad key will not become a good one.
     { details: { limit, kind: 'requests' }, retryAfterMs, ...(offence === 'failed-auth' && { retry: false }) },
   );
@@ -217,7 +217,7 @@ function headerBytes(headers: Headers): number {
 function nothingAt(path: string, routes: RouteTable): SignalboxError {
   const help = routes.find(`/v1${path}`)
     ? `Use ${printable(`/v1${path}`)}: the base URL of a client ends with /v1.`
-    : 'Of OpenAI’s API there are /v1/chat/completions and /v1/models; /docs lists every path.';
+    : 'Of OpenAI’s API, Signalbox has /v1/chat/completions and /v1/models; /docs lists every path.';
   return new SignalboxError('not_found', `There is nothing at ${printable(path)}. ${help}`);
 }
 
@@ -231,8 +231,8 @@ function refusePreflight({ headers }: Request, route: RouteEntry): void {
   throw new SignalboxError(
     'method_not_allowed',
     isForPages(route)
-      ? `Pages of ${printable(origin)} may not call Signalbox: add the origin to gateway.cors.origins in the policy.`
-      : `Pages of other origins may not call ${route.path}, whatever the policy says.`,
+      ? `Web pages of ${printable(origin)} may not call Signalbox. To allow them, add the origin to gateway.cors.origins in the policy.`
+      : `Web pages of other origins can never call ${route.path}: no setting of the policy allows it.`,
     { headers: { allow: route.allow } },
   );
 }

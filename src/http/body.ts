@@ -56,10 +56,10 @@ function notJson(text: string): string {
 export function checkJsonLimits(text: string, valuesMax: number): void {
   const limit = beyondLimits(text, valuesMax);
   if (limit === 'depth') {
-    throw new SignalboxError('invalid_json', `The body nests deeper than ${DEPTH_MAX} levels.`);
+    throw new SignalboxError('invalid_json', `The body is nested deeper than ${DEPTH_MAX} levels.`);
   }
   if (limit === 'values') {
-    throw new SignalboxError('request_too_large', `The body may hold at most ${valuesMax} values.`);
+    throw new SignalboxError('request_too_large', `The body may contain at most ${valuesMax} values.`);
   }
 }
 
@@ -91,7 +91,7 @@ async function readInTime(request: Request, { bytesMax }: BodyLimits, place: Gat
   } catch (cause) {
     if (cause instanceof SignalboxError) throw cause;
     // Only a broken connection gets here, so no caller reads the error.
-    throw new SignalboxError('invalid_json', 'The body broke off before its end.', { cause });
+    throw new SignalboxError('invalid_json', 'The body ended before it was complete.', { cause });
   } finally {
     isOver = true;
     clearTimeout(timer);
@@ -116,7 +116,7 @@ export function tooLarge(bytesMax: number): SignalboxError {
 
 /** The rest of the body may still come, so the connection cannot be used again. */
 function tooSlow(): SignalboxError {
-  return new SignalboxError('request_timeout', 'The body came too slowly.', {
+  return new SignalboxError('request_timeout', 'The body arrived too slowly.', {
     headers: { connection: 'close' },
   });
 }

@@ -77,7 +77,7 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
         const number = parseId('dec_', id);
         const found = number === null ? null : await gateway.records.findContent(number);
         if (number === null || !found) {
-          throw new SignalboxError('not_found', 'Nothing is kept of the words of this decision.');
+          throw new SignalboxError('not_found', 'The text of this decision’s request and answer was not kept.');
         }
         // Reading others' texts leaves a trace.
         gateway.log.info('stored content was read', { decision: idText('dec_', number), key: callerOf(request).keyId });

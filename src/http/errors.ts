@@ -52,13 +52,15 @@ export function publicError(error: unknown, onDefect: (error: unknown) => void):
   // Bodies are checked before the router does it, by `compileCheck`: only the query is left.
   if (error instanceof ValidationError && error.type === 'query') return queryError(error);
   onDefect(error);
-  return new SignalboxError('internal_error', 'Signalbox failed on this request; its log tells why.', { cause: error });
+  return new SignalboxError('internal_error', 'Signalbox failed on this request. The server’s log has the reason.', {
+    cause: error,
+  });
 }
 
 function queryError({ all }: ValidationError): SignalboxError {
   const [first] = all;
   const path = first && 'path' in first && typeof first.path === 'string' ? first.path : '';
   const param = path.slice(1, 65);
-  const message = `The query parameter \`${param}\` is not known, or cannot have this value.`;
+  const message = `The query parameter \`${param}\` is unknown, or does not accept this value.`;
   return new SignalboxError('invalid_value', message, { param });
 }

@@ -56,6 +56,9 @@ function statusOf(gateway: Gateway, { activity }: StoreHealth): 'ready' | 'drain
 /** Everybody may see that an edit was refused; its errors are on `/admin/policy`. */
 function policyDetail(policy: PolicyAdmin): { state: 'in_force' | 'edit_refused'; message: string } {
   return policy.status().last.result === 'refused'
-    ? { state: 'edit_refused', message: 'The last edit was refused; GET /admin/policy tells why.' }
-    : { state: 'in_force', message: 'The files say what is in force.' };
+    ? {
+        state: 'edit_refused',
+        message: 'The last edit of the policy was refused. GET /admin/policy lists the mistakes.',
+      }
+    : { state: 'in_force', message: 'The policy files are in force.' };
 }

@@ -10,7 +10,7 @@ export const metricsRoutes = (page: (() => Promise<string>) | null) =>
   new Elysia({ name: 'metrics' }).get(
     '/metrics',
     async () => {
-      if (!page) throw new SignalboxError('not_found', 'There is nothing at /metrics: it is switched off.');
+      if (!page) throw new SignalboxError('not_found', 'Metrics are switched off on this server.');
       return new Response(await page(), { headers: { 'content-type': TYPE } });
     },
     METRICS,

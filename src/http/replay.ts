@@ -151,26 +151,28 @@ function replay(
 }
 
 const claimed = ({ idempotency }: RouteServices, name: KeyedRequest): Promise<Claim> =>
-  orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(name));
+  orOverloaded('Stored answers cannot be read, so the request was not started; try again.', () =>
+    idempotency.claim(name),
+  );
 
 function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: RequestName): SignalboxError {
   switch (refusal.kind) {
     case 'in-flight':
-      return new SignalboxError('in_flight', `The request with this ${label} is still running.`, {
+      return new SignalboxError('in_flight', `A request with this ${label} is still running.`, {
         retryAfterMs: RETRY_MS,
         ...(!canRetry && { retry: false }),
       });
     case 'reused':
       return new SignalboxError(
         'idempotency_key_reused',
-        'This Idempotency-Key came with another body before; a new request needs a new one.',
+        'This Idempotency-Key was used with a different body. Use a new one for a new request.',
         { param: 'Idempotency-Key' },
       );
     case 'unavailable': {
       const decision = idText('dec_', refusal.decision);
       return new SignalboxError(
         'idempotency_answer_unavailable',
-        `This request was charged as ${decision}, and its answer cannot be given again; to pay for another, send a new ${label}.`,
+        `This request was charged as ${decision}, but its answer cannot be repeated. To run and pay for the request again, send a new ${label}.`,
         { param, details: { decision_id: decision } },
       );
     }

@@ -1,8 +1,7 @@
 import { Elysia, type HTTPHeaders } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import type { AnswerSource } from '../gateway/answer-source.ts';
-import type { Exchange } from '../gateway/exchange.ts';
+import type { AnswerSource, RunningAnswer } from '../gateway/answer-source.ts';
 import type { Funding } from '../gateway/funding.ts';
 import { type ChatCall, type ChatEdge, type NamedRun, type RepeatedAnswer, serveChat } from '../gateway/pipeline.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
@@ -106,7 +105,7 @@ class SurfaceEdge implements ChatEdge<Response | string> {
     return named;
   }
 
-  async write(source: AnswerSource, { funded, policy }: Exchange): Promise<Response | string> {
+  async write(source: AnswerSource, { funded, policy }: RunningAnswer): Promise<Response | string> {
     const { context, headers } = this.#http;
     context.addLimitHeaders(headers);
     Object.assign(headers, funded.headers);

@@ -26,7 +26,7 @@ export async function inTerms<T>(
 
 /** Runs a change that the disk may refuse. Rejects with SignalboxError `overloaded` where it does. */
 export const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>
-  orOverloaded('The database cannot be written, so nothing was done; try again.', change);
+  orOverloaded('The database cannot be written, so nothing was changed; try again.', change);
 
 /**
  * Reads the Credits of a grant.

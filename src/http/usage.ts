@@ -109,7 +109,7 @@ async function reported(ledger: Gateway['ledger'], query: UsageQuery): Promise<U
     return await usageOf(ledger, query);
   } catch (cause) {
     if (!(cause instanceof UsageTooLargeError)) throw cause;
-    const message = `${cause.message} Ask for a shorter period or fewer groupings.`;
+    const message = `${cause.message} Choose a shorter period or fewer groupings.`;
     throw new SignalboxError('out_of_range', message, { param: 'by', cause });
   }
 }
@@ -118,7 +118,7 @@ function groupingsOf(text: string): Grouping[] {
   return text.split(',').map((part, at, all) => {
     const grouping = parseGrouping(part.trim());
     if (grouping && all.findIndex((one) => one.trim() === part.trim()) === at) return grouping;
-    const message = `\`by\` takes ${GROUPINGS.join(', ')} and label:NAME, each once, not \`${part.slice(0, 64)}\`.`;
+    const message = `\`by\` accepts ${GROUPINGS.join(', ')} and label:NAME, each once, not \`${part.slice(0, 64)}\`.`;
     throw new SignalboxError('invalid_value', message, { param: 'by' });
   });
 }
@@ -126,7 +126,7 @@ function groupingsOf(text: string): Grouping[] {
 function labelOf(text: string): [string, string] {
   const at = text.indexOf('=');
   if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
-  const message = `\`label\` is written name=value, not \`${text.slice(0, 64)}\`.`;
+  const message = `\`label\` must have the form name=value, not \`${text.slice(0, 64)}\`.`;
   throw new SignalboxError('invalid_value', message, { param: 'label' });
 }
 
@@ -136,9 +136,11 @@ function periodOf(query: URLSearchParams, now: number): UsagePeriod {
   const { from, to } = period;
   const days = from.until(to).days;
   if (days < 1)
-    throw new SignalboxError('invalid_value', `\`to\` is ${to}, which must be later than ${from}.`, { param: 'to' });
+    throw new SignalboxError('invalid_value', `\`to\` is ${to}. It must be later than \`from\`, which is ${from}.`, {
+      param: 'to',
+    });
   if (days > DAYS_MAX) {
-    const message = `A report has at most ${DAYS_MAX} days; from ${from} to ${to} it has ${days}.`;
+    const message = `A report covers at most ${DAYS_MAX} days; from ${from} to ${to} are ${days}.`;
     throw new SignalboxError('out_of_range', message, { param: 'from' });
   }
   return period;
@@ -152,7 +154,7 @@ function zoneOf(query: URLSearchParams): string {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(timeZone);
     return timeZone;
   } catch (cause) {
-    const message = `There is no time zone \`${timeZone.slice(0, 64)}\`; one is written UTC or Europe/Berlin.`;
+    const message = `The time zone \`${timeZone.slice(0, 64)}\` is unknown. Use an IANA name such as UTC or Europe/Berlin.`;
     throw new SignalboxError('invalid_value', message, { param: 'time_zone', cause });
   }
 }

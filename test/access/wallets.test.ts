@@ -127,7 +127,7 @@ describe('a key of a wallet', () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     for (const wallet of ['', 'wallet', WALLET.slice(1), `${WALLET}0`]) {
-      await expect(keys.createForWallet(wallet, '')).rejects.toThrow('A wallet is named by its address');
+      await expect(keys.createForWallet(wallet, '')).rejects.toThrow('A wallet must be given by its address');
     }
     await expect(keys.createForWallet(WALLET, 'two\nlines')).rejects.toThrow(KeyTermsError);
     expect(await keys.list()).toEqual([]);

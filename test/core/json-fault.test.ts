@@ -48,16 +48,16 @@ test(`finds a mistake in every text that JSON.parse refuses, and in no other (se
 });
 
 test.each([
-  ['{"a": 1,}', 1, 9, 'a comma may not stand before }'],
+  ['{"a": 1,}', 1, 9, 'a comma cannot come before }'],
   ['{"a": 1\n "b": 2}', 2, 2, 'expected a comma or }'],
   ["{'a': 1}", 1, 2, 'strings need double quotes'],
   ['{a: 1}', 1, 2, 'expected a field name in double quotes'],
   ['{"a" 1}', 1, 6, 'expected a colon after the field name'],
   ['{"a": tru}', 1, 7, 'expected a value'],
-  ['{"a": "one\ntwo"}', 1, 11, 'a string may not hold a line break or another control character: escape it'],
-  ['{"a": "\\x"}', 1, 8, 'this escape does not exist'],
-  ['{"a": [1, 2', 1, 12, 'the text ends too early'],
-  ['{} {}', 1, 4, 'more follows after the end of the JSON'],
+  ['{"a": "one\ntwo"}', 1, 11, 'a string cannot contain a line break or another control character; escape it'],
+  ['{"a": "\\x"}', 1, 8, 'this escape sequence does not exist'],
+  ['{"a": [1, 2', 1, 12, 'the text ends before the JSON is complete'],
+  ['{} {}', 1, 4, 'there is more text after the end of the JSON'],
 ])('%j: line %d, column %d', (text, line, column, reason) => {
   expect(jsonFault(text)).toEqual({ line, column, reason });
 });

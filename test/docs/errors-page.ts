@@ -31,7 +31,7 @@ Read this page if your application handles errors. It lists every error code, an
 - \`x-request-id\` is on every answer. \`x-signalbox-decision-id\` is there once a decision was made:
   \`GET /v1/decisions/{id}\` shows each attempt.
 - \`x-should-retry\` says whether to repeat this request, and \`retry-after\` when. It is \`false\` if the request may have
-  cost something. OpenAI's SDK follows it. The Vercel AI SDK repeats on every status from 500: set \`maxRetries: 0\`.
+  cost something. OpenAI's SDK follows it. For the Vercel AI SDK set \`maxRetries: 0\`.
 - A stream that fails after its first part ends with \`data: {"error": …, "platform": …}\` and no \`[DONE]\`.
 
 \`type\` is \`${COMMON_TYPE}\` unless another is given. **Retry.** means that the same request can succeed later.

@@ -52,9 +52,7 @@ describe('a budget that is spent', () => {
       needed_credits: 0.442,
       renews_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
     });
-    expect(message).toStartWith(
-      'Of the 1 Credits of the budget `team` of `spent`, 0.884 Credits are spent. It renews at ',
-    );
+    expect(message).toStartWith('The budget `team` of `spent` has spent 0.884 of its 1 Credit. It renews at ');
     expect(response.headers.get('retry-after')).toBeNull();
     expect(response.headers.get('x-should-retry')).toBe('false');
     expect([purse.gate.requests.length, await rows()]).toEqual([sent, written]);

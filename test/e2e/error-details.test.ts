@@ -83,7 +83,9 @@ test('a refused key’s request is found in the log by the ID that its caller go
 test('a foreign key and an unknown path get an error that says what would be right, the path with any key and without', async () => {
   const said = async (path: string, init?: RequestInit) =>
     ((await (await box.post(path, {}, init)).json()) as { error: { message: string } }).error.message;
-  expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(/^What was sent is no key of this gateway\./);
+  expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(
+    /^The value sent does not have the form of an API key of Signalbox\./,
+  );
   for (const init of [undefined, withKey('sk-of-another'), { headers: {} }]) {
     expect(await said('/chat/completions', init)).toBe(
       'There is nothing at /chat/completions. Use /v1/chat/completions: the base URL of a client ends with /v1.',

@@ -40,7 +40,7 @@ test('a mistake in a body is told with its place, and a misspelt field with the 
   };
   expect(await error('{\n  "model": "auto",\n}')).toMatchObject({
     code: 'invalid_json',
-    message: 'The body is not valid JSON at line 3, column 1: a comma may not stand before }.',
+    message: 'The body is not valid JSON at line 3, column 1: a comma cannot come before }.',
   });
   const messages = [{ role: 'user', content: 'hi' }];
   expect(await error(JSON.stringify({ model: 'auto', message: messages }))).toMatchObject({
@@ -51,7 +51,7 @@ test('a mistake in a body is told with its place, and a misspelt field with the 
   expect((await error(JSON.stringify({ model: 'auto', messages, temprature: 1 }))).message).toContain('`temperature`');
   expect(
     (await error(JSON.stringify({ model: 'auto', messages, constraints: { max_latncy_ms: 1 } }))).message,
-  ).toContain('perhaps `max_latency_ms` is meant');
+  ).toContain('did you mean `max_latency_ms`?');
   expect(
     (await error(JSON.stringify({ model: 'auto', messages: [{ rol: 'user', content: 'hi' }] }))).message,
   ).not.toContain('perhaps');

@@ -85,7 +85,7 @@ describe('a key that is bound to wallets', () => {
   const secret = `0x${'c0ffee12'.repeat(8)}`;
   const many = Array.from({ length: 101 }, (_, i) => `0x${String(i).padStart(40, '0')}`);
   test.each([
-    [[secret], 'wallets[0]', `A wallet is named by its address, ${WALLET_FORM}.`],
+    [[secret], 'wallets[0]', `A wallet must be given by its address: ${WALLET_FORM}.`],
     [many, 'wallets', 'The list of wallets may have at most 100 items.'],
   ])(
     'is refused by both doors in the same words, which do not repeat what was given',

@@ -180,7 +180,7 @@ describe('a decision of the past', () => {
     ]);
     expect((await certificateOf({ ...record, estimate: null }, records, past())).matches).toBe(false);
     const cut = { ...record, estimate: { ...estimate, quality: Float64Array.of(0.6) } };
-    expect((await certificateOf(cut, records, past())).reason).toBe('It does not fit to its policy.');
+    expect((await certificateOf(cut, records, past())).reason).toBe('Its record does not match its policy revision.');
   });
 
   test('draws the same model again', async () => {
@@ -229,9 +229,9 @@ describe('where it cannot be made again, it says why:', () => {
   test('records and policies of earlier versions, and what is not kept any more', async () => {
     const policy = await load(models('a', 'b'));
     const record = await decide(policy);
-    expect(await reasonFor({ ...record, frame: null })).toBe('It was made before readings were kept.');
-    expect(await reasonFor({ ...record, revision: 'gone' })).toBe('Its policy is not kept any more.');
-    expect(await reasonFor({ ...record, frame: 12345 })).toContain('readings that it was made by are not kept');
+    expect(await reasonFor({ ...record, frame: null })).toBe('It was made by a version that did not keep readings.');
+    expect(await reasonFor({ ...record, revision: 'gone' })).toBe('Its policy revision is no longer kept.');
+    expect(await reasonFor({ ...record, frame: 12345 })).toContain('readings that it used are no longer kept');
     await records.saveRevision({ ...(await records.findRevision(record.revision))!, surroundings: null });
     expect(await reasonFor(record)).toContain('an earlier version');
     // While it is in force it is there.
@@ -249,7 +249,7 @@ describe('where it cannot be made again, it says why:', () => {
     expect(await find({ source: '{' })).toContain('cannot be built again');
     expect(await find({ surroundings: { unset: ['TEST_UPSTREAM_KEY'], plugins: [] } })).toContain('no provider');
     const pinned = { ...record, facts: { ...record.facts, model: 'gone', pinned: true } };
-    expect(await reasonFor(pinned)).toBe('It does not fit to its policy.');
+    expect(await reasonFor(pinned)).toBe('Its record does not match its policy revision.');
   });
 
   test('a plugin whose code has changed, or that is gone', async () => {

@@ -118,7 +118,7 @@ describe('the answer on its payment', () => {
       message: 'It broke.',
       info: { retry: false, details: { payment_id: id } },
     });
-    expect(funded.errorOf(error, false).message).toContain('the same PAYMENT-SIGNATURE may be sent again');
+    expect(funded.errorOf(error, false).message).toContain('the same PAYMENT-SIGNATURE can be sent again');
     funded.hold.settle(null, ({ charged }) => funded.settlementWrites(charged));
   });
 });

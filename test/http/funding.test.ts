@@ -81,7 +81,7 @@ test('admission goes by its rules: forms that are not taken, blocked payers, lar
   ].map(({ body }) => body.error.code);
   expect(codes).toEqual(['invalid_value', 'insufficient_permissions', 'request_too_large']);
   const { message } = errorOf(await app.send(CHAT, BODY, as('sb_live_none')));
-  expect(message).toContain('To pay by voucher, leave the header Authorization out.');
+  expect(message).toContain('To pay by voucher, omit the header Authorization.');
 });
 
 test('keys pay from their funds as ever', async () => {

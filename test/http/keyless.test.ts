@@ -118,7 +118,7 @@ describe('while payments are on, a request without a key', () => {
   });
 
   test('with a bad key gets an error on how to pay instead, where it could', () => {
-    const help = 'To pay by x402, leave the header Authorization out.';
+    const help = 'To pay by x402, omit the header Authorization.';
     const send = (path: string, isOn: boolean) => door({ isOn }).send(path, { authorization: 'Bearer none' });
     for (const path of PAID) {
       expect(() => send(path, true)).toThrow(help);
@@ -203,7 +203,7 @@ describe('a wallet that proves itself', () => {
     const refused = refusal(() => send(PAID[0]!).acceptPayer(wallet));
     expect([refused.code, refused.message]).toEqual([
       'insufficient_permissions',
-      'This wallet is blocked by the operator.',
+      'The operator has blocked this wallet.',
     ]);
     expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer good' }).acceptPayer(wallet))).toBe(refused.code);
     for (const { method, path, access } of ROUTES.filter((route) => route.path.startsWith('/v1/'))) {

@@ -26,7 +26,7 @@ export const voucherFunding = (gatewayOf: () => Gateway): FundingSource => ({
     checkHeaders(headers) {
       if (headers.has('x-coupon')) throw new SignalboxError('invalid_value', 'Coupons are not taken.');
     },
-    advice: (keyHeader) => `To pay by voucher, leave the header ${keyHeader} out.`,
+    advice: (keyHeader) => `To pay by voucher, omit the header ${keyHeader}.`,
   },
   checkBlocked({ keyId }) {
     if (keyId === 'voucher-stolen') throw new SignalboxError('insufficient_permissions', 'This voucher is blocked.');

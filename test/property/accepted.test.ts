@@ -6,7 +6,7 @@ import type { ModelRequest } from '../../src/core/model-request.ts';
 import { dropNulls } from '../../src/core/nullable.ts';
 import type { GatewayPolicy } from '../../src/core/snapshot.ts';
 import { compileCheck } from '../../src/core/validation.ts';
-import { screen } from '../../src/gateway/screen.ts';
+import { checkRequest } from '../../src/gateway/check-request.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
 import { checkChat, checkToolKinds } from '../../src/surface/openai-chat/check.ts';
 import { readChatRequest } from '../../src/surface/openai-chat/reader.ts';
@@ -34,7 +34,7 @@ function isTaken(request: ChatRequest): boolean {
   try {
     checkToolKinds(request);
     checkChat(request);
-    screen(readChatRequest(request), LIMITS);
+    checkRequest(readChatRequest(request), LIMITS);
     return true;
   } catch {
     return false;

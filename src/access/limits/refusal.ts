@@ -33,9 +33,9 @@ export function limitError(shortage: LimitShortage, limits: readonly RequestLimi
     requests: [`${figures.requestsPerMinute} requests a minute`, ''],
     tokens: [
       `${figures.tokensPerMinute} tokens a minute`,
-      `, and too few are left for the ${units} that this request is expected to take`,
+      `, and this request needs about ${units}, more than are left`,
     ],
-    streams: [`${figures.concurrentStreams} streams at once`, ', and so many are open'],
+    streams: [`${figures.concurrentStreams} streams at once`, ', and all of them are open'],
   }[kind];
   const message = `${owner} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
   return new SignalboxError('rate_limit_exceeded', message, {

@@ -28,7 +28,7 @@ export const x402Funding = (gatewayOf: () => X402Gateway): FundingSource => ({
     checkHeaders(headers) {
       if (headers.has('x-payment')) throw olderVersionError();
     },
-    advice: (keyHeader) => `To pay by x402, leave the header ${keyHeader} out.`,
+    advice: (keyHeader) => `To pay by x402, omit the header ${keyHeader}.`,
   },
   checkBlocked({ keyId }) {
     if (isWallet(keyId) && gatewayOf().payments.isBlocked(keyId)) throw blockedError();
@@ -53,7 +53,7 @@ async function fundingOf(gateway: X402Gateway, given: FundingRequest): Promise<F
     return new UnpaidFunding(gateway, given, wallet);
   }
   if (!policy) {
-    const message = 'This gateway takes no payments: send the request without PAYMENT-SIGNATURE.';
+    const message = 'This server does not accept payments. Send the request without PAYMENT-SIGNATURE.';
     throw new SignalboxError('unsupported_parameter', message, { param: 'PAYMENT-SIGNATURE' });
   }
   if (!wallet && !key && policy.walletRequired) throw namelessError();
@@ -155,7 +155,7 @@ const unpaidError = () => new SignalboxError(UNPAID.code, UNPAID.message);
 const olderVersionError = () =>
   new SignalboxError(
     'unsupported_x402_version',
-    'Payments are taken by version 2 of x402, in the header PAYMENT-SIGNATURE, not by X-PAYMENT.',
+    'Payments use version 2 of x402: send the header PAYMENT-SIGNATURE, not X-PAYMENT.',
     { param: 'X-PAYMENT' },
   );
 

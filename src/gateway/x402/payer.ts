@@ -61,10 +61,12 @@ export function namedWallet({ routing }: ModelRequest, key: Caller | null): stri
 /** A wallet's own key is for that wallet, and a key with a list for those in it. Throws SignalboxError 403. */
 export function checkMayName({ keyId, wallets }: Caller, wallet: string): void {
   if (isWallet(keyId) && keyId !== wallet) {
-    throw new SignalboxError('agent_wallet_mismatch', 'This key is of another wallet.', { param: 'agent_wallet' });
+    throw new SignalboxError('agent_wallet_mismatch', 'This API key belongs to a different wallet.', {
+      param: 'agent_wallet',
+    });
   }
   if (wallets && !wallets.has(wallet)) {
-    const message = 'This API key may not name that wallet.';
+    const message = 'This API key is not allowed to name that wallet.';
     throw new SignalboxError('agent_wallet_mismatch', message, { param: 'agent_wallet' });
   }
 }

@@ -40,7 +40,11 @@ export class PaymentFunding implements Funding {
     const { caller } = this;
     const { payer, terms } = this.#payment;
     const runtime = this.#gateway.leaseOf(terms.revision);
-    if (!runtime) throw new PaymentRefused('quote_outdated', 'The quote is of a policy that is no longer in force.');
+    if (!runtime)
+      throw new PaymentRefused(
+        'quote_outdated',
+        'The quote was made under a policy that is no longer in force. Sign the new quote.',
+      );
     return {
       runtime,
       // Only the quoted models may answer.
@@ -93,7 +97,10 @@ export class PaymentFunding implements Funding {
       payment,
       orUnwritten(() => depositAll(this.#gateway, payment)),
     );
-    throw new PaymentRefused('balance_lowered', 'The balance was lowered meanwhile; what was paid is added to it.');
+    throw new PaymentRefused(
+      'balance_lowered',
+      'The balance of the wallet was lowered in the meantime. The payment was added to the balance.',
+    );
   }
 
   async #fromBalance(request: ReservationRequest): Promise<FundedHold> {
@@ -132,7 +139,7 @@ function depositAll({ payments, ledger }: X402Gateway, payment: Payment): Promis
 /** A balance that was spent since it was quoted with asks for another quote; budgets and running requests do not. */
 function balanceError(gateway: X402Gateway, shortage: FundShortage, { caller }: ReservationRequest): Error {
   if (shortage.kind === 'balance' && shortage.why === 'exhausted') {
-    return new PaymentRefused('balance_spent', 'The balance of this wallet no longer covers its part of the price.');
+    return new PaymentRefused('balance_spent', 'The balance of the wallet no longer covers its part of the price.');
   }
   return shortageError(shortage, caller, gateway);
 }
@@ -140,4 +147,4 @@ function balanceError(gateway: X402Gateway, shortage: FundShortage, { caller }: 
 const hasArrived = (payment: Payment | null): boolean => payment?.state === 'captured' || payment?.state === 'settled';
 
 const expiredError = () =>
-  new PaymentRefused('quote_expired', 'The quote has expired; what was paid before is balance of the wallet.');
+  new PaymentRefused('quote_expired', 'The quote has expired. The payment is in the balance of the wallet.');

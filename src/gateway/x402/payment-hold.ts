@@ -43,7 +43,7 @@ export class PaymentHold extends FundedHold {
     const withPayment = errorOfPayment(error, this.#payment);
     if (isKept) return withPayment;
     const rest =
-      'What was paid and not charged is balance of the wallet: while its quote lasts the same PAYMENT-SIGNATURE may be sent again.';
+      'The part of the payment that was not charged is in the balance of the wallet. Until the quote expires, the same PAYMENT-SIGNATURE can be sent again.';
     return new SignalboxError(withPayment.code, `${withPayment.message} ${rest}`, withPayment.info);
   }
 

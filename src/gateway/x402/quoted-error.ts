@@ -38,7 +38,7 @@ export async function paymentErrorOf(
     );
   }
   if (!payer.payment || !(cause instanceof SignalboxError) || !BY_THE_QUOTE.has(cause.code)) return cause;
-  const message = `What was quoted for cannot be had any more: ${cause.message}`;
+  const message = `The quoted request can no longer be served: ${cause.message}`;
   return quotedError(gateway, request, payer, { code, message, details: { reason: 'no_longer_offered' } });
 }
 
@@ -74,7 +74,7 @@ export async function quotedError(
     revision,
     models: decision.ranked.map(({ model }) => models[model]!.id),
     url: given.url,
-    description: 'A chat completion; what is not used stays as balance of the wallet.',
+    description: 'A chat completion. The unused part of the payment becomes the balance of the wallet.',
     isFeeDue: true,
   });
   const parts = { bound_credits: toCredits(bound), balance_credits: toCredits(credit) };
@@ -110,7 +110,7 @@ async function affordable(
     const { budgetCredits } = request.routing;
     const isByCap = budgetCredits === undefined || limitFromCredits(budgetCredits) > cap;
     if (code !== 'budget_limit_too_low' || !isByCap) throw cause;
-    const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top the wallet up, or ask for less.`;
+    const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top up the wallet, or lower max_tokens.`;
     throw new SignalboxError('budget_limit_too_low', message, { ...info, param: 'max_tokens' });
   }
 }

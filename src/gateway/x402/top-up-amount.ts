@@ -23,7 +23,7 @@ export function topUpAmount({ usd, credits }: TopUpAmount, bounds: Bounds, netwo
   const param = usd === undefined ? 'credits' : 'usd';
   const asked = usd ?? credits;
   if (asked === undefined) {
-    throw new SignalboxError('missing_field', 'Send `usd` or `credits`: how much to pay in.', { param: 'credits' });
+    throw new SignalboxError('missing_field', 'Send `usd` or `credits`, the amount to pay in.', { param: 'credits' });
   }
   const millionths = exactMillionths(asked, param);
   const [low, high] = usd === undefined ? [millionths, millionths] : worthOfDollars(millionths, network);

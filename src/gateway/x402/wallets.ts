@@ -21,8 +21,8 @@ export interface WalletRequest extends Pick<PaymentSubmission, 'requestHash'> {
 }
 
 const DESCRIPTIONS: Readonly<Record<WalletRequest['purpose'], string>> = {
-  topup: 'Credits, paid in advance: all of it becomes balance of the wallet.',
-  keys: 'A key of the wallet: nothing is paid, the signature alone proves who holds it.',
+  topup: 'Credits, paid in advance. The whole payment becomes the balance of the wallet.',
+  keys: 'A key of the wallet. Nothing is paid: the signature proves who holds the wallet.',
 };
 
 /**
@@ -66,7 +66,7 @@ export async function readSigned(gateway: X402Gateway, request: WalletRequest, h
   const other = payments.unsettled(signed.payer, requestHash);
   if (other && other.nonce !== signed.nonce) throw unsettledError(other.id);
   if (purpose === 'keys' && !(await hasPaid(gateway, signed.payer))) {
-    const message = 'This wallet has never paid here: top it up, or pay for a request, and it can have keys.';
+    const message = 'This wallet has never paid here. It can have keys once it has topped up or paid for a request.';
     throw new SignalboxError('insufficient_permissions', message);
   }
   return signed;

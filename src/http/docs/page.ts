@@ -103,7 +103,7 @@ export function docsRoutes(document: () => Promise<object>) {
       '/docs/:asset',
       ({ params: { asset } }) => {
         const found = ASSETS.get(asset);
-        if (!found) throw new SignalboxError('not_found', 'There is no such file.');
+        if (!found) throw new SignalboxError('not_found', 'This file does not exist.');
         return new Response(Bun.file(found.file), {
           headers: { 'content-type': found.type, 'cache-control': 'public, max-age=86400' },
         });

@@ -124,7 +124,7 @@ export const Readiness = named('Readiness', 'Whether requests should be sent her
       ),
       message: Type.String({
         description: 'How the last look at the files ended; `/admin/policy` tells more.',
-        examples: ['The files say what is in force.'],
+        examples: ['The policy files are in force.'],
       }),
     },
     { description: 'How the policy in force stands to its files.' },

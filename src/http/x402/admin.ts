@@ -109,14 +109,14 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
 async function status(gateway: X402Services['gateway'], wallet: string, wasBlocked = false): Promise<object> {
   const isBlocked = gateway.payments.isBlocked(wallet);
   const { body, isKnown } = await walletBody(gateway, wallet);
-  if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'Nothing is known of this wallet.');
+  if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'This wallet has never paid here.');
   return { ...body, is_blocked: isBlocked };
 }
 
 function addressOf(id: string): string {
   const wallet = walletOf(id);
   // It is not repeated: somebody may have put a key in its place.
-  if (!wallet) throw new SignalboxError('not_found', `A wallet is named by its address, ${WALLET_FORM}.`);
+  if (!wallet) throw new SignalboxError('not_found', `The path must have the address of a wallet: ${WALLET_FORM}.`);
   return wallet;
 }
 

@@ -22,7 +22,7 @@ export const paymentRoutes = ({ gateway, callerOf }: X402Services) =>
     docs.PAYMENT,
   );
 
-export const noPayment = () => new SignalboxError('not_found', 'There is no payment with this ID.');
+export const noPayment = () => new SignalboxError('not_found', 'No payment has this ID, or this key may not see it.');
 
 /** A payment is shown to its payer, to the key that came with it, and to operators. */
 const maySee = ({ keyId, scopes }: Caller, payment: Payment): boolean =>

@@ -72,13 +72,13 @@ async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders):
 
 const messageFor = ({ purpose }: WalletRequest): string =>
   purpose === 'topup'
-    ? 'Pay by x402: sign what the header PAYMENT-REQUIRED asks for, and send this request again with PAYMENT-SIGNATURE.'
-    : 'Prove that you hold the wallet: sign what the header PAYMENT-REQUIRED asks for, an amount of 0, and send this request again with PAYMENT-SIGNATURE.';
+    ? 'Pay by x402: sign the terms in the header PAYMENT-REQUIRED, and send this request again with PAYMENT-SIGNATURE.'
+    : 'Prove that you hold the wallet: sign the terms in the header PAYMENT-REQUIRED, whose amount is 0, and send this request again with PAYMENT-SIGNATURE.';
 
 function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): SignalboxError {
   const param = 'PAYMENT-SIGNATURE';
   if (kind === 'in-flight') {
-    return new SignalboxError('in_flight', 'The request with this signature is still running.', {
+    return new SignalboxError('in_flight', 'A request with this signature is still running.', {
       retryAfterMs: RETRY_MS,
       // A client that repeats it by itself would sign another payment.
       retry: false,
@@ -86,11 +86,11 @@ function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): Sig
   }
   return new SignalboxError(
     'idempotency_answer_unavailable',
-    'This authorization came with another signature before: only that one gets the answer again.',
+    'This authorization was used with a different signature. Only that signature gets the answer again.',
     { param },
   );
 }
 
 /** Maps a StoreError to an error that clients do not repeat by themselves: signed anew it would be paid twice. */
 const stored = <T>(work: () => Promise<T>): Promise<T> =>
-  orOverloaded('The database cannot be written or read; send the same request again.', work, { retry: false });
+  orOverloaded('The database cannot be read or written. Send the same request again.', work, { retry: false });

@@ -51,7 +51,7 @@ export const walletRoutes = (services: X402Services) =>
 async function topUpRequest({ gateway }: X402Services, body: TopUpRequest, url: string): Promise<WalletRequest> {
   const { payments } = gateway.lease().snapshot;
   if (!payments?.prepaid) {
-    throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/topup: this gateway takes no top-ups.');
+    throw new SignalboxError('not_found', 'This server does not accept top-ups.');
   }
   await checkName(body.name);
   const amount = topUpAmount(body, payments.prepaid, payments.networks[0]);
@@ -83,7 +83,7 @@ function settledTopUp(services: X402Services, from: WalletCall, { name = '', new
 function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest) {
   const { name = '', revoke_others: revokeOthers = false } = body;
   if (!services.gateway.lease().snapshot.payments) {
-    throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/keys: this gateway takes no payments.');
+    throw new SignalboxError('not_found', 'This server does not accept payments, so wallets have no keys.');
   }
   return onceSigned(services, from, async (signed) => {
     const { made, revoked } = await withinTerms(() => makeWalletKey(services.gateway, signed, { name, revokeOthers }));
@@ -94,7 +94,7 @@ function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest
 async function ownWallet({ gateway, callerOf }: X402Services, request: Request): Promise<object> {
   const { keyId } = callerOf(request);
   if (!isWallet(keyId)) {
-    const message = 'This API key is of no wallet: a top-up at /v1/wallets/topup gives one that is.';
+    const message = 'This API key does not belong to a wallet. A top-up at /v1/wallets/topup returns a key that does.';
     throw new SignalboxError('insufficient_permissions', message);
   }
   return (await walletBody(gateway, keyId)).body;

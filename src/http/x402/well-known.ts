@@ -8,11 +8,15 @@ import * as docs from './route-docs.ts';
 import type { X402Services } from './services.ts';
 
 const REFUNDS =
-  'What is paid and not used stays as balance of the wallet and pays for its next requests; nothing is sent back on the chain.';
+  'The unused part of a payment becomes the balance of the wallet and pays for its next requests. Nothing is sent back on the chain.';
 
 const CHAT = { method: 'POST', path: '/v1/chat/completions', description: 'Chat completions.' };
-const TOP_UP = { method: 'POST', path: '/v1/wallets/topup', description: 'Credits, paid in advance, and a key.' };
-const KEYS = { method: 'POST', path: '/v1/wallets/keys', description: 'A key of a wallet, for a signature alone.' };
+const TOP_UP = { method: 'POST', path: '/v1/wallets/topup', description: 'Pay Credits in advance and get a key.' };
+const KEYS = {
+  method: 'POST',
+  path: '/v1/wallets/keys',
+  description: 'Make a key for a wallet with a signature alone.',
+};
 
 /** `GET /.well-known/x402`: how payments are taken, for agents that look before they ask. */
 export const wellKnownRoutes = ({ gateway }: Pick<X402Services, 'gateway'>) =>
@@ -21,7 +25,7 @@ export const wellKnownRoutes = ({ gateway }: Pick<X402Services, 'gateway'>) =>
     () => {
       const { payments, usdPerCredit } = gateway.lease().snapshot;
       if (payments) return termsBody(gateway, payments, usdPerCredit);
-      throw new SignalboxError('not_found', 'There is nothing at /.well-known/x402: this gateway takes no payments.');
+      throw new SignalboxError('not_found', 'This server does not accept payments.');
     },
     docs.WELL_KNOWN,
   );

@@ -3,8 +3,8 @@ import type { Decision, Refusal } from '../../core/decision.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { checkRequest } from '../../gateway/check-request.ts';
 import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
-import { screen } from '../../gateway/screen.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import { type OnRuleFailure, withRules } from '../../routing/rules.ts';
 import { textsOf } from '../../routing/texts.ts';
@@ -68,7 +68,7 @@ export async function exactFacts(
   counter: TokenCounter = createTokenCounter(() => {}),
 ): Promise<Facts> {
   const { conversation, routing } = hypothetical.request;
-  screen(hypothetical.request, runtime.snapshot.gateway);
+  checkRequest(hypothetical.request, runtime.snapshot.gateway);
   const facts = hypotheticalFacts(hypothetical, runtime, onFailure);
   const names = decisiveTokenizers(decideFor(facts, runtime), false, runtime.snapshot);
   if (names.length === 0) return facts;

@@ -159,7 +159,7 @@ describe('bodies', () => {
     const waiting = gate.enter(bounds(1, 5), 'b', 300);
     expect(gate.bytes).toBe(700);
     for (const caller of ['a', 'b']) {
-      expect(() => gate.check(few, caller, 1)).toThrow('more requests than it can work on');
+      expect(() => gate.check(few, caller, 1)).toThrow('more requests than it can handle');
       expect(() => gate.check(few, caller, 0)).not.toThrow();
     }
     expect(() => gate.check(few, 'c', 150)).not.toThrow();
@@ -187,7 +187,7 @@ describe('bodies', () => {
     const greedy = Array.from({ length: 4 }, () => gate.enter(few, 'a', 0));
     greedy[0]!.grow(250);
     greedy[1]!.grow(250);
-    expect(() => greedy[2]!.grow(1)).toThrow('more requests than it can work on');
+    expect(() => greedy[2]!.grow(1)).toThrow('more requests than it can handle');
     gate.enter(few, 'b', 0).grow(250);
     expect(gate.bytes).toBe(750);
     for (const place of greedy) place.leave();
@@ -241,7 +241,7 @@ describe('bodies', () => {
     slow.grow(200);
     const other = gate.enter(few, 'b', 300);
     await Bun.sleep(1_050);
-    expect(() => slow.grow(200)).toThrow('more requests than it can work on');
+    expect(() => slow.grow(200)).toThrow('more requests than it can handle');
     for (const place of [slow, other]) place.leave();
     expect(gate.bytes).toBe(0);
   });

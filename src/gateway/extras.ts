@@ -1,0 +1,32 @@
+import type { ModelRequest } from '../core/model-request.ts';
+import type { Members } from '../core/original.ts';
+import type { Provider } from '../core/snapshot.ts';
+
+/** The fields of a request that the gateway does not know. */
+export interface Extras {
+  readonly passed: Members;
+  readonly dropped: readonly string[];
+}
+
+/** Shown names of dropped fields; a body can hold tens of thousands. */
+const DROPPED_SHOWN = 64;
+const NAME_SHOWN = 64;
+
+const NO_EXTRAS: Extras = { passed: {}, dropped: [] };
+
+/** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
+export function sortExtras({ extras }: ModelRequest, { passthrough }: Provider): Extras {
+  const unknown = Object.keys(extras);
+  if (unknown.length === 0) return NO_EXTRAS;
+  const passes = (name: string) => passthrough.has('*') || passthrough.has(name);
+  return {
+    passed: Object.fromEntries(unknown.filter(passes).map((name) => [name, extras[name]])),
+    dropped: shown(unknown.filter((name) => !passes(name)).map((name) => name.slice(0, NAME_SHOWN))),
+  };
+}
+
+/** Returns the first of many names, and the number of the others. */
+export function shown(names: readonly string[]): readonly string[] {
+  const more = names.length - DROPPED_SHOWN;
+  return more > 0 ? [...names.slice(0, DROPPED_SHOWN), `and ${more} more`] : names;
+}
