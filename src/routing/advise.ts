@@ -87,7 +87,7 @@ function timeInstead(other: number, choice: number): string {
 }
 
 /** Milliseconds as seconds: two decimals below one second, one below a hundred. */
-function seconds(ms: number): string {
+export function seconds(ms: number): string {
   const decimals = ms < 1000 ? 100 : ms < 100_000 ? 10 : 1;
   return (Math.round((ms / 1000) * decimals) / decimals).toLocaleString('en');
 }

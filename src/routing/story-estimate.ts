@@ -45,7 +45,7 @@ export function estimateText(
   }
   const used = `${model}: ${share(second)}${before} = ${[start, ...byLength].join(', ')}.`;
   if (learnt.length === 0) return [used];
-  return [`${used} By what was learnt it would be ${share(last)}: ${learnt.join(', ')}${strongest}.`];
+  return [`${used} With learned estimates it would be ${share(last)}: ${learnt.join(', ')}${strongest}.`];
 }
 
 /** The choice in shadow mode if learnt estimates counted. */
@@ -53,8 +53,8 @@ export function shadowText({ learning }: Certificate, { model }: CandidateEntry)
   if (learning === null || learning.choice === null) return [];
   return [
     learning.choice === model
-      ? `By what was learnt, ${model} would be chosen, too.`
-      : `By what was learnt, ${learning.choice} would be chosen.`,
+      ? `With learned estimates, ${model} would also be chosen.`
+      : `With learned estimates, ${learning.choice} would be chosen.`,
   ];
 }
 

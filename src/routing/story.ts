@@ -1,9 +1,9 @@
 import { capabilityNames } from '../core/capability.ts';
-import { shownCredits, shownMs } from '../core/ceiling.ts';
+import { shownCredits } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Difficulty, Facts } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
-import { percent, tradeOff } from './advise.ts';
+import { percent, seconds, tradeOff } from './advise.ts';
 import type {
   AppliedPreference,
   AppliedRule,
@@ -40,9 +40,9 @@ export const shortPlace = ({ file, line }: SourcePlace): string => `${file.slice
 const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 
 const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
-  easy: 'plainly easy, so models differ little',
+  easy: 'clearly easy, so models differ less',
   usual: false,
-  hard: 'plainly hard, so models differ more',
+  hard: 'clearly hard, so models differ more',
 };
 
 function requestText({ outputTokens, candidates }: Certificate, facts: Facts): string {
@@ -103,27 +103,27 @@ function choiceText(
   const { model, quality, costCredits, latencyMs } = choice;
   // Quality added by a language or a preference is not expected quality.
   const moved = qualityAdjustments(choice, preferences);
-  const figures = `expected quality ${percent(quality)}${moved && ` with ${moved}`}, ${shownCredits(costCredits)} Credits, ${count(shownMs(latencyMs))} ms`;
+  const figures = `expected quality ${percent(quality)}${moved && ` with ${moved}`}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (draw && draw.best !== model)
-    return `${model} was drawn to learn: ${figures}. ${bestText(runnerUp, choice, draw)}`;
+    return `${model} was drawn at random, to learn about it: ${figures}. ${bestText(runnerUp, choice, draw)}`;
   const best = `${model} is the best of ${ranked} by ${reason}: ${figures}.`;
   if (faulty) return `${best} The strategy gave no usable score, so ${tieBreak(choice, runnerUp)} decided.`;
-  const exploration = draw ? ` To learn, others are tried too: it had a ${chance(draw)}.` : '';
+  const exploration = draw ? ` To learn, Signalbox also tries other models: this one had a ${chance(draw)}.` : '';
   const lead = choice.utility! - runnerUp.utility!;
   if (lead === 0)
     return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.${exploration}`;
   const parts = leads(choice, runnerUp);
-  return `${best} It is ${figure(lead)} ahead of ${runnerUp.model}${parts && `: ${parts}`}.${exploration}`;
+  return `${best} Its utility is ${figure(lead)} above that of ${runnerUp.model}${parts && `: ${parts}`}.${exploration}`;
 }
 
 /** The lead of the best by utility over the model that was drawn. */
 function bestText(best: CandidateEntry, other: CandidateEntry, draw: DrawEntry): string {
   const lead = best.utility! - other.utility!;
   const parts = leads(best, other);
-  const ahead = lead === 0 ? '' : `, ${figure(lead)} ahead${parts && ` (${parts})`}`;
-  return `${best.model} was best by utility${ahead}; ${other.model} had a ${chance(draw)}.`;
+  const ahead = lead === 0 ? '' : `, by ${figure(lead)}${parts && ` (${parts})`}`;
+  return `${best.model} had the highest utility${ahead}; ${other.model} had a ${chance(draw)}.`;
 }
 
 const chance = ({ probability, among }: DrawEntry): string => `chance of ${percent(probability)} among ${among}`;
@@ -160,7 +160,7 @@ function languagesText(candidates: readonly CandidateEntry[]): string[] {
   const each = moved.map(
     ({ model, languages }) => `${model} ${languages.slice(0, NAMES_MAX).map(languageText).join(', ')}`,
   );
-  return [`Languages that it is about count as quality: ${each.join('; ')}.`];
+  return [`Quality added for programming languages: ${each.join('; ')}.`];
 }
 
 function languageText({ language, state, adds }: LanguageEntry): string {
@@ -177,18 +177,19 @@ function preferencesText(
     const models = one.models.length > 0 ? names(one.models.map((model) => ({ model }))) : 'no model';
     return `${ruleText(one)} counts as ${signed(one.worth)} quality for ${models}`;
   });
-  const moved = choice === undefined || unpreferred === choice.model ? '' : ` Without, ${unpreferred} would be chosen.`;
+  const moved =
+    choice === undefined || unpreferred === choice.model ? '' : ` Without them, ${unpreferred} would be chosen.`;
   const more = preferences.length - texts.length;
   if (more > 0) texts.push(`and ${more} more`);
   return `Preferences that apply: ${texts.join('; ')}.${moved}`;
 }
 
 const cacheText = ({ model, inputTokens, cachedInputTokens }: CandidateEntry): string =>
-  `Of ${count(inputTokens)} tokens of input, ${count(cachedInputTokens)} are likely still cached for ${model}.`;
+  `Of ${count(inputTokens)} tokens of input, ${count(cachedInputTokens)} are probably still in the cache of ${model}.`;
 
 function baselineText({ baseline: other }: Certificate, choice: CandidateEntry): string[] {
   if (!other) return [];
-  if (other.model === choice.model) return [`${choice.model} is the baseline, too.`];
+  if (other.model === choice.model) return [`${choice.model} is also the baseline.`];
   const difference = tradeOff(other, choice).replace(/^The/, 'the');
   return [`The baseline, ${other.model}, would cost ${shownCredits(other.costCredits)} Credits: ${difference}`];
 }

@@ -67,9 +67,9 @@ describe('what is printed of a certificate', () => {
     const two = snapshot([model('good', { q: 0.9 }), model('poor', { q: 0.5 })]);
     const given = { id: 0, seed: '0', reason: 'fast:margin', strategy: usual('fastest-within-margin') };
     expect(certificateText(certify(two, facts(), given), false)).toBe(
-      `   model      Q    C     L    L by  utility  good enough  latency  quality
-1  good   0.900  2.1  4500  stated   1.8163       1.0000   0.8163
-2  poor   0.500  2.1  4500  stated   0.5000                         0.5000
+      `   model  quality  Credits  latency  source  utility  = good enough  + latency  + quality
+1  good    90.0 %      2.1    4.5 s  stated   1.8163         1.0000     0.8163
+2  poor    50.0 %      2.1    4.5 s  stated   0.5000                               0.5000
 `,
     );
   });

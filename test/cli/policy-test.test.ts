@@ -109,7 +109,7 @@ failed   legal may use what is dear
 not run  the spare one serves: it names idle, which cannot be served (left out with its provider spare, which serves only while no other provider can)
 failed   Europe is served wherever it runs
   ${place}:${lineOf('wherever')}:11
-  with the variables that are set here:
+  with the variables of this environment:
   - cost_below_credits: below 100 Credits
   + refused: no_eligible_model
     No model meets the request: the policy rejects it: eu-only.
@@ -117,7 +117,7 @@ failed   Europe is served wherever it runs
 
 ${folder}: 4 cases: 1 hold, 2 failed, 1 not run
 
-Left out with the variables that are set here: second (SECOND_KEY is not set), spare (it serves only while no other provider can)
+Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serves only while no other provider can)
 `);
   });
 

@@ -21,7 +21,7 @@ test('docs/route/explain.md shows what its command prints', async () => {
     const { out, code } = await policyHere(['explain', folder, ...flags.split(' ')], { folder, data: folder, env: {} });
     expect(code).toBe(0);
     // What the page leaves out: the providers that are not set, and what is not known here.
-    const [told = ''] = out.split('\nLeft out with the variables');
+    const [told = ''] = out.split('\nProviders that cannot serve here');
     expect(words(told)).toBe(words(shown));
     const table = (text: string) => text.slice(0, text.indexOf('\n\nAsked for'));
     expect(table(told)).toBe(table(shown));

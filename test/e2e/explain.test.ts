@@ -83,11 +83,11 @@ describe('signalbox policy explain', () => {
     const { out, err, code } = await runCommand(['policy', 'explain', folder]);
     expect({ err, code }).toEqual({ err: '', code: 0 });
     const [head, first, second, third] = out.split('\n');
-    expect(head).toMatch(/^ +model +Q +C +L +L by +utility +quality +cost +latency$/);
+    expect(head).toMatch(/^ +model +quality +Credits +latency +source +utility +[=] quality +[+] cost +[+] latency$/);
     expect([first, second, third].map((line) => line!.slice(0, 8).trim())).toEqual(['1  best', '2  good', '3  cheap']);
     expect(out).toContain('best is the best of 3 by auto:balanced');
-    expect(out).toContain('Left out with the variables that are set here: absent (NOT_SET is not set).');
-    expect(out).toContain('budgets and balances are not looked at');
+    expect(out).toContain('Providers that cannot serve here: absent (NOT_SET is not set).');
+    expect(out).toContain('Budgets and balances are not considered.');
     expect(out).not.toContain('\u001b');
   });
 
@@ -101,7 +101,7 @@ describe('signalbox policy explain', () => {
   test('says that the condition of a rule failed, and so counts as true', async () => {
     const { out } = await explain('--metadata', 'n=many');
     expect(out).toMatch(/^best +the policy rejects it: figure/m);
-    expect(out).toMatch(/^The condition of figure failed and counts as true: .+\.$/m);
+    expect(out).toMatch(/^The condition of figure failed, so it counts as true: .+\.$/m);
     expect((await explain('--metadata', 'n=5')).out).not.toContain('counts as true');
   });
 
@@ -241,7 +241,7 @@ describe('signalbox policy explain --decision', () => {
     const { out, err, code } = await recorded(platform.decision_id);
     expect({ err, code }).toEqual({ err: '', code: 0 });
     expect(out).toStartWith(`${platform.decision_id}: chat of the key `);
-    expect(out).toContain('it comes to the same, bit for bit');
+    expect(out).toContain('the decision is identical, bit for bit');
     expect(out).toMatch(/^attempt +model +upstream +ms +first ms +result$/m);
     expect(out).toMatch(/^sim +best +best +\d+ +\d+ +answered$/m);
     expect(out).toContain(`charged ${platform.credits_consumed} Credit`);

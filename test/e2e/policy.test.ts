@@ -162,7 +162,7 @@ describe('signalbox policy check', () => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(out).toContain('1 file, 1 model');
       expect(out).not.toContain('\u001b');
-      const left = 'set here: every provider, so `serve` would not start: TEST_UPSTREAM_KEY is not set';
+      const left = 'cannot serve here: every provider, so `serve` would not start: TEST_UPSTREAM_KEY is not set';
       expect(out.includes(left)).toBe(env !== UPSTREAM_ENV);
       expect(out.includes('TEST_UPSTREAM_KEY')).toBe(env !== UPSTREAM_ENV);
     }
@@ -205,9 +205,9 @@ describe('signalbox policy check', () => {
     const [plain, ...full] = await Promise.all([checked(), checked('--all'), checked('--strict')]);
     const unverified = (out: string) => out.split('\n').filter((line) => line.includes('unverified-figure'));
     expect(unverified(plain.out)).toEqual([
-      expect.stringMatching(/many\.yaml:8:\d+ .*`models\.a\.price`.*, and 4 more in this file \(--all tells them\)$/),
+      expect.stringMatching(/many\.yaml:8:\d+ .*`models\.a\.price`.*, and 4 more in this file \(--all lists them\)$/),
     ]);
-    expect(plain.out).toMatch(/a, b, c, d, e; signalbox policy check --all tells the variables\n$/);
+    expect(plain.out).toMatch(/a, b, c, d, e\. To list the variables, run: signalbox policy check --all\n$/);
     for (const { out } of full) {
       expect(unverified(out)).toHaveLength(names.length);
       expect(out).toContain('e (KEY_E is not set)');

@@ -106,7 +106,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
         await drip(line, 50, () => `${JUNK} `);
       },
     },
-    deadlines: { firstTokenMs: 400, idleMs: 400, totalMs: 5_000 },
+    deadlines: { firstTokenMs: 1_000, idleMs: 1_000, totalMs: 5_000 },
     ...both(failed('server')),
   },
   {

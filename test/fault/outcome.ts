@@ -100,7 +100,7 @@ export interface Deadlines {
 /** Deadlines that only slow faults reach. */
 export const PATIENT: Deadlines = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 40_000 };
 /** Short enough for a test, and long enough for another endpoint to answer. */
-export const HASTY: Deadlines = { firstTokenMs: 400, idleMs: 400, totalMs: 2_500 };
+export const HASTY: Deadlines = { firstTokenMs: 1_000, idleMs: 1_000, totalMs: 5_000 };
 
 export const answered = (charged: Charge = 'reported'): Outcome => ({ ends: 'answered', charged });
 

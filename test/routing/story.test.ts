@@ -51,8 +51,8 @@ describe('a story', () => {
     expect(tell(facts({ needs: CAPABILITIES.vision.bit }))).toEqual([
       'Asked for auto, task general: about 500 tokens of input and 400 of output; needs vision.',
       'blind left out: it lacks vision.',
-      'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4,500 ms. It is 0.03 ahead of good: quality +0.06, cost −0.03.',
-      'best is the baseline, too.',
+      'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.03 above that of good: quality +0.06, cost −0.03.',
+      'best is also the baseline.',
     ]);
   });
 
@@ -61,7 +61,7 @@ describe('a story', () => {
     expect(lines).toContain('Constraints that apply: patience (rules.yaml:7).');
     expect(lines).toContain('slow left out: the policy rejects it: patience.');
     expect(lines).toContain(
-      'Preferences that apply: mature (rules.yaml:12) counts as +0.2 quality for good. Without, best would be chosen.',
+      'Preferences that apply: mature (rules.yaml:12) counts as +0.2 quality for good. Without them, best would be chosen.',
     );
     expect(lines.find((line) => line.startsWith('good is the best'))).toContain(
       'expected quality 100 % with preferences, 2.1 Credits',
@@ -147,7 +147,7 @@ describe('a story', () => {
     const lines = tell(facts({ cached: [{ model: 'a', tokens: 300 }] }), two, byQuality, readings);
     expect(lines.slice(2)).toEqual([
       'Of a, p is cooling.',
-      'Of 500 tokens of input, 300 are likely still cached for a.',
+      'Of 500 tokens of input, 300 are probably still in the cache of a.',
       'The baseline, b, would cost 4.2 Credits: 10 percentage points lower expected quality at 200 % of the cost.',
     ]);
   });
@@ -169,7 +169,7 @@ describe('a story', () => {
       parts: ({ quality }, at): Record<string, number> => (at === 0 ? {} : { quality: quality[at]! }),
     };
     const two = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.7 })]);
-    expect(tell(facts(), two, half)[1]).toEndWith(' It is 0.2 ahead of b.');
+    expect(tell(facts(), two, half)[1]).toEndWith(' Its utility is 0.2 above that of b.');
   });
 
   test('states the input as counted for the choice, not for other models', () => {
@@ -277,12 +277,12 @@ describe('the text of estimates', () => {
     const shadow = { outcomes: Float32Array.of(-0.7, 0.4), counts: Float32Array.of(1, 0.4) };
     const sentences = lines({ ...shadow, shadow: Float64Array.of(0.58, 0.69) });
     expect(sentences.slice(2, 5)).toEqual([
-      'a: 0.74 = declared 0.74 for general. By what was learnt it would be 0.58: −0.16 from 1 outcome on this task.',
-      'b: 0.60 = declared 0.60 for general. By what was learnt it would be 0.69: +0.09 from 0.4 outcomes on this task.',
-      'By what was learnt, b would be chosen.',
+      'a: 0.74 = declared 0.74 for general. With learned estimates it would be 0.58: −0.16 from 1 outcome on this task.',
+      'b: 0.60 = declared 0.60 for general. With learned estimates it would be 0.69: +0.09 from 0.4 outcomes on this task.',
+      'With learned estimates, b would be chosen.',
     ]);
     expect(lines({ ...shadow, shadow: Float64Array.of(0.7, 0.69) })).toContain(
-      'By what was learnt, a would be chosen, too.',
+      'With learned estimates, a would also be chosen.',
     );
   });
 
@@ -293,8 +293,8 @@ describe('the text of estimates', () => {
       story(certify(two, facts(), { id: 0, seed, reason: 'auto:balanced', strategy, explore }), facts())[1];
     const sentences = new Set([...Array(20).keys()].map((seed) => drawn(`${seed}`)));
     expect([...sentences].sort()).toEqual([
-      'a is the best of 2 by auto:balanced: expected quality 74 %, 2.1 Credits, 4,500 ms. It is 0.14 ahead of b: quality +0.14. To learn, others are tried too: it had a chance of 75 % among 2.',
-      'b was drawn to learn: expected quality 60 %, 2.1 Credits, 4,500 ms. a was best by utility, 0.14 ahead (quality +0.14); b had a chance of 25 % among 2.',
+      'a is the best of 2 by auto:balanced: expected quality 74 %, 2.1 Credits, 4.5 s. Its utility is 0.14 above that of b: quality +0.14. To learn, Signalbox also tries other models: this one had a chance of 75 % among 2.',
+      'b was drawn at random, to learn about it: expected quality 60 %, 2.1 Credits, 4.5 s. a had the highest utility, by 0.14 (quality +0.14); b had a chance of 25 % among 2.',
     ]);
   });
 });

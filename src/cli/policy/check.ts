@@ -44,7 +44,7 @@ const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
 function folded(figures: readonly Diagnostic[]): string[] {
   const groups = Map.groupBy(figures, ({ file, code }) => `${code} ${file}`);
   return [...groups.values()].map(([first, ...others]) => {
-    const more = others.length > 0 ? `, and ${others.length} more in this file (--all tells them)` : '';
+    const more = others.length > 0 ? `, and ${others.length} more in this file (--all lists them)` : '';
     return `${inALine(first!)}${more}`;
   });
 }

@@ -7,7 +7,7 @@ import { SETTING_WORDS } from './setting-text.ts';
 import { missingText, placeText } from './test-text.ts';
 
 const NOTE =
-  'Cases are decided by the policy’s own figures: nothing that was learnt of models or seen of endpoints counts, and no budget binds.';
+  'Cases use only the figures that the policy declares. Learned estimates, measurements and budgets do not count.';
 
 /** `signalbox policy explain --case`. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplainCase(
@@ -23,7 +23,7 @@ export async function runExplainCase(
   }
   const { failures, settings, missing } = explanation;
   const status = failures.length === 0 ? 'holds' : 'failed';
-  const keys = failures.map(({ key, wanted, got }) => `${key} is ${got} where ${wanted} is expected`);
+  const keys = failures.map(({ key, wanted, got }) => `${key} is ${got}, expected ${wanted}`);
   const { file, line, column } = found.place;
   return explanationResult(
     explanation,

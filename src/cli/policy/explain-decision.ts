@@ -28,12 +28,12 @@ export async function runExplainDecision(args: readonly string[], command: Polic
 function decisionText(explanation: Explanation, terminal: boolean): string {
   const { record, certificate, matches, reason, hindsight, leftOut } = explanation;
   const { id, kind, keyId, time, revision, choice, outcome } = record;
-  const head = `${idText('dec_', id)}: ${kind} of the key ${keyId}, ${minute(time)} UTC, policy ${revision}. It chose ${choice}.`;
+  const head = `${idText('dec_', id)}: ${kind} of the key ${keyId}, ${minute(time)} UTC, policy ${revision}. Chosen model: ${choice}.`;
   const replay = certificate
-    ? `Decided again from what was recorded, it comes to ${matches ? 'the same, bit for bit' : 'something else'}.`
-    : `It cannot be decided again. ${reason}`;
+    ? `Repeated from its record, the decision is ${matches ? 'identical, bit for bit' : 'different'}.`
+    : `The decision cannot be repeated. ${reason}`;
   const parts = [
-    paragraphs([head, replay, ...(leftOut?.length ? [`Left out then: ${leftOut.join(', ')}.`] : [])], terminal),
+    paragraphs([head, replay, ...(leftOut?.length ? [`Left out at that time: ${leftOut.join(', ')}.`] : [])], terminal),
     ...(certificate
       ? [certificateText(certificate, terminal), paragraphs(story(certificate, record.facts), terminal)]
       : []),
@@ -58,14 +58,14 @@ function attemptsText({ attempts }: DecisionOutcome, terminal: boolean): string 
 function receipt(outcome: DecisionOutcome, hindsight: Explanation['hindsight']): string[] {
   const { status, error, usage, estimated, charged, saved, totalMs } = outcome;
   const tokens = usage
-    ? `${usage.inputTokens} tokens of input (${usage.cachedInputTokens} cached) and ${usage.outputTokens} of output${estimated ? ', counted here' : ''}; `
+    ? `${usage.inputTokens} input tokens (${usage.cachedInputTokens} cached) and ${usage.outputTokens} output tokens${estimated ? ', counted by Signalbox' : ''}; `
     : '';
   const elsewhere = [
     hindsight?.runnerUp != null && `${creditsText(hindsight.runnerUp)} on the runner-up`,
     hindsight?.baseline != null && `${creditsText(hindsight.baseline)} on the baseline`,
   ].filter((text) => typeof text === 'string');
   return [
-    `It ${error ? `ended as ${status} with ${error}` : `was ${status}`} in ${Math.round(totalMs)} ms: ${tokens}charged ${creditsText(charged)}, saved ${creditsText(saved)}.`,
+    `The request ${error ? `ended as ${status} with ${error}` : `was ${status}`} in ${Math.round(totalMs)} ms: ${tokens}charged ${creditsText(charged)}, saved ${creditsText(saved)}.`,
     ...(elsewhere.length > 0 ? [`The same tokens would have cost ${elsewhere.join(' and ')}.`] : []),
   ];
 }

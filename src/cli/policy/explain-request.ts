@@ -39,7 +39,7 @@ const FLAGS = {
 } as const;
 
 const NOTE =
-  'The figures are the policy’s own, corrected by what outcomes have taught a server with this data folder: what it has measured of endpoints is not known here, and budgets and balances are not looked at.';
+  'The figures are declared in the policy and corrected by the outcomes in this data folder. Measured latencies and the health of endpoints are known only to a running server. Budgets and balances are not considered.';
 
 /** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
@@ -48,11 +48,13 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   if (flags.case !== undefined) {
     const { case: name, here = false, json = false, ...more } = flags;
     const [extra] = Object.keys(more);
-    if (extra || file)
-      throw new UsageError(`--case names the whole request: leave ${extra ? `--${extra}` : file} out.`);
+    if (extra || file) throw new UsageError(`--case states the whole request. Remove ${extra ? `--${extra}` : file}.`);
     return runExplainCase(name, folder, { here, json }, command);
   }
-  if (flags.here) throw new UsageError('--here goes with --case: any other request is explained as it is here.');
+  if (flags.here)
+    throw new UsageError(
+      '--here works only with --case. Other requests are always explained with the variables that are set.',
+    );
   const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
   const runtime = await runtimeOf(folder, command.judge);
   const key = {
@@ -71,7 +73,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     json: flags.json ?? false,
     before: [...(taskNote ? [taskNote] : []), ...(reasons ? [taskText(reasons)] : [])],
     after: [...failedRules].map(
-      ([rule, error]) => `The condition of ${rule} failed and counts as true: ${reasonOf(error)}.`,
+      ([rule, error]) => `The condition of ${rule} failed, so it counts as true: ${reasonOf(error)}.`,
     ),
     note: NOTE,
     missing: leftOutProviders(runtime.snapshot),

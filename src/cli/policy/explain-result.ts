@@ -23,6 +23,9 @@ export interface ExplainForm {
   readonly head?: object;
 }
 
+const LEGEND =
+  'Quality is the expected share of good answers, latency the expected time to the end of the answer. The highest utility wins.';
+
 /** The result of a command that explains: text or JSON, and code 2 for a refusal. */
 export function explanationResult(
   { facts, certificate, words, runtime: { snapshot } }: HypotheticalExplanation,
@@ -39,6 +42,7 @@ export function explanationResult(
   const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];
   const ranked = candidates.filter(({ rank }) => rank !== null && rank <= 2);
   const strongest = words(ranked.map(({ model }) => model));
-  const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, note];
+  const legend = ranked.length > 0 ? [LEGEND] : [];
+  const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, ...legend, note];
   return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
 }

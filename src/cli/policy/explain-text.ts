@@ -1,6 +1,7 @@
-import { shownCredits, shownMs } from '../../core/ceiling.ts';
+import { shownCredits } from '../../core/ceiling.ts';
 import { visible } from '../../core/visible.ts';
 import { painter } from '../../policy/paint.ts';
+import { seconds } from '../../routing/advise.ts';
 import type { CandidateEntry, Certificate } from '../../routing/certificate.ts';
 import { shortPlace } from '../../routing/story.ts';
 import { clipped, grid, WIDTH, wrapped } from '../terminal.ts';
@@ -16,18 +17,20 @@ export function certificateText({ candidates }: Certificate, terminal: boolean):
   return tables.join('\n');
 }
 
-/** Where a latency comes from, in a word. */
+/** The source of a latency, in a word. */
 const BASIS = { measured: 'measured', stated: 'stated', estimated: 'median', neutral: 'neutral' } as const;
 
 function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): string {
   const parts = [...new Set(ranked.flatMap((one) => Object.keys(one.parts)))];
-  const head = ['', 'model', 'Q', 'C', 'L', 'L by', 'utility', ...parts.map(visible)];
+  // The parts of a utility add up to it.
+  const sum = parts.map((part, at) => `${at === 0 ? '=' : '+'} ${visible(part)}`);
+  const head = ['', 'model', 'quality', 'Credits', 'latency', 'source', 'utility', ...sum];
   const rows = ranked.map((one) => [
     `${one.rank}`,
     one.model,
-    one.quality.toFixed(3),
+    `${(100 * one.quality).toFixed(1)} %`,
     `${shownCredits(one.costCredits)}`,
-    `${shownMs(one.latencyMs)}`,
+    `${seconds(one.latencyMs)} s`,
     BASIS[one.latencyBasis],
     utilityText(one.utility!),
     ...parts.map((part) => (part in one.parts ? utilityText(one.parts[part]!) : '')),
