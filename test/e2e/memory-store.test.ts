@@ -22,12 +22,7 @@ import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
-import { memoryRepositories } from '../store/implementations.ts';
-import { MemoryBooks } from '../store/memory/books/books.ts';
-import { memoryJournal } from '../store/memory/books/journal.ts';
-import { memoryLedger } from '../store/memory/books/ledger.ts';
-import { memoryRecords } from '../store/memory/records.ts';
-import { MemoryStore } from '../store/memory/store.ts';
+import { MemoryDriver } from '../store/memory/driver.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -52,8 +47,7 @@ interface Body {
 }
 
 async function serveInMemory(url: string) {
-  const memory = new MemoryStore();
-  const store = Object.assign(memory, memoryRepositories(memory), { records: memoryRecords(memory) });
+  const store = await new MemoryDriver().open('memory:');
   const registry = createRegistry(shipped);
   const env = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
   const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } }, 'learning: { mode: on }\n');
@@ -71,7 +65,7 @@ async function serveInMemory(url: string) {
   let recount = async () => {};
   const keys = await openKeys({ store, now, onChange: () => recount() });
   const terms = () => ({ ...snapshot!, budgets: [...snapshot!.budgets, ...keyBudgets(keys.budgets())] });
-  const books = new MemoryBooks(store);
+  const books = await store.openBooks(now);
   const ledger = await openLedger({ books, terms: terms(), now, onAlarm: write });
   recount = async () => (await ledger.prepare(terms()))();
   const records = openRecords({ store, tables: store.records, now });
@@ -112,12 +106,7 @@ async function serveInMemory(url: string) {
     policy: { lease, status: never, reload: never },
     keys,
     idempotency: openIdempotency({ store, now, giveBack }),
-    store: {
-      commit: (writes) => store.commit(writes),
-      trail: store.trail,
-      activity: store.activity,
-      ledger: memoryLedger(memory, books),
-    },
+    store,
     authenticate: (header) => keys.authenticate(header),
     version: 'test',
     ...unobserved(gateway),
@@ -125,7 +114,6 @@ async function serveInMemory(url: string) {
   app.listen({ port: 0, hostname: '127.0.0.1' });
   return {
     store,
-    journal: memoryJournal(books.journal, store.payments, () => books.state().usdPerCredit),
     admin: (await keys.create({ name: 'admin', scopes: ['admin'] })).key,
     async ask(path: string, key: string, body?: object, headers: Record<string, string> = {}) {
       const init = body && { method: 'POST', body: JSON.stringify(body) };
@@ -203,7 +191,7 @@ test('a score of an answer is learnt once, and outlives its learner', async () =
 });
 
 test('the audit of all that was booked finds nothing', async () => {
-  const { findings, totals } = await auditLedger(served.journal, { idle: true });
+  const { findings, totals } = await auditLedger(served.store.journal, { idle: true });
   expect(findings).toEqual([]);
   expect(totals.entries).toBeGreaterThan(5);
 });
