@@ -120,14 +120,14 @@ export function takeNegative(args: readonly string[]): { rest: string[]; amount:
   return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };
 }
 
-type Options = NonNullable<ParseArgsConfig['options']>;
+type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
 
 /** The flags of a command that takes nothing else. Throws UsageError. */
-export const parseFlags = <T extends Options>(args: readonly string[], options: T) =>
+export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
   inOurWords(() => parsed({ args: [...args], options })).values;
 
 /** Parses the flags of a command, and the arguments between them. Throws UsageError. */
-export const parseArguments = <T extends Options>(args: readonly string[], options: T) =>
+export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
   inOurWords(() => parsed({ args: [...args], options, allowPositionals: true }));
 
 /** Parses, and refuses a repeated option: node's parser silently keeps the last value. */

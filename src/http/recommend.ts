@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { recommend } from '../gateway/route.ts';
+import { recommend } from '../gateway/recommend.ts';
 import { readRoute } from '../surface/openai-chat/read-body.ts';
 import { readRouteRequest } from '../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../surface/openai-chat/route-query.ts';

@@ -10,10 +10,10 @@ export const WAIT_BOUNDS: readonly number[] = [
 ];
 
 /** Tries to take money: returns null on success, or else the fund that lacks it now. */
-type Attempt = () => FundBlock | null;
+type MoneyAttempt = () => FundBlock | null;
 
 interface Waiter {
-  readonly attempt: Attempt;
+  readonly attempt: MoneyAttempt;
   readonly resolve: (blocked: FundBlock | null) => void;
 }
 
@@ -37,7 +37,7 @@ export class Contention {
   }
 
   /** Resolves with null after a successful attempt, or with what is in the way once `waitMs` are over or `signal` aborts. */
-  wait(blocked: FundBlock, waitMs: number, attempt: Attempt, signal?: AbortSignal): Promise<FundBlock | null> {
+  wait(blocked: FundBlock, waitMs: number, attempt: MoneyAttempt, signal?: AbortSignal): Promise<FundBlock | null> {
     if (waitMs <= 0 || signal?.aborted) return Promise.resolve(blocked);
     const line = lineOf(blocked.fund.title);
     if ((this.#lines.get(line)?.length ?? 0) >= WAITERS_MAX) {
@@ -101,7 +101,7 @@ export class Contention {
   }
 
   /** Takes a waiter out of its line with an answer; those behind move up. Harmless for one that was answered. */
-  #dismiss(waiter: Waiter, answer: Attempt): void {
+  #dismiss(waiter: Waiter, answer: MoneyAttempt): void {
     const [line] = [...this.#lines].find(([, waiters]) => waiters.includes(waiter)) ?? [];
     if (line === undefined) return;
     this.#leave(line, waiter);

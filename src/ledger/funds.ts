@@ -12,10 +12,10 @@ interface Counts {
   readonly funds: Map<string, BudgetFund>;
 }
 
-let counters = 0;
+let lastId = 0;
 
 /** The windows of one budget that are open now: one for each subject that has spent. */
-export class Counter {
+export class BudgetWindows {
   readonly budget: Budget;
   /** The funds that have another limit than before. */
   readonly changed: BudgetFund[] = [];
@@ -26,9 +26,9 @@ export class Counter {
 
   /**
    * @param spent microcredits that subjects have spent in the window
-   * @param id of the counter whose funds go on under other terms; left out, these are other funds
+   * @param id the ID of windows whose funds continue under other terms; a new one by default
    */
-  constructor(budget: Budget, window: Window, spent: ReadonlyMap<string, Microcredits>, id = ++counters) {
+  constructor(budget: Budget, window: Window, spent: ReadonlyMap<string, Microcredits>, id = ++lastId) {
     this.budget = budget;
     this.#id = id;
     this.#present = { window, funds: new Map() };
@@ -61,8 +61,8 @@ export class Counter {
   }
 
   /** The same counts under other terms, from the window of `timeMs` on: what is over is no longer drawn on. */
-  under(budget: Budget, timeMs: number): Counter {
-    const next = new Counter(budget, this.windowAt(timeMs), new Map(), this.#id);
+  under(budget: Budget, timeMs: number): BudgetWindows {
+    const next = new BudgetWindows(budget, this.windowAt(timeMs), new Map(), this.#id);
     for (const [subject, before] of this.#present.funds) {
       const fund = before.under(budget);
       next.#present.funds.set(subject, fund);
@@ -91,7 +91,7 @@ export function subjectOf({ match, each }: Budget, scope: BudgetScope): string |
 /** Which funds an account draws on: the windows of the budgets in force, and its balance. */
 export class Funds {
   readonly #hasBalance: (holder: string) => boolean;
-  #counters: readonly Counter[] = [];
+  #budgetWindows: readonly BudgetWindows[] = [];
   /** Changes whenever another set of funds may apply to an account. */
   #epoch = 0;
 
@@ -100,12 +100,12 @@ export class Funds {
     this.#hasBalance = hasBalance;
   }
 
-  get counters(): readonly Counter[] {
-    return this.#counters;
+  get budgetWindows(): readonly BudgetWindows[] {
+    return this.#budgetWindows;
   }
 
-  use(counters: readonly Counter[]): void {
-    this.#counters = counters;
+  use(budgetWindows: readonly BudgetWindows[]): void {
+    this.#budgetWindows = budgetWindows;
     this.#epoch++;
   }
 
@@ -116,10 +116,10 @@ export class Funds {
 
   /** The windows that an account would draw on at a time. Creates no state: the caller may be unknown. */
   windowsOf({ scope }: Account, timeMs: number): DrawnFund[] {
-    return this.#counters.flatMap((counter) => {
-      counter.windowAt(timeMs);
-      const subject = subjectOf(counter.budget, scope);
-      const fund = subject === null ? null : counter.lookAt(subject, timeMs);
+    return this.#budgetWindows.flatMap((windows) => {
+      windows.windowAt(timeMs);
+      const subject = subjectOf(windows.budget, scope);
+      const fund = subject === null ? null : windows.lookAt(subject, timeMs);
       return fund ? [fund] : [];
     });
   }
@@ -130,12 +130,12 @@ export class Funds {
     const funds: DrawnFund[] = [];
     let from = 0;
     let until = Number.POSITIVE_INFINITY;
-    for (const counter of this.#counters) {
-      const { starts, ends } = counter.windowAt(timeMs);
+    for (const windows of this.#budgetWindows) {
+      const { starts, ends } = windows.windowAt(timeMs);
       from = Math.max(from, starts);
       until = Math.min(until, ends);
-      const subject = subjectOf(counter.budget, account.scope);
-      const fund = subject === null ? null : counter.fundAt(subject, timeMs);
+      const subject = subjectOf(windows.budget, account.scope);
+      const fund = subject === null ? null : windows.fundAt(subject, timeMs);
       if (fund) funds.push(fund);
     }
     const { holder } = account;
@@ -154,13 +154,13 @@ export class Funds {
   /** Every fund that requests of a key can draw on in the windows of `timeMs`, by any of these names of models. */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();
-    for (const counter of this.#counters) {
-      counter.windowAt(timeMs);
+    for (const windows of this.#budgetWindows) {
+      windows.windowAt(timeMs);
       // Most budgets do not look at the model: one name stands for all.
-      const asked = counter.budget.definition.includes('request') ? scopes : scopes.slice(0, 1);
+      const asked = windows.budget.definition.includes('request') ? scopes : scopes.slice(0, 1);
       for (const scope of asked) {
-        const subject = subjectOf(counter.budget, scope);
-        const fund = subject === null ? null : counter.fundAt(subject, timeMs);
+        const subject = subjectOf(windows.budget, scope);
+        const fund = subject === null ? null : windows.fundAt(subject, timeMs);
         if (fund) found.add(fund);
       }
     }

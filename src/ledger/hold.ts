@@ -6,7 +6,7 @@ import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import type { News } from './news.ts';
+import type { LedgerNotifier } from './notifier.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
 import {
   expire,
@@ -64,7 +64,7 @@ export interface Earmark {
 }
 
 /** The operations of the settlement under way, to which its writers may add; null while there is none. */
-export interface Riding {
+export interface OpenSettlement {
   ops: LedgerOp[] | null;
 }
 
@@ -73,9 +73,9 @@ export interface HoldTools {
   readonly books: Pick<LedgerBooks, 'apply' | 'append'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly news: News;
+  readonly notifier: LedgerNotifier;
   /** Collects the operations that ride with a settlement. */
-  readonly riding: Riding;
+  readonly openSettlement: OpenSettlement;
   readonly closed: (hold: ReservationHold) => void;
 }
 
@@ -155,7 +155,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     const op: PostOp = { kind: 'post', id, step: ++this.#steps, at: this.#tools.now(), entry: line, most };
     this.#take(step);
     this.#tools.books.append([op]);
-    this.#tools.news.look(this.funds);
+    this.#tools.notifier.look(this.funds);
     this.#judge(step, line);
     return step.charged;
   }
@@ -168,17 +168,17 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     this.#take(step);
     const settlement = { charged: step.next.charged, overrun: this.#overrun };
     this.#settlement = settlement;
-    const { riding } = this.#tools;
+    const { openSettlement } = this.#tools;
     const ops: LedgerOp[] = [op];
-    riding.ops = ops;
+    openSettlement.ops = ops;
     let writes: readonly Write[];
     try {
       writes = also(settlement);
     } finally {
-      riding.ops = null;
+      openSettlement.ops = null;
     }
     this.#tools.books.append(ops, writes);
-    this.#tools.news.look(this.funds);
+    this.#tools.notifier.look(this.funds);
     if (line) this.#judge(step, line);
     this.#tools.closed(this);
     return settlement;
@@ -191,7 +191,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     this.#take(step);
     this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
     this.#tools.books.append([{ kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' }]);
-    this.#tools.news.look(this.funds);
+    this.#tools.notifier.look(this.funds);
     this.#tools.closed(this);
     return step.charged;
   }
@@ -211,7 +211,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
 
   #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
     const { model, provider, upstream } = tariff;
-    this.#tools.news.alarm(message, {
+    this.#tools.notifier.alarm(message, {
       decision: idText('dec_', this.id),
       key: this.account.keyId,
       model,

@@ -10,9 +10,9 @@ import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
 import { Funds } from './funds.ts';
-import type { Earmark, Hold, Riding } from './hold.ts';
+import type { Earmark, Hold, OpenSettlement } from './hold.ts';
 import { keyBudgetUses } from './key-budgets.ts';
-import { News, type NewsOptions } from './news.ts';
+import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { ReservationDesk } from './reservation-desk.ts';
@@ -29,7 +29,7 @@ const CHECKPOINT_MS = 10_000;
 /** The part of a policy that concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
 
-export interface LedgerOptions extends NewsOptions {
+export interface LedgerOptions extends LedgerNotifierOptions {
   readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
@@ -79,7 +79,7 @@ export class Ledger {
   #latest: number;
   /** Ends when what is being prepared is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
-  readonly #riding: Riding = { ops: null };
+  readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
     const { books, now, refreshMs } = options;
@@ -89,8 +89,14 @@ export class Ledger {
     this.#latest = timeOfId(this.lastId);
     this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
-    const parts = { books, now, funds: this.#funds, contention: this.#contention, news: new News(options) };
-    this.#desk = new ReservationDesk(parts, this.#riding);
+    const parts = {
+      books,
+      now,
+      funds: this.#funds,
+      contention: this.#contention,
+      notifier: new LedgerNotifier(options),
+    };
+    this.#desk = new ReservationDesk(parts, this.#openSettlement);
     books.watch({
       freed: (funds) => this.#contention.wake(funds),
       opened: () => this.#funds.opened(),
@@ -174,7 +180,7 @@ export class Ledger {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
     if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
     const op: LedgerOp = { kind: 'waive', id: `${note}/fee`, at: this.#options.now(), wallet, fee, note };
-    if (this.#riding.ops) this.#riding.ops.push(op);
+    if (this.#openSettlement.ops) this.#openSettlement.ops.push(op);
     else this.#books.append([op]);
   }
 
@@ -196,7 +202,7 @@ export class Ledger {
       this.#checkUnit(terms);
       const count = await this.#books.count();
       try {
-        const counted = await countAnew(terms.budgets, this.#funds.counters, count, this.#time);
+        const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
         await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets: policyNames(terms.budgets) });
         return () => {
           this.#funds.use(counted(this.#time));
@@ -226,14 +232,14 @@ export class Ledger {
   /** The worth of a Credit and the budgets that a new policy must fit. */
   state(): LedgerState {
     const { usdPerCredit } = this.#books.state();
-    return { usdPerCredit, budgets: policyNames(this.#funds.counters.map(({ budget }) => budget)) };
+    return { usdPerCredit, budgets: policyNames(this.#funds.budgetWindows.map(({ budget }) => budget)) };
   }
 
   async status(): Promise<LedgerStatus> {
     const charged = await this.#books.charged();
-    const budgets = this.#funds.counters.flatMap((counter) => {
-      counter.windowAt(this.#time);
-      return this.#books.standing([...counter.funds]);
+    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
+      windows.windowAt(this.#time);
+      return this.#books.standing([...windows.funds]);
     });
     const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
     const { count, held } = this.#books.open();
@@ -245,7 +251,7 @@ export class Ledger {
     const { waits, waited, waiting } = this.#contention;
     const { count, held } = this.#books.open();
     const balances = this.#books.balances();
-    const budgets = sampleBudgets(this.#funds.counters, this.#time, (funds) => this.#books.standing(funds));
+    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, (funds) => this.#books.standing(funds));
     return {
       open: count,
       held,
@@ -323,7 +329,7 @@ export class Ledger {
 
   /** Open reservations and earmarks draw on what applies to them now. */
   #moveAll(): void {
-    const limits = this.#funds.counters.flatMap(({ changed }) =>
+    const limits = this.#funds.budgetWindows.flatMap(({ changed }) =>
       changed.map((fund): LimitOp => ({ kind: 'limit', fund })),
     );
     const ops = [...limits, ...this.#desk.attachAll()];

@@ -7,7 +7,7 @@ import type { Contention } from './contention.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { Funds } from './funds.ts';
 import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
-import type { News } from './news.ts';
+import type { LedgerNotifier } from './notifier.ts';
 import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit } from './rules/entry.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
@@ -17,7 +17,7 @@ export interface ReservationDeskOptions {
   readonly books: LedgerBooks;
   readonly funds: Funds;
   readonly contention: Contention;
-  readonly news: News;
+  readonly notifier: LedgerNotifier;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -31,14 +31,14 @@ interface MoneyRequest {
 }
 
 /** Money that is set aside, and the funds that it is drawn on. A reload may change them. */
-interface Drawing {
+interface OpenEarmark {
   readonly id: number;
   readonly account: Account;
   funds: readonly DrawnFund[];
 }
 
 /** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
-type Send<Made> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Made | FundShortage>;
+type BookingCall<Booked> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
 
 /** Sets money aside for requests, and knows what of it is open in this process. */
 export class ReservationDesk {
@@ -46,13 +46,13 @@ export class ReservationDesk {
   readonly #tools: HoldTools;
   readonly #owner = crypto.randomUUID();
   readonly #holds = new LinkedSet<ReservationHold>();
-  readonly #earmarks = new Set<Drawing>();
+  readonly #earmarks = new Set<OpenEarmark>();
 
-  /** @param riding the operations of the settlement under way */
-  constructor(options: ReservationDeskOptions, riding: HoldTools['riding']) {
-    const { books, now, news } = options;
+  /** @param openSettlement takes the operations of the settlement under way */
+  constructor(options: ReservationDeskOptions, openSettlement: HoldTools['openSettlement']) {
+    const { books, now, notifier } = options;
     this.#options = options;
-    this.#tools = { books, now, news, riding, closed: (hold) => this.#holds.remove(hold) };
+    this.#tools = { books, now, notifier, openSettlement, closed: (hold) => this.#holds.remove(hold) };
   }
 
   hold(order: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
@@ -81,12 +81,12 @@ export class ReservationDesk {
 
   /** Closes holds that should have ended: their upstreams may still be working, and be paid. */
   expire(): void {
-    const { news, now } = this.#options;
+    const { notifier, now } = this.#options;
     const time = now();
     for (const hold of this.#holds.all()) {
       if (hold.expiresAt > time || !hold.isBooked) continue;
       const charged = hold.expire();
-      news.alarm('a reservation was never settled', {
+      notifier.alarm('a reservation was never settled', {
         decision: idText('dec_', hold.id),
         key: hold.account.keyId,
         charged_credits: toCredits(charged),
@@ -98,7 +98,7 @@ export class ReservationDesk {
    * Takes the amount that all funds of an account have free, waiting for it where that helps. The figures of the funds decide
    * only who waits; whether there is money, the books decide.
    */
-  #setAside<Made>(request: MoneyRequest, send: Send<Made>): Promise<Made | FundShortage> {
+  #setAside<Booked>(request: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { order, account, expected } = request;
     const { id, amounts, waitMs } = order;
@@ -114,11 +114,15 @@ export class ReservationDesk {
     return send(request, drawn);
   }
 
-  async #wait<Made>(blocked: FundBlock, request: MoneyRequest, send: Send<Made>): Promise<Made | FundShortage> {
+  async #wait<Booked>(
+    blocked: FundBlock,
+    request: MoneyRequest,
+    send: BookingCall<Booked>,
+  ): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { order, account, expected } = request;
     const { id, amounts, waitMs, signal } = order;
-    let sent: Promise<Made | FundShortage> | null = null;
+    let sent: Promise<Booked | FundShortage> | null = null;
     const attempt = () => {
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
@@ -133,19 +137,19 @@ export class ReservationDesk {
     return sent;
   }
 
-  readonly #sendHold: Send<Hold> = (request, funds) => {
+  readonly #sendHold: BookingCall<Hold> = (request, funds) => {
     const booking = this.#options.books.apply([this.#opOf(request, funds)]);
     return this.#held(request, funds, booking, (result) => shortage(refusal(result), request.order.amounts[0]));
   };
 
-  readonly #sendEarmark: Send<Earmark> = async (request, funds) => {
+  readonly #sendEarmark: BookingCall<Earmark> = async (request, funds) => {
     const { order, account, expected } = request;
-    const drawing: Drawing = { id: order.id, account, funds };
-    this.#earmarks.add(drawing);
+    const earmark: OpenEarmark = { id: order.id, account, funds };
+    this.#earmarks.add(earmark);
     const op = { ...this.#opOf(request, funds), kind: 'earmark', expected } as const;
     const [result] = await this.#options.books.apply([op]);
-    if (result?.kind === 'granted') return this.#earmarkOf(request, drawing, result.amount);
-    this.#earmarks.delete(drawing);
+    if (result?.kind === 'granted') return this.#earmarkOf(request, earmark, result.amount);
+    this.#earmarks.delete(earmark);
     return shortage(refusal(result), order.amounts[0]);
   };
 
@@ -180,19 +184,19 @@ export class ReservationDesk {
     );
   }
 
-  #earmarkOf(request: MoneyRequest, drawing: Drawing, amount: number): Earmark {
+  #earmarkOf(request: MoneyRequest, earmark: OpenEarmark, amount: number): Earmark {
     const { books, now } = this.#options;
-    const { id } = drawing;
+    const { id } = earmark;
     return {
       amount,
       capture: async (deposit, also) => {
         checkDeposit(deposit);
-        if (!this.#earmarks.delete(drawing)) throw new Error('an earmark is captured once, and not after its release');
+        if (!this.#earmarks.delete(earmark)) throw new Error('an earmark is captured once, and not after its release');
         const booking = books.apply([{ kind: 'capture', id, at: now(), deposit }], also);
-        return this.#held(request, drawing.funds, booking, () => null);
+        return this.#held(request, earmark.funds, booking, () => null);
       },
       release: () => {
-        if (this.#earmarks.delete(drawing)) books.append([{ kind: 'release', id }]);
+        if (this.#earmarks.delete(earmark)) books.append([{ kind: 'release', id }]);
       },
     };
   }

@@ -3,7 +3,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
 import { OTHER } from '../telemetry/counts.ts';
 import type { BudgetFund } from './drawn-fund.ts';
-import type { Counter } from './funds.ts';
+import type { BudgetWindows } from './funds.ts';
 import type { FundStanding } from './rules/fund.ts';
 
 /** Requests that waited for money held by others, by the end of their wait. */
@@ -60,14 +60,18 @@ export const ratioLeft = ({ limit, spent, held }: Pick<FundStanding, 'limit' | '
   limit === 0 ? 0 : (limit - spent - held) / limit;
 
 /** The figures of funds, in their order. */
-type Look = (funds: readonly BudgetFund[]) => readonly FundStanding[];
+type StandingsReader = (funds: readonly BudgetFund[]) => readonly FundStanding[];
 
-/** In the windows of `timeMs`, ms since 1970, which no counter may be past. One pass over all that was ever drawn on. */
-export function sampleBudgets(counters: readonly Counter[], timeMs: number, look: Look): BudgetSample[] {
+/** In the windows of `timeMs`, ms since 1970, before which none of them may have ended. One pass over all funds that were ever drawn on. */
+export function sampleBudgets(
+  budgetWindows: readonly BudgetWindows[],
+  timeMs: number,
+  look: StandingsReader,
+): BudgetSample[] {
   const byName = new Map<string, BudgetSample>();
-  for (const counter of counters) {
-    const known = byName.size < BUDGETS_MAX || byName.has(counter.budget.name);
-    const sample = { ...sampleBudget(counter, timeMs, look), name: known ? counter.budget.name : OTHER };
+  for (const windows of budgetWindows) {
+    const known = byName.size < BUDGETS_MAX || byName.has(windows.budget.name);
+    const sample = { ...sampleBudget(windows, timeMs, look), name: known ? windows.budget.name : OTHER };
     // Keys' budgets have names of the ledger's, which a policy may have given as well.
     const other = byName.get(sample.name);
     byName.set(sample.name, other ? joined(other, sample) : sample);
@@ -75,13 +79,13 @@ export function sampleBudgets(counters: readonly Counter[], timeMs: number, look
   return [...byName.values()];
 }
 
-function sampleBudget(counter: Counter, timeMs: number, look: Look): Omit<BudgetSample, 'name'> {
-  const { ends } = counter.windowAt(timeMs);
+function sampleBudget(windows: BudgetWindows, timeMs: number, look: StandingsReader): Omit<BudgetSample, 'name'> {
+  const { ends } = windows.windowAt(timeMs);
   let tightest: FundStanding | null = null;
   let least = Number.POSITIVE_INFINITY;
   let subjects = 0;
   let exhausted = 0;
-  for (const fund of look([...counter.funds])) {
+  for (const fund of look([...windows.funds])) {
     // The fund exists because a reading asked for it.
     if (fund.spent === 0 && fund.held === 0) continue;
     subjects++;
@@ -92,7 +96,7 @@ function sampleBudget(counter: Counter, timeMs: number, look: Look): Omit<Budget
       tightest = fund;
     }
   }
-  const { limit, spent, held } = tightest ?? { limit: leastLimit(counter.budget), spent: 0, held: 0 };
+  const { limit, spent, held } = tightest ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
   return { limit, spent, held, subjects, exhausted, ends };
 }
 
