@@ -10,8 +10,7 @@ import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
-import type { Learner } from '../../src/learning/learner.ts';
-import { emptyMemories } from '../../src/learning/open.ts';
+import { openLearner } from '../../src/learning/open.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -33,7 +32,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 
-/** The application over a store without a disk: keys, books, records and answers are in memory, everything else is real. */
+/** The application over a store without a disk: keys, books, records, answers and outcomes are in memory, everything else is real. */
 let upstream: ReturnType<typeof startFakeUpstream>;
 let served: Awaited<ReturnType<typeof serveInMemory>>;
 
@@ -46,21 +45,6 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-/** Declared qualities alone: what is learnt has no second implementation. */
-function declaredQualities(): Learner {
-  const memories = emptyMemories();
-  return {
-    read: (policy, text) => memories.read(policy, text),
-    estimate: (policy, facts, features) => memories.estimate(policy, facts, features),
-    noteRequest: () => {},
-    exampleWrites: () => [],
-    observeAnswer: () => [],
-    score: async () => 'unknown',
-    activity: { outcomes: new Map(), withheld: 0, brier: { declared: NaN, estimated: NaN }, faults: 0 },
-    close: async () => {},
-  };
-}
-
 /** What these tests read of answers. */
 interface Body {
   readonly key?: string;
@@ -72,7 +56,7 @@ async function serveInMemory(url: string) {
   const store = Object.assign(memory, memoryRepositories(memory), { records: memoryRecords(memory) });
   const registry = createRegistry(shipped);
   const env = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
-  const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } });
+  const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } }, 'learning: { mode: on }\n');
   const { snapshot } = loadPolicy([{ path: 'policy.yaml', text }], {
     env: { get: env },
     ...registry,
@@ -96,6 +80,7 @@ async function serveInMemory(url: string) {
   const nextId = createIds(now, 0);
   const deposit = ledger.deposit.bind(ledger);
   const payments = await openPayments({ store, now, nextId, env, deposit, log });
+  const learner = await openLearner({ store, now, nextId });
   const gateway: X402Gateway = {
     lease,
     leaseOf: lease,
@@ -104,7 +89,7 @@ async function serveInMemory(url: string) {
     keys,
     funding: x402Funding(() => gateway),
     records,
-    learner: declaredQualities(),
+    learner,
     retries: new Retries(clock),
     affinity: new Affinity(clock),
     counter: { count: async () => null },
@@ -152,6 +137,7 @@ async function serveInMemory(url: string) {
       await app.stop(true);
       payments.close();
       keys.close();
+      await learner.close();
       await ledger.close();
     },
   };
@@ -204,6 +190,16 @@ test('where the store refuses, no request is sent to a provider', async () => {
   expect(status).toBe(503);
   expect(upstream.requests.length).toBe(before);
   expect((await served.ask(CHAT, key, QUESTION)).status).toBe(200);
+});
+
+test('a score of an answer is learnt once, and outlives its learner', async () => {
+  const key = await makeKey({});
+  const answer = await served.ask(CHAT, key, QUESTION);
+  const score = { decision_id: answer.headers.get('x-signalbox-decision-id'), score: 0.25 };
+  expect((await served.ask('/v1/feedback', key, score)).body).toMatchObject({ result: 'learnt', model: 'best' });
+  expect((await served.ask('/v1/feedback', key, score)).body).toMatchObject({ result: 'repeated' });
+  const { brier } = (await openLearner({ store: served.store, now: Date.now, nextId: () => 0 })).activity;
+  expect(brier.declared).toBeGreaterThan(0);
 });
 
 test('the audit of all that was booked finds nothing', async () => {
