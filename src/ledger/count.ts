@@ -8,7 +8,7 @@ import type { Dimensions } from './rules/entry.ts';
 import { quarterOf } from './rules/quarter.ts';
 import { type Window, windowAt } from './rules/window.ts';
 
-/** Accounts that are judged before others get a turn: conditions are the operator's, and take their time. */
+/** Accounts matched in one turn of the event loop. The conditions of budgets are the operator's, and may be slow. */
 const SLICE = 500;
 
 /**
@@ -50,7 +50,7 @@ async function draftOf(budget: Budget, count: Pick<Count, 'charges'>, now: numbe
     if (at % SLICE === SLICE - 1) await setImmediate();
   }
   return (late, swappedAt) => {
-    // The window may have ended meanwhile; then all that the next one holds came since.
+    // The window may have ended meanwhile. Then all charges of the next window are among `late`.
     const present = swappedAt < window.ends ? window : windowAt(budget.window, budget.timeZone, swappedAt);
     if (present !== window) spent.clear();
     for (const { quarter, dimensions, microcredits } of late) {

@@ -21,7 +21,7 @@ export class BudgetWindows {
   readonly changed: BudgetFund[] = [];
   readonly #id: number;
   #present: Counts;
-  /** The window before, for those who were admitted in it and reserve now; null while there was none. */
+  /** The window before, for requests that were admitted in it and reserve now; null while there was none. */
   #before: Counts | null = null;
 
   /**
@@ -39,7 +39,7 @@ export class BudgetWindows {
     return this.#present.funds.values();
   }
 
-  /** The window in force. Asked with a later time than its end, all subjects begin a new one. */
+  /** Returns the window in force. A time past its end begins a new window for all subjects. */
   windowAt(timeMs: number): Window {
     if (timeMs >= this.#present.window.ends) {
       this.#before = this.#present;
@@ -48,19 +48,19 @@ export class BudgetWindows {
     return this.#present.window;
   }
 
-  /** The fund of a subject in the window of a time; null where that was over before these counts began. */
+  /** Returns the fund of a subject in the window of a time; null where the kept windows do not reach back to it. */
   fundAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
     return counts && (counts.funds.get(subject) ?? this.#open(counts, subject, 0));
   }
 
-  /** The same, and nothing is kept of it for a subject that has not spent yet. */
+  /** As `fundAt`, but keeps nothing for a subject that has not spent yet. */
   lookAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
     return counts && (counts.funds.get(subject) ?? new BudgetFund(this.#id, this.budget, counts.window, subject, 0));
   }
 
-  /** The same counts under other terms, from the window of `timeMs` on: what is over is no longer drawn on. */
+  /** Returns the same windows under other terms, from the window of `timeMs` on. Earlier windows are dropped. */
   under(budget: Budget, timeMs: number): BudgetWindows {
     const next = new BudgetWindows(budget, this.windowAt(timeMs), new Map(), this.#id);
     for (const [subject, before] of this.#present.funds) {
@@ -88,7 +88,7 @@ export function subjectOf({ match, each }: Budget, scope: BudgetScope): string |
   return holds(match, scope) ? subjectIn(each, scope) : null;
 }
 
-/** Which funds an account draws on: the windows of the budgets in force, and its balance. */
+/** Finds the funds that an account draws on: the windows of the budgets in force, and its balance. */
 export class Funds {
   readonly #hasBalance: (holder: string) => boolean;
   #budgetWindows: readonly BudgetWindows[] = [];
@@ -114,7 +114,7 @@ export class Funds {
     this.#epoch++;
   }
 
-  /** The windows that an account would draw on at a time. Creates no state: the caller may be unknown. */
+  /** Returns the windows that an account would draw on at a time. Creates no state: the caller may be unknown. */
   windowsOf({ scope }: Account, timeMs: number): DrawnFund[] {
     return this.#budgetWindows.flatMap((windows) => {
       windows.windowAt(timeMs);
@@ -140,9 +140,9 @@ export class Funds {
     }
     const { holder } = account;
     const hasBalance = this.#hasBalance(holder);
-    // A wallet has a balance from the first: without one it would be post-paid.
+    // A wallet always has a balance, so that it cannot be billed afterwards.
     if (hasBalance || isWallet(holder)) funds.push(balanceFund(holder));
-    // Few are late, about the change of a window; and a balance that is not kept must not be remembered.
+    // Not cached: the funds of a window that has ended, which are seldom asked for, and a balance that the books may forget.
     if (timeMs < from || (!hasBalance && isWallet(holder))) return funds;
     account.funds = funds;
     account.epoch = this.#epoch;
@@ -151,12 +151,12 @@ export class Funds {
     return funds;
   }
 
-  /** Every fund that requests of a key can draw on in the windows of `timeMs`, by any of these names of models. */
+  /** Returns every fund that requests of a key can draw on in the windows of `timeMs`, for any of these model names. */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();
     for (const windows of this.#budgetWindows) {
       windows.windowAt(timeMs);
-      // Most budgets do not look at the model: one name stands for all.
+      // Most budgets do not depend on the model: then one name stands for all.
       const asked = windows.budget.definition.includes('request') ? scopes : scopes.slice(0, 1);
       for (const scope of asked) {
         const subject = subjectOf(windows.budget, scope);

@@ -27,7 +27,7 @@ export class LedgerNotifier {
     } catch {}
   }
 
-  /** Looks whether budgets have reached a fraction of their limits. */
+  /** Reports budgets that have reached a fraction of their limits. */
   look(funds: readonly DrawnFund[]): void {
     const { books, onAlert } = this.#options;
     if (!onAlert || funds.length === 0) return;

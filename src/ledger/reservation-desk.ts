@@ -26,7 +26,7 @@ export interface ReservationDeskOptions {
 interface MoneyRequest {
   readonly order: ReservationRequest;
   readonly account: Account;
-  /** Microcredits that a payment under way will add to the balance. */
+  /** Microcredits that a payment in progress will add to the balance. */
   readonly expected: number;
 }
 
@@ -40,7 +40,7 @@ interface OpenEarmark {
 /** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
 type BookingCall<Booked> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
 
-/** Sets money aside for requests, and knows what of it is open in this process. */
+/** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
 export class ReservationDesk {
   readonly #options: ReservationDeskOptions;
   readonly #tools: HoldTools;
@@ -48,7 +48,7 @@ export class ReservationDesk {
   readonly #holds = new LinkedSet<ReservationHold>();
   readonly #earmarks = new Set<OpenEarmark>();
 
-  /** @param openSettlement takes the operations of the settlement under way */
+  /** @param openSettlement collects the operations of the settlement in progress */
   constructor(options: ReservationDeskOptions, openSettlement: HoldTools['openSettlement']) {
     const { books, now, notifier } = options;
     this.#options = options;
@@ -59,19 +59,19 @@ export class ReservationDesk {
     return this.#setAside({ order, account, expected: 0 }, this.#sendHold);
   }
 
-  /** @param expected microcredits that a payment under way will add to the balance */
+  /** @param expected microcredits that a payment in progress will add to the balance */
   earmark(order: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
     return this.#setAside({ order, account, expected }, this.#sendEarmark);
   }
 
-  /** Open reservations and earmarks draw on what applies to them now. Returns the operations for it. */
+  /** Moves open reservations and earmarks to the funds that apply to them now. Returns the operations that do so. */
   attachAll(): AttachOp[] {
     const { funds, now } = this.#options;
     const ops: AttachOp[] = [];
     for (const made of [...this.#earmarks, ...this.#holds.all()]) {
       const present = funds.of(made.account, timeOfId(made.id));
       if (present === made.funds) continue;
-      // A balance is drawn on from the start of a reservation or not at all.
+      // A reservation draws on a balance from its start or never.
       const hasBalance = made.funds.some(({ title }) => title.kind === 'balance');
       made.funds = hasBalance ? present : present.filter(({ title }) => title.kind !== 'balance');
       ops.push({ kind: 'attach', id: made.id, at: now(), funds: made.funds });
@@ -95,8 +95,8 @@ export class ReservationDesk {
   }
 
   /**
-   * Takes the amount that all funds of an account have free, waiting for it where that helps. The figures of the funds decide
-   * only who waits; whether there is money, the books decide.
+   * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
+   * decide whether to wait; the books decide whether there is money.
    */
   #setAside<Booked>(request: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
@@ -169,7 +169,7 @@ export class ReservationDesk {
   ): Promise<Hold | Refused> {
     const { id, expiresAt, limit } = order;
     const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
-    // Among the open ones from the first moment on, so that a reload moves it.
+    // Added before the books answer, so that a reload moves it too.
     this.#holds.add(hold);
     return booking.then(
       ([result]) => {

@@ -21,7 +21,7 @@ import { openPayments, type Payments } from '../payments/service.ts';
 import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
 import type { PolicyCandidate } from '../runtime/candidate.ts';
-import type { OpenStore } from '../store/open.ts';
+import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { logAlert, logRecovered } from './events.ts';

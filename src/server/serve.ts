@@ -54,7 +54,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
   const tools: ServerPolicyTools = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
-  const lock = lockStore(databaseOf(options.data));
+  const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const store = await openDataStore(options.data, log);
   let onBudgets = async () => {};

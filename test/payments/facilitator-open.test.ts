@@ -38,8 +38,10 @@ describe('opening a network', () => {
     expect(await messageOf(opened({}, { TEST_GAS_KEY: ' ' }))).toBe(
       'The environment variable TEST_GAS_KEY is not set. It must hold the gas key of the network eip155:84532.',
     );
-    expect(await messageOf(opened({ rpcUrlsEnv: 'NODES' }))).toContain('The variable NODES,');
-    expect(await messageOf(opened({ facilitator: { ...service, bearerEnv: 'BEARER' } }))).toContain('variable BEARER,');
+    expect(await messageOf(opened({ rpcUrlsEnv: 'NODES' }))).toContain('The environment variable NODES is not set.');
+    expect(await messageOf(opened({ facilitator: { ...service, bearerEnv: 'BEARER' } }))).toContain(
+      'variable BEARER is not set.',
+    );
   });
 
   test('reads nodes from a variable, separated by commas', async () => {
