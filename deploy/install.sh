@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the packages of this clone with progress: `deploy/install.sh` for development, `deploy/install.sh --omit=dev` to serve.
-# Does nothing where they are in place.
+# Does nothing if they are up to date.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -28,7 +28,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 is_installed "$@" && exit
 
-echo 'Installing packages from the npm registry: once, and again after an update.' >&2
+echo 'Installing packages from the npm registry. This happens once, and after each update.' >&2
 npm ci "$@" --no-audit --no-fund --loglevel=error >/dev/null &
 npm=$!
 seconds=0

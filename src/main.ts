@@ -1,5 +1,4 @@
 #!/usr/bin/env -S DO_NOT_TRACK=1 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --no-install --no-env-file --config=/dev/null --max-http-header-size=262144
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { type DataArguments, type HealthArguments, type PolicyArguments, parseCommand } from './cli/options.ts';
@@ -13,6 +12,7 @@ import { pluginIn } from './plugin-host/owners.ts';
 import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
+import { storeExists } from './store/open.ts';
 import { scrub } from './telemetry/secrets.ts';
 import { openSink } from './telemetry/sink.ts';
 import { stackOf } from './telemetry/thrown.ts';
@@ -168,19 +168,19 @@ async function importFrom(args: readonly string[]): Promise<void> {
 
 async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
   const { runLearn } = await import('./cli/learn/learn.ts');
-  const file = existing(data);
+  const file = await existing(data);
   mindDefects();
   await runLearn(args, { judge: await judgeFor(data), folder, file, terminal: out.isTerminal, now, write });
 }
 
 async function decisions({ args, data }: DataArguments): Promise<void> {
-  const file = existing(data);
+  const file = await existing(data);
   const { runDecisions } = await import('./cli/decisions/decisions.ts');
   await write(await runDecisions(args, file));
 }
 
 async function ledger({ args, data }: DataArguments): Promise<void> {
-  const file = existing(data);
+  const file = await existing(data);
   const [{ runLedger }, { otherLedgerIn }] = await Promise.all([
     import('./cli/ledger/ledger.ts'),
     import('./server/ledger-note.ts'),
@@ -194,7 +194,7 @@ async function ledger({ args, data }: DataArguments): Promise<void> {
 }
 
 async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {
-  const file = existing(data);
+  const file = await existing(data);
   const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, run] = await Promise.all([
     import('./store/open.ts'),
     import('./access/stored-keys.ts'),
@@ -204,7 +204,7 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
       : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
   ]);
   // They read the ledger, too: a newer version is refused before anything is written.
-  readStore(file, ['ledger']).close();
+  (await readStore(file, ['ledger'])).close();
   const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments'] });
   const keys = await openKeys({ store, now });
   try {
@@ -221,10 +221,10 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
   }
 }
 
-/** The database in a data folder. Throws UsageError where there is none. */
-function existing(data: string): string {
+/** Returns the database in a data folder. Throws UsageError where there is none. */
+async function existing(data: string): Promise<string> {
   const file = databaseOf(data);
-  if (existsSync(file)) return file;
+  if (await storeExists(file)) return file;
   throw new UsageError(
     `There is no database in ${resolve(data)}; start the server once, or name its folder with --data.`,
   );

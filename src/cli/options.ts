@@ -3,6 +3,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
+import { refuseUrl } from '../store/open.ts';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
 import { helpOf } from './help.ts';
 
@@ -69,11 +70,16 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   );
 }
 
-const dataFolder = (env: Environment): string => env.SIGNALBOX_DATA || join('.', '.signalbox');
+/** The data folder that a flag names, else the environment. Throws UsageError for a URL, of which it shows the scheme alone. */
+function dataFolder(flag: string | null | undefined, env: Environment): string {
+  const folder = flag ?? (env.SIGNALBOX_DATA || join('.', '.signalbox'));
+  refuseUrl(folder);
+  return folder;
+}
 
 function dataOf(rest: readonly string[], env: Environment): { data: string; args: readonly string[] } {
   const { folder, args } = folderOf('--data', rest);
-  return { data: folder ?? dataFolder(env), args };
+  return { data: dataFolder(folder, env), args };
 }
 
 /** The flag of a folder may stand anywhere among the arguments of the subcommand. */
@@ -98,7 +104,9 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
     metrics: { type: 'string' },
     log: { type: 'string' },
   } as const;
-  const { port, host, data = dataFolder(env), policies, 'drain-ms': drainMs, metrics, log } = parseFlags(args, options);
+  const flags = parseFlags(args, options);
+  const { port, host, policies, 'drain-ms': drainMs, metrics, log } = flags;
+  const data = dataFolder(flags.data, env);
   return {
     name: 'serve',
     options: {
@@ -120,14 +128,14 @@ export function takeNegative(args: readonly string[]): { rest: string[]; amount:
   return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };
 }
 
-type Options = NonNullable<ParseArgsConfig['options']>;
+type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
 
 /** The flags of a command that takes nothing else. Throws UsageError. */
-export const parseFlags = <T extends Options>(args: readonly string[], options: T) =>
+export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
   inOurWords(() => parsed({ args: [...args], options })).values;
 
 /** Parses the flags of a command, and the arguments between them. Throws UsageError. */
-export const parseArguments = <T extends Options>(args: readonly string[], options: T) =>
+export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
   inOurWords(() => parsed({ args: [...args], options, allowPositionals: true }));
 
 /** Parses, and refuses a repeated option: node's parser silently keeps the last value. */

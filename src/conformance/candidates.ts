@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { CallerWeights, Candidates } from '../contract/strategy.ts';
+import type { StatedOptions } from './schema-values.ts';
 
 /** The inputs of a strategy for a candidate: quality as a share, cost in Credits, latency in ms. */
 interface CandidateMetrics {
@@ -10,7 +11,7 @@ interface CandidateMetrics {
 
 /** All inputs of a ranking. */
 export interface RankingCase {
-  readonly options: Readonly<Record<string, unknown>>;
+  readonly options: StatedOptions;
   readonly figures: readonly CandidateMetrics[];
   /** The value of a good answer in Credits. */
   readonly worth: number;
@@ -44,14 +45,14 @@ export const weights: fc.Arbitrary<CallerWeights> = fc
   .oneof(fc.constantFrom(0, 0.3, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }))
   .map((share) => ({ quality: share, cost: 1 - share }));
 
-type Options = fc.Arbitrary<Readonly<Record<string, unknown>>>;
+export type OptionsArbitrary = fc.Arbitrary<StatedOptions>;
 
 /** Up to eight candidates, often with equal metrics. */
 const sets = fc
   .tuple(fc.array(figures, { maxLength: 6 }), fc.array(fc.nat(5), { maxLength: 2 }))
   .map(([own, twins]) => [...own, ...(own.length > 0 ? twins.map((at) => own[at % own.length]!) : [])]);
 
-export const rankingCases = (options: Options): fc.Arbitrary<RankingCase> =>
+export const rankingCases = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
   fc.record({ options, figures: sets, worth, weights: fc.option(weights) });
 
 /** Extreme values, which a request can still reach. */
@@ -61,7 +62,7 @@ const extreme = fc.record({
   l: fc.constantFrom(0, 1e-9, 1e12),
 });
 
-export const extremeRankingCases = (options: Options): fc.Arbitrary<RankingCase> =>
+export const extremeRankingCases = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
   fc.record({
     options,
     figures: fc.oneof(

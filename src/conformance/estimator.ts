@@ -9,7 +9,7 @@ import type {
 import { deepFreeze } from '../policy/freeze.ts';
 import { describeHistory, type EstimatorHistory, findingFor, histories, replay } from './estimator-history.ts';
 import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
-import { defaultsOf, optionsFrom } from './schema-values.ts';
+import { defaultsOf, optionsFrom, type StatedOptions } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 
 export interface EstimatorSubject {
@@ -17,12 +17,11 @@ export interface EstimatorSubject {
 }
 
 type Subject = EstimatorSubject;
-type Options = Readonly<Record<string, unknown>>;
 
 const SECRET = [0x1234_5678, 0x9abc_def0] as const;
 
 interface Case {
-  readonly options: Options;
+  readonly options: StatedOptions;
   readonly history: EstimatorHistory;
 }
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import type { ChatRequest } from '../surface/openai-chat/request.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
+type RequestFields = Readonly<Record<string, unknown>>;
 
 /** Generators of provider state in earlier answers, which only the model that gave them can read. */
 export interface StateGenerators {
-  readonly ofMessage: fc.Arbitrary<Fields>;
-  ofCall(name: string, args: string): Fields;
+  readonly ofMessage: fc.Arbitrary<RequestFields>;
+  ofCall(name: string, args: string): RequestFields;
 }
 
 /** Requests that the gateway's schema accepts: mostly ordinary ones, with the oddities of real clients. */
@@ -23,7 +23,7 @@ export function anyRequest(state: StateGenerators): fc.Arbitrary<ChatRequest> {
       return fc.record({ messages: fc.constant(messages), fields: fields(names), marks: fc.nat({ max: 255 }) });
     })
     .map(({ messages, fields, marks }) => {
-      const request: Fields = {
+      const request: RequestFields = {
         ...fields,
         model: 'any',
         messages: messages.map((message, at) => ((marks >> at) & 1 && marks % 5 === 0 ? marked(message) : message)),
@@ -39,27 +39,27 @@ function mostly<T>(common: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, times: number)
 }
 
 /** Occasionally some of these members. */
-const maybe = (members: Record<string, fc.Arbitrary<unknown>>, times = 3): fc.Arbitrary<Fields> =>
+const maybe = (members: Record<string, fc.Arbitrary<unknown>>, times = 3): fc.Arbitrary<RequestFields> =>
   mostly(fc.constant({}), fc.record(members, { requiredKeys: [] }), times);
 
-const marked = (owner: Fields): Fields => ({ ...owner, cache_control: { type: 'ephemeral' } });
+const marked = (owner: RequestFields): RequestFields => ({ ...owner, cache_control: { type: 'ephemeral' } });
 
 const words = fc.constantFrom('Hello!', 'How is the weather in Bern?', 'It is 20 °C.', 'One\n\ntwo ', 'Grüezi 💡');
 const text = mostly(words, fc.oneof(fc.constantFrom('', ' ', '\n\t', '{', '<b>'), fc.string({ unit: 'grapheme' })), 9);
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';
-const textPart = text.map((value): Fields => ({ type: 'text', text: value }));
-const image = (urls: fc.Arbitrary<string>): fc.Arbitrary<Fields> =>
+const textPart = text.map((value): RequestFields => ({ type: 'text', text: value }));
+const image = (urls: fc.Arbitrary<string>): fc.Arbitrary<RequestFields> =>
   fc.record({ url: urls, more: maybe({ detail: fc.constantFrom('auto', 'low', 'high') }) }).map(({ url, more }) => ({
     type: 'image_url',
     image_url: { url, ...more },
   }));
-const file = (members: Fields): Fields => ({ type: 'file', file: members });
+const file = (members: RequestFields): RequestFields => ({ type: 'file', file: members });
 const pdf = fc.constant(file({ filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' }));
 const audio = fc
   .constantFrom('wav', 'mp3', 'MP3')
-  .map((format): Fields => ({ type: 'input_audio', input_audio: { data: 'UklGRg==', format } }));
-const oddPart: fc.Arbitrary<Fields> = fc.oneof(
+  .map((format): RequestFields => ({ type: 'input_audio', input_audio: { data: 'UklGRg==', format } }));
+const oddPart: fc.Arbitrary<RequestFields> = fc.oneof(
   image(
     fc.constantFrom(
       'data:image/bmp;base64,AAAA',
@@ -88,33 +88,34 @@ const media = fc.oneof(
   { weight: 1, arbitrary: audio },
   { weight: 1, arbitrary: oddPart },
 );
-const parts = (of: fc.Arbitrary<Fields>): fc.Arbitrary<readonly Fields[]> =>
+const parts = (of: fc.Arbitrary<RequestFields>): fc.Arbitrary<readonly RequestFields[]> =>
   fc
     .tuple(fc.array(of, { minLength: 1, maxLength: 3 }), fc.nat({ max: 40 }))
     .map(([list, at]) => list.map((part, index) => (index === at ? marked(part) : part)));
 
 /** Makes messages for a turn and the names of its tools. */
-type Episode = (where: { readonly turn: number; readonly names: readonly string[] }) => Fields[];
+type Episode = (where: { readonly turn: number; readonly names: readonly string[] }) => RequestFields[];
 
-const always = (arbitrary: fc.Arbitrary<Fields>): fc.Arbitrary<Episode> => arbitrary.map((message) => () => [message]);
+const always = (arbitrary: fc.Arbitrary<RequestFields>): fc.Arbitrary<Episode> =>
+  arbitrary.map((message) => () => [message]);
 
 const userContent = mostly<unknown>(text, parts(mostly(textPart, media, 1)), 3);
 /** Text content only. */
 const written: fc.Arbitrary<unknown> = fc.oneof(text, parts(textPart));
 const user = fc
   .record({ content: userContent, more: maybe({ name: fc.constant('bob') }, 20) })
-  .map(({ content, more }): Fields => ({ role: 'user', content, ...more }));
+  .map(({ content, more }): RequestFields => ({ role: 'user', content, ...more }));
 const system = fc
   .record({ role: fc.constantFrom('system', 'developer'), content: written })
-  .map((message): Fields => message);
+  .map((message): RequestFields => message);
 const shown = maybe({ reasoning_content: text, refusal: fc.constant(null), annotations: fc.constant([]) });
 
-const answer = (state: StateGenerators): fc.Arbitrary<Fields> =>
+const answer = (state: StateGenerators): fc.Arbitrary<RequestFields> =>
   fc
     .record({ content: written, shown, more: mostly(fc.constant({}), state.ofMessage, 2) })
     .map(({ content, shown, more }) => ({ role: 'assistant', content, ...shown, ...more }));
 
-const refused = text.map((refusal): Fields => ({ role: 'assistant', content: null, refusal }));
+const refused = text.map((refusal): RequestFields => ({ role: 'assistant', content: null, refusal }));
 
 const args = mostly(
   fc.constantFrom('{"city":"Bern"}', '{}', '{"a":[1,2,{"b":null}]}', ' {"n":1e400} '),
@@ -162,7 +163,9 @@ const toolStep = (state: StateGenerators): fc.Arbitrary<Episode> =>
         return { id, type: 'function', function: { name, arguments: args }, ...(bears && state.ofCall(name, args)) };
       });
       const message = { role: 'assistant', content: said, ...shown, ...more, tool_calls: made };
-      const answers = made.map(({ id }, at): Fields => ({ role: 'tool', tool_call_id: id, content: results[at] }));
+      const answers = made.map(
+        ({ id }, at): RequestFields => ({ role: 'tool', tool_call_id: id, content: results[at] }),
+      );
       if (isReversed) answers.reverse();
       if (trouble === 'missing') answers.pop();
       if (trouble === 'twice') answers.push({ ...answers[0] });
@@ -180,7 +183,7 @@ const functionStep = fc.record({ args, result: text }).map(
     ],
 );
 
-const stray = fc.constantFrom<Fields>(
+const stray = fc.constantFrom<RequestFields>(
   { role: 'tool', tool_call_id: 'nobody', content: '20 °C' },
   { role: 'function', name: 'nobody', content: '20 °C' },
   { role: 'assistant', content: null, tool_calls: [], refusal: 'No.' },
@@ -257,11 +260,11 @@ const schema = mostly<unknown>(
   10,
 );
 
-const tool = (name: string): fc.Arbitrary<Fields> =>
+const tool = (name: string): fc.Arbitrary<RequestFields> =>
   fc
     .record({
       more: maybe({ description: text, strict: fc.constantFrom(true, false, null) }, 1),
-      parameters: mostly<Fields>(
+      parameters: mostly<RequestFields>(
         schema.map((parameters) => ({ parameters })),
         fc.constantFrom({}, { parameters: null }),
         6,
@@ -309,7 +312,7 @@ const sparse = fc
   )
   .map((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)));
 
-const format = mostly<Fields>(
+const format = mostly<RequestFields>(
   fc.constantFrom({}, { response_format: null }, { response_format: { type: 'text' } }),
   fc.oneof(fc.constant({ response_format: { type: 'json_object' } }), {
     weight: 3,
@@ -319,27 +322,27 @@ const format = mostly<Fields>(
   }),
   6,
 );
-const logprobs = mostly<Fields>(
+const logprobs = mostly<RequestFields>(
   fc.constant({}),
   fc.constantFrom({ logprobs: false }, { logprobs: true }, { logprobs: true, top_logprobs: 2 }),
   25,
 );
 
-function fields(names: readonly string[]): fc.Arbitrary<Fields> {
+function fields(names: readonly string[]): fc.Arbitrary<RequestFields> {
   const choices = ['auto', 'none', 'required', ...names.map((name) => ({ type: 'function', function: { name } }))];
-  const tools: fc.Arbitrary<Fields> =
+  const tools: fc.Arbitrary<RequestFields> =
     names.length === 0
       ? fc.constant({})
       : fc
           .record({
             tools: fc.tuple(...names.map(tool)),
-            choice: mostly<Fields>(
+            choice: mostly<RequestFields>(
               fc.constant({}),
               fc.constantFrom(...choices).map((tool_choice) => ({ tool_choice })),
               2,
             ),
           })
-          .map(({ tools, choice }): Fields => ({ tools, ...choice }));
+          .map(({ tools, choice }): RequestFields => ({ tools, ...choice }));
   return fc
     .record({ sparse, format, logprobs, tools })
     .map(({ sparse, format, logprobs, tools }) => ({ ...sparse, ...format, ...logprobs, ...tools }));

@@ -3,19 +3,20 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { isObject } from '../core/object.ts';
 
-type Options = Readonly<Record<string, unknown>>;
+/** Options of a plugin, as a policy states them. */
+export type StatedOptions = Readonly<Record<string, unknown>>;
 
 /** The options of a policy that states none; null if the schema requires some. */
-export function defaultsOf(schema: TSchema): Options | null {
+export function defaultsOf(schema: TSchema): StatedOptions | null {
   const made: unknown = Value.Default(schema, {});
   return isObject(made) && Value.Check(schema, made) ? made : null;
 }
 
 /** Options that a policy could state, with defaults filled in; null if no valid ones were found. */
-export function optionsFrom(schema: TSchema): fc.Arbitrary<Options> | null {
+export function optionsFrom(schema: TSchema): fc.Arbitrary<StatedOptions> | null {
   const defaults = defaultsOf(schema);
   const made = valuesOf(schema).map((value) => Value.Default(schema, value));
-  const right = made.filter((value): value is Options => isObject(value) && Value.Check(schema, value));
+  const right = made.filter((value): value is StatedOptions => isObject(value) && Value.Check(schema, value));
   if (defaults) return fc.oneof({ weight: 1, arbitrary: fc.constant(defaults) }, { weight: 3, arbitrary: right });
   const isPossible = fc.sample(made, { numRuns: 50, seed: 1 }).some((value) => Value.Check(schema, value));
   return isPossible ? right : null;

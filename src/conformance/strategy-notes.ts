@@ -1,12 +1,10 @@
 import fc from 'fast-check';
-import { figures, nameOf, type RankingCase, rankingCases, weights } from './candidates.ts';
+import { figures, nameOf, type OptionsArbitrary, type RankingCase, rankingCases, weights } from './candidates.ts';
 import type { Law } from './law.ts';
 import { rankingOf, type StrategySubject, strategyLaw } from './strategy.ts';
 
-type Options = fc.Arbitrary<Readonly<Record<string, unknown>>>;
-
 /** The last candidate is the newcomer. */
-const withNewcomer = (options: Options): fc.Arbitrary<RankingCase> =>
+const withNewcomer = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
   fc.tuple(rankingCases(options), figures).map(([trial, more]) => ({ ...trial, figures: [...trial.figures, more] }));
 
 const independent = strategyLaw({
@@ -26,7 +24,7 @@ const independent = strategyLaw({
   },
 });
 
-const weighted = (options: Options): fc.Arbitrary<RankingCase> =>
+const weighted = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
   fc.tuple(rankingCases(options), weights).map(([trial, own]) => ({ ...trial, weights: own }));
 
 /** The increase of the weight of quality. */

@@ -14,7 +14,7 @@ import {
 } from './candidates.ts';
 import type { ConformanceHost } from './host.ts';
 import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
-import { defaultsOf, optionsFrom } from './schema-values.ts';
+import { defaultsOf, optionsFrom, type StatedOptions } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 
 export interface StrategySubject {
@@ -22,11 +22,10 @@ export interface StrategySubject {
   readonly host: ConformanceHost;
 }
 
-type Options = Readonly<Record<string, unknown>>;
 type Subject = StrategySubject;
 
 /** Null if the plugin rejects the options, as it may. */
-function prepare({ plugin }: Subject, options: Options): PreparedStrategy | null {
+function prepare({ plugin }: Subject, options: StatedOptions): PreparedStrategy | null {
   try {
     return plugin.prepare(options);
   } catch {
@@ -36,7 +35,7 @@ function prepare({ plugin }: Subject, options: Options): PreparedStrategy | null
 
 const optionsOf = ({ plugin }: Subject) => optionsFrom(plugin.options);
 
-const casesFor = (make: (options: fc.Arbitrary<Options>) => fc.Arbitrary<RankingCase>) => (subject: Subject) => {
+const casesFor = (make: (options: fc.Arbitrary<StatedOptions>) => fc.Arbitrary<RankingCase>) => (subject: Subject) => {
   const options = optionsOf(subject);
   return options && make(options);
 };
@@ -57,7 +56,7 @@ export function strategyLaw(text: {
   readonly name: string;
   readonly says: string;
   readonly isNote?: true;
-  readonly trials?: (options: fc.Arbitrary<Options>) => fc.Arbitrary<RankingCase>;
+  readonly trials?: (options: fc.Arbitrary<StatedOptions>) => fc.Arbitrary<RankingCase>;
   fault(strategy: PreparedStrategy, trial: RankingCase, subject: Subject): string | null;
 }): Law<Subject> {
   return law({

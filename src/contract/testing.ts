@@ -36,6 +36,7 @@ const NAMES: FieldNames = {
 
 const READER: RequestReader<TextBody> = {
   dialect: 'text',
+  operation: 'chat',
   names: NAMES,
   model: () => 'any',
   isStream: () => false,

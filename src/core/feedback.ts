@@ -5,18 +5,18 @@ export const FeedbackRequest = Type.Object(
   {
     decision_id: Type.String({
       pattern: '^dec_[0-9a-z]{11}$',
-      description: 'Which decision: as `platform.decision_id` and the header `x-signalbox-decision-id` name it.',
+      description: 'The ID of the decision, from `platform.decision_id` or the header `x-signalbox-decision-id`.',
       examples: ['dec_0a4x1wm3zk0'],
     }),
     score: Type.Number({
       minimum: 0,
       maximum: 1,
-      description: 'How good the answer was: 1 for one that did what was asked, 0 for one that was of no use.',
+      description: 'The quality of the answer, from 0 (useless) to 1 (did what was asked).',
     }),
     label: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$',
-        description: 'Your own word for where the score comes from, such as `thumbs` or `unit-tests`. It is kept.',
+        description: 'Your name for the source of the score, such as `thumbs` or `unit-tests`. It is stored.',
         examples: ['unit-tests'],
       }),
     ),

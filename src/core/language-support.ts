@@ -35,8 +35,8 @@ export function languageState({ languages, lacksLanguages }: LanguageLists, name
 }
 
 /**
- * Tables of every language that a model declares or lacks. Where some model declares it, those qualify that do. Where
- * none does, it is unknown of all: with `admitUnstated` all qualify but those that lack it, without it none does.
+ * Builds the support of every language that some model declares or lacks. If any model declares a language, only the models
+ * that declare it qualify. If none does, `admitUnstated` lets all models qualify that do not lack it; otherwise none qualifies.
  */
 export function languageSupport(models: readonly LanguageLists[], admitUnstated: boolean): Languages {
   const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));

@@ -39,6 +39,7 @@ export interface ModelRequest {
 /** Reads the bodies of one dialect. All methods are pure, and called at most once for a request. */
 export interface RequestReader<Body extends Members> {
   readonly dialect: string;
+  readonly operation: Operation;
   readonly names: FieldNames;
   model(body: Body): string;
   isStream(body: Body): boolean;
@@ -53,7 +54,6 @@ export const modelRequest = <Body extends Members>(body: Body, reader: RequestRe
   new LazyRequest(body, reader);
 
 class LazyRequest<Body extends Members> implements ModelRequest {
-  readonly operation = 'chat';
   readonly model: string;
   readonly stream: boolean;
   readonly original: { readonly dialect: string; readonly body: Body };
@@ -68,6 +68,10 @@ class LazyRequest<Body extends Members> implements ModelRequest {
     this.stream = reader.isStream(body);
     this.original = { dialect: reader.dialect, body };
     this.#reader = reader;
+  }
+
+  get operation(): Operation {
+    return this.#reader.operation;
   }
 
   get names(): FieldNames {

@@ -1,6 +1,6 @@
-/** Fewer characters in common are chance. */
+/** Shorter runs that two texts share are coincidence. */
 export const RUN_MIN = 8;
-/** As many in common are none, whatever they are; fewer must look random, for a word can be part of a secret. */
+/** A shared run of this length is no coincidence. A shorter one must look random: it may be a plain word that a secret contains. */
 const RUN_SURE = 12;
 
 /** Every piece of `RUN_MIN` characters that texts have, to look for what another text has in common with them. */

@@ -53,7 +53,7 @@ export async function reserve(
     const begun = named?.claim.begin(decision.id) ?? null;
     // The funding awaits it.
     begun?.catch(() => {});
-    funded = await funding.reserve(orderOf(gateway, decision, terms, startedAt, signal), begun);
+    funded = await funding.reserve(reservationRequest(gateway, decision, terms, startedAt, signal), begun);
   } catch (cause) {
     context.endWork(0);
     throw cause;
@@ -69,7 +69,7 @@ export async function reserve(
 const EXPIRY_SLACK_MS = 60_000;
 
 /** The amounts cover the choice and each fallback, so that the hold suffices or can be raised. */
-function orderOf(
+function reservationRequest(
   { clock, now }: Gateway,
   { id, facts, ranked }: Decision,
   { caller, payer, agentWallet, runtime }: FundingTerms,

@@ -69,7 +69,7 @@ const TRAIL_QUERY = t.Object({
   key: t.Optional(
     t.Any({
       type: 'string',
-      description: 'Only what was done to the key with this ID, or to the wallet with this address.',
+      description: 'Only changes of the key with this ID, or of the wallet with this address.',
     }),
   ),
   limit: t.Optional(

@@ -86,7 +86,7 @@ const STATUS = routeDocs({
   access: 'admin',
   summary: 'Policy in force',
   description:
-    'The revision in force, and how the last look at the policy’s files ended: with all diagnostics if it was refused. The header `etag` has the revision.',
+    'Returns the revision in force and the result of the last reload, with all diagnostics if it was refused. The header `etag` has the revision.',
   answer: { schema: schemas.PolicyStatus, description: 'The policy in force.' },
 });
 
@@ -95,7 +95,7 @@ const RELOAD = routeDocs({
   body: 'none',
   summary: 'Reload the policy',
   description:
-    'Looks at the policy’s files now. The folder is watched, so this is for those who want to know the result. With `If-Match: <revision>` it is done only while that revision is in force.',
+    'Reloads the policy files now and returns the result. Signalbox watches the folder, so edits take effect without this request. With `If-Match: <revision>`, it reloads only while that revision is in force.',
   answer: { schema: schemas.PolicyReload, description: 'Applied, or unchanged.' },
   errors: ['precondition_failed', 'policy_invalid'],
 });

@@ -24,8 +24,8 @@ const text = (description: string) => t.Optional(t.String({ description }));
 const QUERY = t.Object({
   from: text('The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.'),
   to: text('The moment after the last one.'),
-  key: text('The ID of the key, or the address of the wallet, that asked.'),
-  model: text('The model that was tried last, or chosen where none was tried.'),
+  key: text('The ID of the key, or the address of the wallet, that made the request.'),
+  model: text('The last model tried, or the choice if none was tried.'),
   task: text('The task type of the request.'),
   status: text(`One of ${RECORD_STATUSES.join(', ')}.`),
   operation: text(`One of ${OPERATION_NAMES.join(', ')}.`),
@@ -48,7 +48,7 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
         access: 'key',
         summary: 'Explain a decision',
         description:
-          'The facts (never text), every model with its estimates and why it stands where it does, the choice, and what came of it. It is decided again for this answer, from what was recorded, so that the reasons are the real ones; `replay` says whether it came to the same. For the key that asked, or an admin’s.',
+          'Returns the facts (never text), every model with its estimates and its rank or the reasons against it, the choice, and the outcome. The server replays the decision from its record to give the actual reasons; `replay` says whether the result was the same. Only the key that made the request and admin keys can read it.',
         tag: 'decisions',
         answer: { schema: Decision, description: 'The record of the decision.' },
         errors: ['not_found'],
@@ -92,10 +92,10 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
       },
       routeDocs({
         access: 'admin',
-        summary: 'Words of a request and its answer',
+        summary: 'Read the text of a request and its answer',
         description:
-          'Only where `records.content` of the policy had them kept, which it does for nobody unless it says so. Each read is a line in the log.',
-        answer: { schema: KeptContent, description: 'What was kept.' },
+          'Available only if `records.content` of the policy had them stored, which is off by default. Each read is logged.',
+        answer: { schema: KeptContent, description: 'The stored text.' },
         errors: ['not_found'],
       }),
     );

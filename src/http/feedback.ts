@@ -8,21 +8,21 @@ import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 
-export const Feedback = named('Feedback', 'What became of a score.', {
+export const Feedback = named('Feedback', 'The result of a score.', {
   object: Type.Literal('feedback', { description: 'Always `feedback`.' }),
   decision_id: decisionId,
   model: modelId('The model that is scored: the one that answered, or was recommended.'),
-  task: Type.String({ description: 'The task type that the request was taken for.', examples: ['coding'] }),
+  task: Type.String({ description: 'The task type of the request.', examples: ['coding'] }),
   score: Type.Number({ minimum: 0, maximum: 1, description: 'As it was sent.', examples: [0.5] }),
   label: orNull(
     Type.String({ examples: ['unit-tests'] }),
-    'As it is kept: of a score that is repeated, the first; null for none.',
+    'The stored label. For a repeated score, the label of the first; null for none.',
   ),
   result: word(
     ['learnt', 'kept', 'repeated'],
-    '`learnt`: it counts. `kept`: it is written down and counts for nothing, since this key has its share of what is learnt, or the policy counts no scores. `repeated`: this score was there already.',
+    '`learnt`: the score counts. `kept`: it is stored but does not count, because this key has reached its limit, or the policy does not count scores. `repeated`: the decision already had this score.',
   ),
-  weight: Type.Number({ minimum: 0, maximum: 1, description: 'As how many outcomes it counts.', examples: [1] }),
+  weight: Type.Number({ minimum: 0, maximum: 1, description: 'The weight of the score, in outcomes.', examples: [1] }),
 });
 
 const check = compileCheck(FeedbackRequest);
@@ -51,9 +51,9 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
         counts: true,
         summary: 'Score an answer',
         description:
-          'How good the answer of a decision was, or the model that was recommended. Later requests of its kind are routed by it, where the policy learns. For the key that made the decision, once, within `learning.feedback_window_days`; the same score again changes nothing.',
+          'Scores the answer of a decision, or a recommended model. If the policy learns, the score influences similar requests later. Only the key that made the decision can score it, once, within `learning.feedback_window_days`. Repeating the same score changes nothing.',
         tag: 'decisions',
-        answer: { schema: Feedback, description: 'What became of the score.' },
+        answer: { schema: Feedback, description: 'The result of the score.' },
         requests: FEEDBACK_REQUESTS,
         errorField: 'score',
         errors: [

@@ -40,7 +40,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
       routeDocs({
         summary: 'Readiness',
         description:
-          'Whether requests are taken. `unwritable`, with 503, while the database refuses what is written: every request that costs is refused then. Once the process drains no connection is taken; one that was just asking gets 503 with the same body. A policy edit that was refused does not count: the one before serves on.',
+          'Says whether the server accepts requests. It answers 503 with `unwritable` while the database cannot be written, since requests that cost are refused then. A server that is stopping accepts no new connections, and answers 503 on open ones. A refused edit of the policy does not matter: the previous policy stays in force.',
         tag: 'health',
         access: 'open',
         answer: { schema: Readiness, description: 'Ready.' },

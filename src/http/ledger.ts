@@ -18,9 +18,9 @@ export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
       query: t.Object({ name: t.Optional(t.String({ description: 'Only funds of this name.' })) }),
       ...routeDocs({
         access: 'admin',
-        summary: 'Money as it stands',
+        summary: 'Charges, reservations and funds',
         description:
-          'What callers paid, what running requests hold, and every window and balance that was drawn on, with what is left and when it renews.',
+          'Returns all charges, the amounts reserved by running requests, and every budget window and balance in use, with what is left and when it renews.',
         answer: { schema: schemas.LedgerStatus, description: 'The status.' },
         errorField: 'name',
         errors: ['invalid_value'],

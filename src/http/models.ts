@@ -9,7 +9,7 @@ import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
 
 export const Model = named('Model', 'A model or a selector, in OpenAI’s shape.', {
-  id: modelId('What to send as `model`.'),
+  id: modelId('The value to send as `model`.'),
   object: Type.Literal('model', { description: 'Always `model`.' }),
   created: unixTime('When the model came out; 0 for a selector.'),
   owned_by: Type.String({ description: 'The provider asked first; `signalbox` for a selector.', examples: ['openai'] }),
@@ -18,7 +18,7 @@ export const Model = named('Model', 'A model or a selector, in OpenAI’s shape.
 export const ModelList = named(
   'ModelList',
   'Selectors first, then the models that the key may pin.',
-  listOf(Model, 'All there are; the list has no pages.'),
+  listOf(Model, 'All models and selectors; the list has no pages.'),
 );
 
 /** Selectors first, then the models that the key may pin. */
@@ -53,7 +53,11 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
     const id = decoded(path);
     const found = list(request).find((model) => model.id === id);
     if (found) return found;
-    throw new SignalboxError('model_not_found', `There is no model \`${id.slice(0, 100)}\`.`, { param: 'model' });
+    throw new SignalboxError(
+      'model_not_found',
+      `The model \`${id.slice(0, 100)}\` does not exist, or this key may not use it.`,
+      { param: 'model' },
+    );
   };
   return (
     new Elysia({ name: 'models' })
@@ -69,13 +73,13 @@ const LIST = routeDocs({
   summary: 'List models',
   description: 'Selectors first, then the models that the key may pin, in OpenAI’s shape.',
   tag: 'models',
-  answer: { schema: ModelList, description: 'All of them; there are no pages.' },
+  answer: { schema: ModelList, description: 'All models and selectors; there are no pages.' },
 });
 
 const GET = routeDocs({
   access: 'key',
   summary: 'Get a model',
-  description: 'One model or selector by its ID, which may hold slashes.',
+  description: 'Returns one model or selector by its ID, which can contain slashes.',
   tag: 'models',
   answer: { schema: Model, description: 'The model.' },
   errors: ['model_not_found'],

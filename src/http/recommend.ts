@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { recommend } from '../gateway/route.ts';
+import { recommend } from '../gateway/recommend.ts';
 import { readRoute } from '../surface/openai-chat/read-body.ts';
 import { readRouteRequest } from '../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../surface/openai-chat/route-query.ts';
@@ -16,7 +16,7 @@ error, and the chat that is sent next, unchanged, is decided alike. \`model\` is
 \`estimated_input_tokens\` and \`estimated_output_tokens\` override what would be read of the messages. Without
 \`messages\`, only the fields of \`RouteQuery\` are known.
 
-A figure of the answer, sent back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`, admits the model that it is of.`;
+You can send a figure of the answer back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`: it admits its own model.`;
 
 /** `POST /v1/route`. */
 export const recommendRoutes = ({ gateway, contextOf }: RouteServices) =>

@@ -22,7 +22,7 @@ export const statusRoutes = (sources: StatusSources) =>
         access: 'admin',
         summary: 'Health of endpoints',
         description:
-          'State, speed and attempts of every endpoint of the policy in force. Figures are of this server since its start; those of speed are of late.',
+          'Returns the state, speed and attempts of every endpoint of the policy in force. Counts begin with the start of this server; speeds are recent.',
         answer: { schema: schemas.EndpointList, description: 'The endpoints.' },
       }),
     )
@@ -33,7 +33,7 @@ export const statusRoutes = (sources: StatusSources) =>
         access: 'admin',
         summary: 'Results of learning',
         description:
-          'The outcomes that are stored, what they have changed of each model’s quality, and the keys that they came from. The figures are those of `signalbox learn status`.',
+          'Returns the stored outcomes, the changes that they made to the quality of each model, and the keys that they came from. `signalbox learn status` shows the same figures.',
         answer: { schema: schemas.LearningStatus, description: 'The status.' },
       }),
     );

@@ -13,7 +13,7 @@ export interface Account {
   readonly holder: string;
   /** The facts that conditions of budgets read. */
   readonly scope: BudgetScope;
-  /** The funds that it draws on, as long as `epoch` is the present one, from `from` and before `until`, ms since 1970. */
+  /** Cached: the funds that it draws on from `from` until before `until`, ms since 1970, while `epoch` is the present one. */
   funds: readonly DrawnFund[];
   epoch: number;
   from: number;
@@ -44,7 +44,7 @@ export class Accounts {
   }
 }
 
-/** Addresses are in lower case: another spelling would be a payer without a balance, and so without a limit. */
+/** Addresses are in lower case. Another spelling would name a payer without a balance, and so without a limit. */
 function payerOf(wallet: string): string {
   if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
   return wallet;
@@ -65,12 +65,12 @@ function made(dimensions: Dimensions, scope: BudgetScope): Account {
   return { dimensions, keyId: key, holder: payer ?? key, scope, funds: [], epoch: -1, from: 0, until: 0 };
 }
 
-/** The facts of a key that asks for a model by this name, for conditions of budgets. */
+/** Returns the facts of a key that requests a model by this name, for conditions of budgets. */
 export function scopeOf(keyId: string, labels: Readonly<Record<string, string>>, selector: string): BudgetScope {
   return { request: { model: selector }, key: { id: keyId, labels: new Map(Object.entries(labels)) } };
 }
 
-/** The facts of entries, for conditions of budgets. */
+/** Returns the facts of entries, for conditions of budgets. */
 export function scopeOfEntries(dimensions: Dimensions): BudgetScope {
   const { key = '', selector = '' } = dimensions;
   return scopeOf(key, labelsOf(dimensions), selector);

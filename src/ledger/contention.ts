@@ -4,16 +4,16 @@ import type { Waits } from './sample.ts';
 
 /** Requests that may wait for one fund; further ones are refused at once. */
 const WAITERS_MAX = 1_000;
-/** Upper bounds of the time that is waited, in seconds. */
+/** Upper bounds of the histogram of waits, in seconds. */
 export const WAIT_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-/** Tries to take money: returns null on success, or else the fund that lacks it now. */
-type Attempt = () => FundBlock | null;
+/** Tries to reserve money. Returns null on success, else the fund that lacks it now. */
+type MoneyAttempt = () => FundBlock | null;
 
 interface Waiter {
-  readonly attempt: Attempt;
+  readonly attempt: MoneyAttempt;
   readonly resolve: (blocked: FundBlock | null) => void;
 }
 
@@ -21,8 +21,8 @@ interface Waiter {
 const lineOf = ({ kind, name, subject, starts }: FundTitle): string => `${kind} ${starts} ${subject} ${name}`;
 
 /**
- * Requests that wait for money which open reservations hold: first in, first out for each fund. A waiter that is
- * woken tries again and takes, moves on to the fund that is in the way now, or stays at the head of the line.
+ * Lines of requests that wait for money which open reservations hold: first in, first out for each fund. A waiter that is
+ * woken tries again. It then gets the money, moves to the line of another fund that lacks it, or stays at the head of its line.
  */
 export class Contention {
   readonly waits: Waits = { served: 0, gave_up: 0, crowded: 0 };
@@ -30,14 +30,14 @@ export class Contention {
   readonly waited = new Spread(WAIT_BOUNDS);
   readonly #lines = new Map<string, Waiter[]>();
 
-  /** The place of the first of these funds that has a line, to whose end a newcomer must go; -1 for none. */
+  /** Returns the index of the first of these funds that has a line, which a new request must join; -1 for none. */
   lineBefore(funds: readonly FundRef[]): number {
     if (this.#lines.size === 0) return -1;
     return funds.findIndex(({ title }) => this.#lines.has(lineOf(title)));
   }
 
-  /** Resolves with null after a successful attempt, or with what is in the way once `waitMs` are over or `signal` aborts. */
-  wait(blocked: FundBlock, waitMs: number, attempt: Attempt, signal?: AbortSignal): Promise<FundBlock | null> {
+  /** Resolves with null after a successful attempt, or with the fund that lacks money once `waitMs` are over or `signal` aborts. */
+  wait(blocked: FundBlock, waitMs: number, attempt: MoneyAttempt, signal?: AbortSignal): Promise<FundBlock | null> {
     if (waitMs <= 0 || signal?.aborted) return Promise.resolve(blocked);
     const line = lineOf(blocked.fund.title);
     if ((this.#lines.get(line)?.length ?? 0) >= WAITERS_MAX) {
@@ -56,7 +56,7 @@ export class Contention {
           resolve(obstacle);
         },
       };
-      // A last try: what came free may be enough for this one, though not for those before it.
+      // One last attempt: the free money may suffice for this request, though not for those before it in the line.
       const timer = setTimeout(() => this.#dismiss(waiter, attempt), waitMs);
       signal?.addEventListener('abort', () => this.#dismiss(waiter, () => blocked), { once: true });
       this.#join(line, waiter);
@@ -70,13 +70,13 @@ export class Contention {
     return waiting;
   }
 
-  /** Lets those who wait for these funds try again. To be called whenever money comes free. Never throws. */
+  /** Lets the requests that wait for these funds try again. Call it whenever money comes free. Never throws. */
   wake(funds: readonly Pick<FundStanding, 'title'>[]): void {
     if (this.#lines.size === 0) return;
     for (const { title } of funds) this.#serve(lineOf(title));
   }
 
-  /** The budgets have changed: everybody tries again. */
+  /** Lets all waiting requests try again, after the budgets have changed. */
   wakeAll(): void {
     for (const line of [...this.#lines.keys()]) this.#serve(line);
   }
@@ -100,8 +100,8 @@ export class Contention {
     }
   }
 
-  /** Takes a waiter out of its line with an answer; those behind move up. Harmless for one that was answered. */
-  #dismiss(waiter: Waiter, answer: Attempt): void {
+  /** Takes a waiter out of its line and resolves it; those behind move up. Does nothing if it was resolved already. */
+  #dismiss(waiter: Waiter, answer: MoneyAttempt): void {
     const [line] = [...this.#lines].find(([, waiters]) => waiters.includes(waiter)) ?? [];
     if (line === undefined) return;
     this.#leave(line, waiter);

@@ -3,26 +3,26 @@ import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Count } from '../store/books.ts';
 import { scopeOfEntries } from './accounts.ts';
-import { Counter, subjectOf } from './funds.ts';
+import { BudgetWindows, subjectOf } from './funds.ts';
 import type { Dimensions } from './rules/entry.ts';
 import { quarterOf } from './rules/quarter.ts';
 import { type Window, windowAt } from './rules/window.ts';
 
-/** Accounts that are judged before others get a turn: conditions are the operator's, and take their time. */
+/** Accounts matched in one turn of the event loop. The conditions of budgets are the operator's, and may be slow. */
 const SLICE = 500;
 
 /**
- * Prepares the counters of other budgets. One of the same name and definition keeps its counts; the others
+ * Prepares the windows of other budgets. A budget of the same name and definition keeps its counts; the others
  * are counted from what their windows hold already, whatever limited it then.
  *
  * @returns a function that adds the charges since, to be called in one step with the swap
  */
 export async function countAnew(
   budgets: readonly Budget[],
-  before: readonly Counter[],
+  before: readonly BudgetWindows[],
   count: Pick<Count, 'charges' | 'late'>,
   now: number,
-): Promise<(now: number) => Counter[]> {
+): Promise<(now: number) => BudgetWindows[]> {
   const drafts = await Promise.all(
     budgets.map(async (budget): Promise<Draft> => {
       const kept = before.find(({ budget: old }) => old.name === budget.name && old.definition === budget.definition);
@@ -36,7 +36,7 @@ export async function countAnew(
 }
 
 type LateCharges = ReturnType<Count['late']>;
-type Draft = (late: LateCharges, now: number) => Counter;
+type Draft = (late: LateCharges, now: number) => BudgetWindows;
 
 async function draftOf(budget: Budget, count: Pick<Count, 'charges'>, now: number): Promise<Draft> {
   const window = windowAt(budget.window, budget.timeZone, now);
@@ -50,13 +50,13 @@ async function draftOf(budget: Budget, count: Pick<Count, 'charges'>, now: numbe
     if (at % SLICE === SLICE - 1) await setImmediate();
   }
   return (late, swappedAt) => {
-    // The window may have ended meanwhile; then all that the next one holds came since.
+    // The window may have ended meanwhile. Then all charges of the next window are among `late`.
     const present = swappedAt < window.ends ? window : windowAt(budget.window, budget.timeZone, swappedAt);
     if (present !== window) spent.clear();
     for (const { quarter, dimensions, microcredits } of late) {
       if (isWithin(quarter, present)) add(dimensions, microcredits);
     }
-    return new Counter(budget, present, spent);
+    return new BudgetWindows(budget, present, spent);
   };
 }
 

@@ -17,19 +17,19 @@ export class BudgetFund implements DrawnFund {
   readonly title: FundTitle;
   readonly limit: Microcredits;
   readonly opening: Microcredits;
-  readonly #counter: number;
+  readonly #windowsId: number;
   readonly #budget: Budget;
   /** The greatest fraction that was reported; 0 for none. */
   #reported = 0;
 
-  /** @param counter tells the funds of a budget from those of the same budget counted anew */
-  constructor(counter: number, budget: Budget, { starts, ends }: Window, subject: string, opening: Microcredits) {
+  /** @param windowsId tells the funds of a budget from those of the same budget counted anew */
+  constructor(windowsId: number, budget: Budget, { starts, ends }: Window, subject: string, opening: Microcredits) {
     const { name, definition, limit, limits } = budget;
-    this.key = `${counter}/${starts}/${subject}`;
+    this.key = `${windowsId}/${starts}/${subject}`;
     this.title = { kind: 'budget', name, subject, definition, starts, ends };
     this.limit = limits?.get(subject) ?? limit;
     this.opening = opening;
-    this.#counter = counter;
+    this.#windowsId = windowsId;
     this.#budget = budget;
     // Fractions that were reached before are not reported.
     this.reached(opening);
@@ -53,7 +53,7 @@ export class BudgetFund implements DrawnFund {
    * is reported with the next charge.
    */
   under(budget: Budget): BudgetFund {
-    const fund = new BudgetFund(this.#counter, budget, this.title, this.title.subject, this.opening);
+    const fund = new BudgetFund(this.#windowsId, budget, this.title, this.title.subject, this.opening);
     fund.#reported = this.#reported;
     return fund;
   }

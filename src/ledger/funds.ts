@@ -12,23 +12,23 @@ interface Counts {
   readonly funds: Map<string, BudgetFund>;
 }
 
-let counters = 0;
+let lastId = 0;
 
 /** The windows of one budget that are open now: one for each subject that has spent. */
-export class Counter {
+export class BudgetWindows {
   readonly budget: Budget;
   /** The funds that have another limit than before. */
   readonly changed: BudgetFund[] = [];
   readonly #id: number;
   #present: Counts;
-  /** The window before, for those who were admitted in it and reserve now; null while there was none. */
+  /** The window before, for requests that were admitted in it and reserve now; null while there was none. */
   #before: Counts | null = null;
 
   /**
    * @param spent microcredits that subjects have spent in the window
-   * @param id of the counter whose funds go on under other terms; left out, these are other funds
+   * @param id the ID of windows whose funds continue under other terms; a new one by default
    */
-  constructor(budget: Budget, window: Window, spent: ReadonlyMap<string, Microcredits>, id = ++counters) {
+  constructor(budget: Budget, window: Window, spent: ReadonlyMap<string, Microcredits>, id = ++lastId) {
     this.budget = budget;
     this.#id = id;
     this.#present = { window, funds: new Map() };
@@ -39,7 +39,7 @@ export class Counter {
     return this.#present.funds.values();
   }
 
-  /** The window in force. Asked with a later time than its end, all subjects begin a new one. */
+  /** Returns the window in force. A time past its end begins a new window for all subjects. */
   windowAt(timeMs: number): Window {
     if (timeMs >= this.#present.window.ends) {
       this.#before = this.#present;
@@ -48,21 +48,21 @@ export class Counter {
     return this.#present.window;
   }
 
-  /** The fund of a subject in the window of a time; null where that was over before these counts began. */
+  /** Returns the fund of a subject in the window of a time; null where the kept windows do not reach back to it. */
   fundAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
     return counts && (counts.funds.get(subject) ?? this.#open(counts, subject, 0));
   }
 
-  /** The same, and nothing is kept of it for a subject that has not spent yet. */
+  /** As `fundAt`, but keeps nothing for a subject that has not spent yet. */
   lookAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
     return counts && (counts.funds.get(subject) ?? new BudgetFund(this.#id, this.budget, counts.window, subject, 0));
   }
 
-  /** The same counts under other terms, from the window of `timeMs` on: what is over is no longer drawn on. */
-  under(budget: Budget, timeMs: number): Counter {
-    const next = new Counter(budget, this.windowAt(timeMs), new Map(), this.#id);
+  /** Returns the same windows under other terms, from the window of `timeMs` on. Earlier windows are dropped. */
+  under(budget: Budget, timeMs: number): BudgetWindows {
+    const next = new BudgetWindows(budget, this.windowAt(timeMs), new Map(), this.#id);
     for (const [subject, before] of this.#present.funds) {
       const fund = before.under(budget);
       next.#present.funds.set(subject, fund);
@@ -88,10 +88,10 @@ export function subjectOf({ match, each }: Budget, scope: BudgetScope): string |
   return holds(match, scope) ? subjectIn(each, scope) : null;
 }
 
-/** Which funds an account draws on: the windows of the budgets in force, and its balance. */
+/** Finds the funds that an account draws on: the windows of the budgets in force, and its balance. */
 export class Funds {
   readonly #hasBalance: (holder: string) => boolean;
-  #counters: readonly Counter[] = [];
+  #budgetWindows: readonly BudgetWindows[] = [];
   /** Changes whenever another set of funds may apply to an account. */
   #epoch = 0;
 
@@ -100,12 +100,12 @@ export class Funds {
     this.#hasBalance = hasBalance;
   }
 
-  get counters(): readonly Counter[] {
-    return this.#counters;
+  get budgetWindows(): readonly BudgetWindows[] {
+    return this.#budgetWindows;
   }
 
-  use(counters: readonly Counter[]): void {
-    this.#counters = counters;
+  use(budgetWindows: readonly BudgetWindows[]): void {
+    this.#budgetWindows = budgetWindows;
     this.#epoch++;
   }
 
@@ -114,12 +114,12 @@ export class Funds {
     this.#epoch++;
   }
 
-  /** The windows that an account would draw on at a time. Creates no state: the caller may be unknown. */
+  /** Returns the windows that an account would draw on at a time. Creates no state: the caller may be unknown. */
   windowsOf({ scope }: Account, timeMs: number): DrawnFund[] {
-    return this.#counters.flatMap((counter) => {
-      counter.windowAt(timeMs);
-      const subject = subjectOf(counter.budget, scope);
-      const fund = subject === null ? null : counter.lookAt(subject, timeMs);
+    return this.#budgetWindows.flatMap((windows) => {
+      windows.windowAt(timeMs);
+      const subject = subjectOf(windows.budget, scope);
+      const fund = subject === null ? null : windows.lookAt(subject, timeMs);
       return fund ? [fund] : [];
     });
   }
@@ -130,19 +130,19 @@ export class Funds {
     const funds: DrawnFund[] = [];
     let from = 0;
     let until = Number.POSITIVE_INFINITY;
-    for (const counter of this.#counters) {
-      const { starts, ends } = counter.windowAt(timeMs);
+    for (const windows of this.#budgetWindows) {
+      const { starts, ends } = windows.windowAt(timeMs);
       from = Math.max(from, starts);
       until = Math.min(until, ends);
-      const subject = subjectOf(counter.budget, account.scope);
-      const fund = subject === null ? null : counter.fundAt(subject, timeMs);
+      const subject = subjectOf(windows.budget, account.scope);
+      const fund = subject === null ? null : windows.fundAt(subject, timeMs);
       if (fund) funds.push(fund);
     }
     const { holder } = account;
     const hasBalance = this.#hasBalance(holder);
-    // A wallet has a balance from the first: without one it would be post-paid.
+    // A wallet always has a balance, so that it cannot be billed afterwards.
     if (hasBalance || isWallet(holder)) funds.push(balanceFund(holder));
-    // Few are late, about the change of a window; and a balance that is not kept must not be remembered.
+    // Not cached: the funds of a window that has ended, which are seldom asked for, and a balance that the books may forget.
     if (timeMs < from || (!hasBalance && isWallet(holder))) return funds;
     account.funds = funds;
     account.epoch = this.#epoch;
@@ -151,16 +151,16 @@ export class Funds {
     return funds;
   }
 
-  /** Every fund that requests of a key can draw on in the windows of `timeMs`, by any of these names of models. */
+  /** Returns every fund that requests of a key can draw on in the windows of `timeMs`, for any of these model names. */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();
-    for (const counter of this.#counters) {
-      counter.windowAt(timeMs);
-      // Most budgets do not look at the model: one name stands for all.
-      const asked = counter.budget.definition.includes('request') ? scopes : scopes.slice(0, 1);
+    for (const windows of this.#budgetWindows) {
+      windows.windowAt(timeMs);
+      // Most budgets do not depend on the model: then one name stands for all.
+      const asked = windows.budget.definition.includes('request') ? scopes : scopes.slice(0, 1);
       for (const scope of asked) {
-        const subject = subjectOf(counter.budget, scope);
-        const fund = subject === null ? null : counter.fundAt(subject, timeMs);
+        const subject = subjectOf(windows.budget, scope);
+        const fund = subject === null ? null : windows.fundAt(subject, timeMs);
         if (fund) found.add(fund);
       }
     }

@@ -6,7 +6,7 @@ import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import type { News } from './news.ts';
+import type { LedgerNotifier } from './notifier.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
 import {
   expire,
@@ -36,35 +36,35 @@ export interface Hold {
   /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */
   post(line: EntryLine): Microcredits;
   /**
-   * Posts the last attempt, releases the rest and writes with it the writes that `also` makes of that. The first call wins: later ones
-   * write nothing and return the same. Never throws; durable within milliseconds.
+   * Posts the last attempt, releases the rest, and writes in the same commit what `also` returns for the settlement. The first
+   * call wins: later ones write nothing and return the same settlement. Never throws; durable within milliseconds.
    *
-   * @param line null where no attempt is to be charged
+   * @param line the last attempt; null if none is to be charged
    */
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement;
 }
 
 /**
- * Money set aside, in memory alone, for an order that a payment under way will pay: in every window the worst case, in
- * the wallet's balance the part of it that the payment does not bring. It ends once: captured, or released.
+ * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
+ * wallet's balance holds the part that the payment does not cover. It ends once: captured or released.
  */
 export interface Earmark {
   /** Microcredits that the hold will have reserved. */
   readonly amount: Microcredits;
   /**
-   * The payment has arrived: books the deposit, the reservation and `also` in one commit.
+   * Books the deposit, the reservation and `also` in one commit, once the payment has arrived.
    *
-   * @returns null when the balance was lowered meanwhile and no longer suffices: then the deposit and `also` are booked all
-   * the same, and nothing is held
+   * @returns null if the balance was lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and
+   * nothing is held
    * @throws StoreError, by rejecting, when it could not be written: then nothing is booked and nothing held
    */
   capture(deposit: Deposit, also: readonly Write[]): Promise<Hold | null>;
-  /** Nothing has arrived. Harmless after the end. */
+  /** Frees the money: no payment has arrived. Does nothing after the end. */
   release(): void;
 }
 
-/** The operations of the settlement under way, to which its writers may add; null while there is none. */
-export interface Riding {
+/** The operations of the settlement in progress, to which its writers may add; null while there is none. */
+export interface OpenSettlement {
   ops: LedgerOp[] | null;
 }
 
@@ -73,9 +73,9 @@ export interface HoldTools {
   readonly books: Pick<LedgerBooks, 'apply' | 'append'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly news: News;
-  /** Collects the operations that ride with a settlement. */
-  readonly riding: Riding;
+  readonly notifier: LedgerNotifier;
+  /** Collects operations to be written with a settlement. */
+  readonly openSettlement: OpenSettlement;
   readonly closed: (hold: ReservationHold) => void;
 }
 
@@ -85,11 +85,11 @@ const NOT_BOOKED = openReservation(0, null);
 export class ReservationHold implements Hold, Links<ReservationHold> {
   readonly id: number;
   readonly account: Account;
-  /** On the wall clock, ms since 1970: not settled by then, it never will be. */
+  /** The wall-clock time, ms since 1970, from which an unsettled hold counts as forgotten. */
   readonly expiresAt: number;
   /** The funds that it draws on. */
   funds: readonly DrawnFund[];
-  /** Whether the books have it: until then it may still come to nothing. */
+  /** Whether the books have granted it. Until then they may refuse it. */
   isBooked = false;
   before: ReservationHold | null = null;
   after: ReservationHold | null = null;
@@ -114,7 +114,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     this.#reservation = NOT_BOOKED;
   }
 
-  /** The books have granted it. Returns itself. */
+  /** Marks it as granted by the books. Returns itself. */
   granted(amount: Microcredits): this {
     this.#reservation = openReservation(amount, this.#limit);
     this.isBooked = true;
@@ -138,7 +138,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
       const op: ExtendOp = { kind: 'extend', id: this.id, step: ++this.#steps, at: this.#tools.now(), amounts: [by] };
       const [result] = await this.#tools.books.apply([op]);
       if (result?.kind !== 'granted') return false;
-      // The caller may have gone meanwhile: what was closed stays closed.
+      // The request may have ended meanwhile. A closed reservation stays closed.
       const raised = raise(this.#reservation, by);
       if (raised) this.#reservation = raised;
       return raised !== null;
@@ -148,14 +148,14 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
   }
 
   post(line: EntryLine): Microcredits {
-    // Closed as never settled, and the exchange runs on.
+    // The hold expired, and its exchange still runs.
     if (this.#settlement) return 0;
     const { id, left: most } = this;
     const step = post(this.#reservation, line.cost);
     const op: PostOp = { kind: 'post', id, step: ++this.#steps, at: this.#tools.now(), entry: line, most };
     this.#take(step);
     this.#tools.books.append([op]);
-    this.#tools.news.look(this.funds);
+    this.#tools.notifier.look(this.funds);
     this.#judge(step, line);
     return step.charged;
   }
@@ -168,30 +168,30 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     this.#take(step);
     const settlement = { charged: step.next.charged, overrun: this.#overrun };
     this.#settlement = settlement;
-    const { riding } = this.#tools;
+    const { openSettlement } = this.#tools;
     const ops: LedgerOp[] = [op];
-    riding.ops = ops;
+    openSettlement.ops = ops;
     let writes: readonly Write[];
     try {
       writes = also(settlement);
     } finally {
-      riding.ops = null;
+      openSettlement.ops = null;
     }
     this.#tools.books.append(ops, writes);
-    this.#tools.news.look(this.funds);
+    this.#tools.notifier.look(this.funds);
     if (line) this.#judge(step, line);
     this.#tools.closed(this);
     return settlement;
   }
 
-  /** Closes an unsettled hold: charged in full. Returns that charge. */
+  /** Closes an unsettled hold and charges it in full. Returns that charge. */
   expire(): Microcredits {
     if (this.#settlement) return 0;
     const step = expire(this.#reservation, 'charge');
     this.#take(step);
     this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
     this.#tools.books.append([{ kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' }]);
-    this.#tools.news.look(this.funds);
+    this.#tools.notifier.look(this.funds);
     this.#tools.closed(this);
     return step.charged;
   }
@@ -201,7 +201,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     this.#overrun += excess;
   }
 
-  /** Alarms when the upstream went beyond what it may. */
+  /** Alarms if the upstream billed more than was reserved, or an impossible usage. */
   #judge(step: Step, line: EntryLine): void {
     if (step.excess > 0) this.#alarm('an upstream billed more than was reserved', line, step);
     if (!isCost(line.cost) || !isPlausible(line.usage)) {
@@ -211,7 +211,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
 
   #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
     const { model, provider, upstream } = tariff;
-    this.#tools.news.alarm(message, {
+    this.#tools.notifier.alarm(message, {
       decision: idText('dec_', this.id),
       key: this.account.keyId,
       model,
@@ -219,7 +219,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
       upstream,
       charged_credits: toCredits(charged),
       excess_credits: toCredits(excess),
-      // An impossible cost cannot be written in Credits either.
+      // Text, because an impossible cost cannot be converted to Credits.
       cost_microcredits: String(cost),
       usage: JSON.stringify(usage),
     });

@@ -7,8 +7,9 @@ import { type Window, windowAt } from './rules/window.ts';
 const NO_PLACE = { file: '', line: 0, column: 0 };
 
 /**
- * The keys' own budgets as budgets with a window for each key: one for all keys whose windows are alike, so
- * that thousands of keys cost a request no more than one. Of two alike of one key the lower counts.
+ * Turns the keys' own budgets into budgets of the ledger. Keys with the same kind of window share one budget, with a limit for
+ * each key, so that thousands of keys cost a request no more than one. If a key states the same window twice, the lower
+ * limit counts.
  */
 export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
   const alike = new Map<string, { readonly from: KeyBudget; readonly limits: Map<string, Microcredits> }>();
@@ -36,14 +37,14 @@ export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
   }));
 }
 
-/** Such as `key-month`; a zone or a manner that is not the usual one is named. */
+/** The name of a shared budget, such as `key-month`. It states the time zone and `downgrade` where they differ from the default. */
 function nameOf({ window, timeZone, onExhausted }: KeyBudget): string {
   const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;
   return `key-${window}${zone}${onExhausted === 'reject' ? '' : ':downgrade'}`;
 }
 
 /**
- * How full each budget of a key is, in the windows of `now`.
+ * Returns how much of each budget of a key is spent in the windows of `now`.
  *
  * @param spentIn microcredits that were charged in a window
  * @param now milliseconds since 1970

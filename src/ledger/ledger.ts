@@ -10,9 +10,9 @@ import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
 import { Funds } from './funds.ts';
-import type { Earmark, Hold, Riding } from './hold.ts';
+import type { Earmark, Hold, OpenSettlement } from './hold.ts';
 import { keyBudgetUses } from './key-budgets.ts';
-import { News, type NewsOptions } from './news.ts';
+import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { ReservationDesk } from './reservation-desk.ts';
@@ -23,18 +23,18 @@ import { openReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
 import { type AvailableFunds, type FundShortage, standingOf } from './standing.ts';
 
-/** How often the books are summed up, and holds are looked at that should have ended, ms. */
+/** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
 
 /** The part of a policy that concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
 
-export interface LedgerOptions extends NewsOptions {
+export interface LedgerOptions extends LedgerNotifierOptions {
   readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
-  /** How often to look whether an operator's command has granted or corrected something, ms; absent: only on `refresh`. */
+  /** The interval of checks for grants and corrections by an operator's command, ms. Absent: only `refresh` checks. */
   readonly refreshMs?: number;
 }
 
@@ -45,14 +45,14 @@ export interface LedgerStatus {
   readonly held: Microcredits;
   /** Reservations that are open. */
   readonly open: number;
-  /** Of the budgets and balances in force, those that were drawn on. */
+  /** The budgets and balances in force that were drawn on. */
   readonly funds: readonly FundStanding[];
 }
 
 /**
- * Opens the ledger of this one server, and closes what an earlier run left open by the policy's rule: charged
- * in full, since what the upstreams did is not known, or released. Throws an Error of one clear sentence when
- * the policy counts in other Credits than the entries.
+ * Opens the ledger of this one server. Closes the reservations that an earlier run left open by the policy's rule: charged in
+ * full, because the upstreams' work is unknown, or released. Throws an Error of one clear sentence if the policy's Credits
+ * have another worth than those of the entries.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const ledger = new Ledger(options);
@@ -60,7 +60,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return ledger;
 }
 
-/** The ledger of one process, on books that it may share. */
+/** The ledger of one process. It may share its books with other processes. */
 export class Ledger {
   /** The greatest ID that an earlier run used; 0 for none. */
   readonly lastId: number;
@@ -77,9 +77,9 @@ export class Ledger {
   readonly #nextAdjustment: () => number;
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
-  /** Ends when what is being prepared is in force, or has failed: one at a time. */
+  /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
-  readonly #riding: Riding = { ops: null };
+  readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
     const { books, now, refreshMs } = options;
@@ -89,8 +89,14 @@ export class Ledger {
     this.#latest = timeOfId(this.lastId);
     this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
-    const parts = { books, now, funds: this.#funds, contention: this.#contention, news: new News(options) };
-    this.#desk = new ReservationDesk(parts, this.#riding);
+    const parts = {
+      books,
+      now,
+      funds: this.#funds,
+      contention: this.#contention,
+      notifier: new LedgerNotifier(options),
+    };
+    this.#desk = new ReservationDesk(parts, this.#openSettlement);
     books.watch({
       freed: (funds) => this.#contention.wake(funds),
       opened: () => this.#funds.opened(),
@@ -98,11 +104,11 @@ export class Ledger {
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
-    // A failure is tried again at the next tick.
+    // A failed refresh is repeated at the next tick.
     if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
   }
 
-  /** Windows never go back, though the clock may. */
+  /** Windows never go back, even if the clock does. */
   get #time(): number {
     this.#latest = Math.max(this.#latest, this.#options.now());
     return this.#latest;
@@ -113,7 +119,7 @@ export class Ledger {
     return this.#books.open().count;
   }
 
-  /** Closes orphans, takes over what operators asked for and counts the budgets. */
+  /** Closes orphans, applies grants and corrections of operators, and counts the budgets. */
   async begin(terms: LedgerTerms): Promise<void> {
     this.recovered = await closeOrphans(this.#books, terms.ledger.onCrash, this.#options.now());
     await this.refresh();
@@ -121,8 +127,8 @@ export class Ledger {
   }
 
   /**
-   * Returns what a caller can still spend in the windows of `timeMs` (ms since 1970; left out, now); null when none applies.
-   * `windowsOnly`: without its balance, which is yet to be paid in.
+   * Returns the money that a caller can still spend in the windows of `timeMs` (ms since 1970, by default now); null if no fund
+   * applies. `windowsOnly` leaves out the balance, which a payment will cover.
    */
   standing(caller: Caller, selector: string, timeMs: number = this.#time, windowsOnly = false): AvailableFunds | null {
     const account = this.#accounts.of(caller, selector, null);
@@ -144,8 +150,8 @@ export class Ledger {
   }
 
   /**
-   * Sets money aside for a wallet's request that a payment under way will pay in part: `expected` is the sum that it will
-   * add to its balance. Nothing is written before it is captured.
+   * Sets money aside for a wallet's request that a payment in progress will pay in part. `expected` is the amount that the
+   * payment will add to the wallet's balance. Nothing is written before `capture`.
    */
   async earmark(order: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
     if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
@@ -153,7 +159,7 @@ export class Ledger {
     return this.#desk.earmark(order, this.#accountFor(order), expected);
   }
 
-  /** Counts a request that was refused for this: the rest of a budget does not show its refusals. */
+  /** Counts a request that was refused for this shortage. */
   refused(shortage: FundShortage): void {
     this.#refusals.count(shortage);
   }
@@ -161,31 +167,31 @@ export class Ledger {
   /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
   async deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
     checkDeposit(deposit);
-    // One payment is paid in once, and its fee given back once.
+    // Each payment is booked once, and its fee given back once.
     const id = deposit.paid > 0 ? deposit.note : `${deposit.note}/fee`;
     await this.#books.apply([{ kind: 'deposit', id, at: this.#options.now(), wallet, deposit }], also);
   }
 
   /**
-   * Gives a fee back to a wallet's balance, at once: within a settlement, in its commit. A commit that may be refused gives
-   * it back by a `deposit` with a negative fee. Throws RangeError for a fee below 0 or what is no wallet.
+   * Gives a fee back to a wallet's balance at once. Within a settlement it rides in the settlement's commit. A commit that may
+   * be refused must use `deposit` with a negative fee instead. Throws RangeError for a negative fee or a name that is no wallet.
    */
   waiveFee(wallet: string, fee: Microcredits, note: string): void {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
     if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
     const op: LedgerOp = { kind: 'waive', id: `${note}/fee`, at: this.#options.now(), wallet, fee, note };
-    if (this.#riding.ops) this.#riding.ops.push(op);
+    if (this.#openSettlement.ops) this.#openSettlement.ops.push(op);
     else this.#books.append([op]);
   }
 
-  /** The sum that a key or a wallet has paid in or was granted; null for none ever. */
+  /** Returns the balance of a key or a wallet; null if it was never granted anything and never paid anything in. */
   balanceOf(holder: string): FundStanding | null {
     return this.#books.balanceOf(holder);
   }
 
   /**
-   * Makes ready for another policy; the function that it resolves with puts that in force, at once, and must be
-   * called: the next preparation waits for it.
+   * Prepares another policy. Resolves with a function that puts it in force at once. Call that function in any case: the next
+   * preparation waits for it.
    */
   async prepare(terms: LedgerTerms): Promise<() => void> {
     const { promise, resolve: end } = Promise.withResolvers<void>();
@@ -196,7 +202,7 @@ export class Ledger {
       this.#checkUnit(terms);
       const count = await this.#books.count();
       try {
-        const counted = await countAnew(terms.budgets, this.#funds.counters, count, this.#time);
+        const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
         await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets: policyNames(terms.budgets) });
         return () => {
           this.#funds.use(counted(this.#time));
@@ -223,29 +229,29 @@ export class Ledger {
     return this.#books.written();
   }
 
-  /** The worth of a Credit and the budgets that a new policy must fit. */
+  /** Returns the worth of a Credit and the budgets that a new policy must fit. */
   state(): LedgerState {
     const { usdPerCredit } = this.#books.state();
-    return { usdPerCredit, budgets: policyNames(this.#funds.counters.map(({ budget }) => budget)) };
+    return { usdPerCredit, budgets: policyNames(this.#funds.budgetWindows.map(({ budget }) => budget)) };
   }
 
   async status(): Promise<LedgerStatus> {
     const charged = await this.#books.charged();
-    const budgets = this.#funds.counters.flatMap((counter) => {
-      counter.windowAt(this.#time);
-      return this.#books.standing([...counter.funds]);
+    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
+      windows.windowAt(this.#time);
+      return this.#books.standing([...windows.funds]);
     });
     const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
     const { count, held } = this.#books.open();
     return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances()] };
   }
 
-  /** How it stands, from what is in memory: asks no store, and takes one pass over the funds. */
+  /** Samples the ledger from memory, without the store, in one pass over the funds. */
   sample(): LedgerSample {
     const { waits, waited, waiting } = this.#contention;
     const { count, held } = this.#books.open();
     const balances = this.#books.balances();
-    const budgets = sampleBudgets(this.#funds.counters, this.#time, (funds) => this.#books.standing(funds));
+    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, (funds) => this.#books.standing(funds));
     return {
       open: count,
       held,
@@ -264,26 +270,26 @@ export class Ledger {
     return this.#books.usage(filter);
   }
 
-  /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */
+  /** Returns every fund that requests of a caller draw on now, for any of these model names. */
   fundsOf({ keyId, labels }: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[] {
     const scopes = names.map((name) => scopeOf(keyId, labels, name));
     return this.#books.standing(this.#funds.ofNames(scopes, keyId, this.#time));
   }
 
-  /** How full each budget of a key's own is now. */
+  /** Returns how much of each of a key's own budgets is spent now. */
   budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
     return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
   }
 
-  /** Takes over what an operator's command has granted or corrected; `isOwn`: what this process has written itself, too. */
+  /** Applies grants and corrections by an operator's command. `isOwn` also applies those that this process has written. */
   refresh(isOwn = false): Promise<void> {
     return this.#books.refresh(isOwn);
   }
 
   /**
-   * Gives back, by a correction, what is left of a closed reservation's charge, and returns that: 0 when there is
-   * none, or nothing left; at most what the closed reservation `instead` was charged, where that is given. Durable when
-   * it resolves. Rejects with StoreError when it could not be written.
+   * Gives back the rest of a closed reservation's charge by a correction, at most the charge of the closed reservation
+   * `instead` if given. Resolves with the amount, once durable; 0 without such a reservation, or with nothing left. Rejects with
+   * StoreError if it could not be written.
    */
   async giveBack(reservation: number, note: string, instead?: number): Promise<Microcredits> {
     const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
@@ -294,7 +300,7 @@ export class Ledger {
     return result?.kind === 'granted' ? result.amount : 0;
   }
 
-  /** Writes the sums, so that the next start has nothing to read. Ends no hold, and closes no store. */
+  /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#books.checkpoint();
@@ -306,7 +312,7 @@ export class Ledger {
     this.#timers.push(timer);
   }
 
-  /** A mistake of the program must show before anything is held. */
+  /** A mistake in the program must throw before money is held. */
   #accountFor({ id, caller, selector, payer, amounts, limit }: ReservationRequest): Account {
     openReservation(Math.max(...amounts), limit);
     this.#latest = Math.max(this.#latest, timeOfId(id));
@@ -321,9 +327,9 @@ export class Ledger {
     );
   }
 
-  /** Open reservations and earmarks draw on what applies to them now. */
+  /** Moves open reservations and earmarks to the funds that apply to them now. */
   #moveAll(): void {
-    const limits = this.#funds.counters.flatMap(({ changed }) =>
+    const limits = this.#funds.budgetWindows.flatMap(({ changed }) =>
       changed.map((fund): LimitOp => ({ kind: 'limit', fund })),
     );
     const ops = [...limits, ...this.#desk.attachAll()];
@@ -336,6 +342,6 @@ export class Ledger {
   }
 }
 
-/** The budgets that a policy states: those of keys are not its to rename. */
+/** The names of the policy's own budgets. A policy cannot rename the budgets of keys. */
 const policyNames = (budgets: readonly Budget[]): string[] =>
   budgets.filter(({ limits }) => limits === undefined).map(({ name }) => name);

@@ -14,9 +14,9 @@ export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[
   return [...moneyFamilies(sample), ...budgetFamilies(sample), ...contentionFamilies(sample)];
 }
 
-type Read = () => LedgerSample;
+type SampleReader = () => LedgerSample;
 
-function moneyFamilies(sample: Read): Family[] {
+function moneyFamilies(sample: SampleReader): Family[] {
   return [
     gauge('signalbox_reservations_open', 'Open reservations.', () => sample().open),
     gauge('signalbox_credits_reserved', 'Credits held by open reservations.', () => toCredits(sample().held)),
@@ -26,7 +26,7 @@ function moneyFamilies(sample: Read): Family[] {
   ];
 }
 
-function budgetFamilies(sample: Read): PlainFamily[] {
+function budgetFamilies(sample: SampleReader): PlainFamily[] {
   const figure = (name: string, help: string, of: (budget: BudgetSample) => number): PlainFamily => ({
     name: `signalbox_budget_${name}`,
     type: 'gauge',
@@ -62,7 +62,7 @@ function budgetFamilies(sample: Read): PlainFamily[] {
   ];
 }
 
-function contentionFamilies(sample: Read): Family[] {
+function contentionFamilies(sample: SampleReader): Family[] {
   return [
     {
       name: 'signalbox_contention_waits_total',

@@ -6,7 +6,7 @@ import type { LedgerBooks } from '../store/books.ts';
 export interface OrphansClosed {
   readonly ids: readonly number[];
   readonly charged: Microcredits;
-  /** The sum that they could still have charged. */
+  /** The sum that could still have been charged. */
   readonly held: Microcredits;
 }
 

@@ -6,7 +6,7 @@ import type { FundShortage } from './standing.ts';
 export class Refusals {
   readonly #counts = new Map<string, number>();
 
-  /** Counts refusals by budgets alone: balances belong to their holders, and waits are counted by their ends. */
+  /** Counts only refusals by budgets. Balances belong to their holders, and refused waits are counted by outcome. */
   count({ kind, why, name }: Pick<FundShortage, 'kind' | 'why' | 'name'>): void {
     if (kind !== 'budget' || why !== 'exhausted') return;
     const own = this.#counts.has(name) || this.#counts.size < BUDGETS_MAX ? name : OTHER;

@@ -7,7 +7,7 @@ import type { Contention } from './contention.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { Funds } from './funds.ts';
 import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
-import type { News } from './news.ts';
+import type { LedgerNotifier } from './notifier.ts';
 import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit } from './rules/entry.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
@@ -17,7 +17,7 @@ export interface ReservationDeskOptions {
   readonly books: LedgerBooks;
   readonly funds: Funds;
   readonly contention: Contention;
-  readonly news: News;
+  readonly notifier: LedgerNotifier;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -26,52 +26,52 @@ export interface ReservationDeskOptions {
 interface MoneyRequest {
   readonly order: ReservationRequest;
   readonly account: Account;
-  /** Microcredits that a payment under way will add to the balance. */
+  /** Microcredits that a payment in progress will add to the balance. */
   readonly expected: number;
 }
 
 /** Money that is set aside, and the funds that it is drawn on. A reload may change them. */
-interface Drawing {
+interface OpenEarmark {
   readonly id: number;
   readonly account: Account;
   funds: readonly DrawnFund[];
 }
 
 /** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
-type Send<Made> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Made | FundShortage>;
+type BookingCall<Booked> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
 
-/** Sets money aside for requests, and knows what of it is open in this process. */
+/** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
 export class ReservationDesk {
   readonly #options: ReservationDeskOptions;
   readonly #tools: HoldTools;
   readonly #owner = crypto.randomUUID();
   readonly #holds = new LinkedSet<ReservationHold>();
-  readonly #earmarks = new Set<Drawing>();
+  readonly #earmarks = new Set<OpenEarmark>();
 
-  /** @param riding the operations of the settlement under way */
-  constructor(options: ReservationDeskOptions, riding: HoldTools['riding']) {
-    const { books, now, news } = options;
+  /** @param openSettlement collects the operations of the settlement in progress */
+  constructor(options: ReservationDeskOptions, openSettlement: HoldTools['openSettlement']) {
+    const { books, now, notifier } = options;
     this.#options = options;
-    this.#tools = { books, now, news, riding, closed: (hold) => this.#holds.remove(hold) };
+    this.#tools = { books, now, notifier, openSettlement, closed: (hold) => this.#holds.remove(hold) };
   }
 
   hold(order: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
     return this.#setAside({ order, account, expected: 0 }, this.#sendHold);
   }
 
-  /** @param expected microcredits that a payment under way will add to the balance */
+  /** @param expected microcredits that a payment in progress will add to the balance */
   earmark(order: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
     return this.#setAside({ order, account, expected }, this.#sendEarmark);
   }
 
-  /** Open reservations and earmarks draw on what applies to them now. Returns the operations for it. */
+  /** Moves open reservations and earmarks to the funds that apply to them now. Returns the operations that do so. */
   attachAll(): AttachOp[] {
     const { funds, now } = this.#options;
     const ops: AttachOp[] = [];
     for (const made of [...this.#earmarks, ...this.#holds.all()]) {
       const present = funds.of(made.account, timeOfId(made.id));
       if (present === made.funds) continue;
-      // A balance is drawn on from the start of a reservation or not at all.
+      // A reservation draws on a balance from its start or never.
       const hasBalance = made.funds.some(({ title }) => title.kind === 'balance');
       made.funds = hasBalance ? present : present.filter(({ title }) => title.kind !== 'balance');
       ops.push({ kind: 'attach', id: made.id, at: now(), funds: made.funds });
@@ -81,12 +81,12 @@ export class ReservationDesk {
 
   /** Closes holds that should have ended: their upstreams may still be working, and be paid. */
   expire(): void {
-    const { news, now } = this.#options;
+    const { notifier, now } = this.#options;
     const time = now();
     for (const hold of this.#holds.all()) {
       if (hold.expiresAt > time || !hold.isBooked) continue;
       const charged = hold.expire();
-      news.alarm('a reservation was never settled', {
+      notifier.alarm('a reservation was never settled', {
         decision: idText('dec_', hold.id),
         key: hold.account.keyId,
         charged_credits: toCredits(charged),
@@ -95,10 +95,10 @@ export class ReservationDesk {
   }
 
   /**
-   * Takes the amount that all funds of an account have free, waiting for it where that helps. The figures of the funds decide
-   * only who waits; whether there is money, the books decide.
+   * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
+   * decide whether to wait; the books decide whether there is money.
    */
-  #setAside<Made>(request: MoneyRequest, send: Send<Made>): Promise<Made | FundShortage> {
+  #setAside<Booked>(request: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { order, account, expected } = request;
     const { id, amounts, waitMs } = order;
@@ -114,11 +114,15 @@ export class ReservationDesk {
     return send(request, drawn);
   }
 
-  async #wait<Made>(blocked: FundBlock, request: MoneyRequest, send: Send<Made>): Promise<Made | FundShortage> {
+  async #wait<Booked>(
+    blocked: FundBlock,
+    request: MoneyRequest,
+    send: BookingCall<Booked>,
+  ): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { order, account, expected } = request;
     const { id, amounts, waitMs, signal } = order;
-    let sent: Promise<Made | FundShortage> | null = null;
+    let sent: Promise<Booked | FundShortage> | null = null;
     const attempt = () => {
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
@@ -133,19 +137,19 @@ export class ReservationDesk {
     return sent;
   }
 
-  readonly #sendHold: Send<Hold> = (request, funds) => {
+  readonly #sendHold: BookingCall<Hold> = (request, funds) => {
     const booking = this.#options.books.apply([this.#opOf(request, funds)]);
     return this.#held(request, funds, booking, (result) => shortage(refusal(result), request.order.amounts[0]));
   };
 
-  readonly #sendEarmark: Send<Earmark> = async (request, funds) => {
+  readonly #sendEarmark: BookingCall<Earmark> = async (request, funds) => {
     const { order, account, expected } = request;
-    const drawing: Drawing = { id: order.id, account, funds };
-    this.#earmarks.add(drawing);
+    const earmark: OpenEarmark = { id: order.id, account, funds };
+    this.#earmarks.add(earmark);
     const op = { ...this.#opOf(request, funds), kind: 'earmark', expected } as const;
     const [result] = await this.#options.books.apply([op]);
-    if (result?.kind === 'granted') return this.#earmarkOf(request, drawing, result.amount);
-    this.#earmarks.delete(drawing);
+    if (result?.kind === 'granted') return this.#earmarkOf(request, earmark, result.amount);
+    this.#earmarks.delete(earmark);
     return shortage(refusal(result), order.amounts[0]);
   };
 
@@ -165,7 +169,7 @@ export class ReservationDesk {
   ): Promise<Hold | Refused> {
     const { id, expiresAt, limit } = order;
     const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
-    // Among the open ones from the first moment on, so that a reload moves it.
+    // Added before the books answer, so that a reload moves it too.
     this.#holds.add(hold);
     return booking.then(
       ([result]) => {
@@ -180,19 +184,19 @@ export class ReservationDesk {
     );
   }
 
-  #earmarkOf(request: MoneyRequest, drawing: Drawing, amount: number): Earmark {
+  #earmarkOf(request: MoneyRequest, earmark: OpenEarmark, amount: number): Earmark {
     const { books, now } = this.#options;
-    const { id } = drawing;
+    const { id } = earmark;
     return {
       amount,
       capture: async (deposit, also) => {
         checkDeposit(deposit);
-        if (!this.#earmarks.delete(drawing)) throw new Error('an earmark is captured once, and not after its release');
+        if (!this.#earmarks.delete(earmark)) throw new Error('an earmark is captured once, and not after its release');
         const booking = books.apply([{ kind: 'capture', id, at: now(), deposit }], also);
-        return this.#held(request, drawing.funds, booking, () => null);
+        return this.#held(request, earmark.funds, booking, () => null);
       },
       release: () => {
-        if (this.#earmarks.delete(drawing)) books.append([{ kind: 'release', id }]);
+        if (this.#earmarks.delete(earmark)) books.append([{ kind: 'release', id }]);
       },
     };
   }

@@ -3,7 +3,7 @@ import type { Microcredits } from '../core/credits.ts';
 
 /** The money that a request asks to be set aside, with its caller and payer. */
 export interface ReservationRequest {
-  /** The decision's ID, made before anything is sent upstream; one number names both. Its time decides the window, too. */
+  /** The decision's ID, which is also the reservation's. The time in it selects the windows. */
   readonly id: number;
   readonly caller: Caller;
   /** The `model` of the request. */

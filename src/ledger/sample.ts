@@ -3,20 +3,20 @@ import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
 import { OTHER } from '../telemetry/counts.ts';
 import type { BudgetFund } from './drawn-fund.ts';
-import type { Counter } from './funds.ts';
+import type { BudgetWindows } from './funds.ts';
 import type { FundStanding } from './rules/fund.ts';
 
 /** Requests that waited for money held by others, by the end of their wait. */
 export interface Waits {
   /** They got it. */
   served: number;
-  /** Their time was over, their caller gone, or the money spent. */
+  /** Timed out, or the caller disconnected, or the money was spent. */
   gave_up: number;
-  /** Too many waited already, so that they were refused at once. */
+  /** Refused at once, because too many requests waited. */
   crowded: number;
 }
 
-/** How a budget stands: of all its windows the one that has the least of its limit left. Amounts are microcredits. */
+/** The figures of a budget's fullest window, the one with the least of its limit left. Amounts are microcredits. */
 export interface BudgetSample {
   readonly name: string;
   readonly limit: Microcredits;
@@ -24,65 +24,69 @@ export interface BudgetSample {
   readonly held: Microcredits;
   /** Windows in force that were drawn on. */
   readonly subjects: number;
-  /** Those of them that are as good as spent. */
+  /** Those of them with almost nothing left. */
   readonly exhausted: number;
-  /** When the windows in force end, ms since 1970; Infinity for one that never does. */
+  /** When the windows in force end, ms since 1970; Infinity for never. */
   readonly ends: number;
 }
 
-/** How the ledger stands, from what it has in memory. */
+/** The state of the ledger, from memory. */
 export interface LedgerSample {
   /** Reservations that are not settled, and what they may still charge. */
   readonly open: number;
   readonly held: Microcredits;
   /** One for each name of a budget in force. */
   readonly budgets: readonly BudgetSample[];
-  /** Requests that each of them had too little left for. */
+  /** The number of requests that each budget refused. */
   readonly refusals: ReadonlyMap<string, number>;
   /** Holders of a balance, and those of them that have nothing left. */
   readonly balances: number;
   readonly balancesExhausted: number;
   readonly waits: Readonly<Waits>;
-  /** How long those waited that were served or gave up, seconds. */
+  /** Durations of waits, of requests that were served or gave up, in seconds. */
   readonly waited: Spread;
   /** Requests that wait now. */
   readonly waiting: number;
 }
 
-/** A fund is hardly ever spent to the last: with less than this part of its limit unspent, it is as good as spent. */
+/** A fund with less than this share of its limit unspent counts as exhausted: funds are hardly ever spent to the last. */
 const SPENT_BELOW = 0.01;
 
 /** The most budgets with figures of their own; the others share the name `other`. */
 export const BUDGETS_MAX = 500;
 
-/** The rest of a limit as a part of it, less reservations. Below 0 where the limit was lowered. */
+/** Returns the rest of a limit as a share of it, less reservations. Negative if the limit was lowered. */
 export const ratioLeft = ({ limit, spent, held }: Pick<FundStanding, 'limit' | 'spent' | 'held'>): number =>
   limit === 0 ? 0 : (limit - spent - held) / limit;
 
 /** The figures of funds, in their order. */
-type Look = (funds: readonly BudgetFund[]) => readonly FundStanding[];
+type StandingsReader = (funds: readonly BudgetFund[]) => readonly FundStanding[];
 
-/** In the windows of `timeMs`, ms since 1970, which no counter may be past. One pass over all that was ever drawn on. */
-export function sampleBudgets(counters: readonly Counter[], timeMs: number, look: Look): BudgetSample[] {
+/** Samples the windows of `timeMs`, ms since 1970, which must not be earlier than the last time used. One pass over their funds. */
+export function sampleBudgets(
+  budgetWindows: readonly BudgetWindows[],
+  timeMs: number,
+  look: StandingsReader,
+): BudgetSample[] {
   const byName = new Map<string, BudgetSample>();
-  for (const counter of counters) {
-    const known = byName.size < BUDGETS_MAX || byName.has(counter.budget.name);
-    const sample = { ...sampleBudget(counter, timeMs, look), name: known ? counter.budget.name : OTHER };
-    // Keys' budgets have names of the ledger's, which a policy may have given as well.
+  for (const windows of budgetWindows) {
+    const known = byName.size < BUDGETS_MAX || byName.has(windows.budget.name);
+    const sample = { ...sampleBudget(windows, timeMs, look), name: known ? windows.budget.name : OTHER };
+    // The ledger names the budgets of keys, and a policy may use the same name.
     const other = byName.get(sample.name);
     byName.set(sample.name, other ? joined(other, sample) : sample);
   }
   return [...byName.values()];
 }
 
-function sampleBudget(counter: Counter, timeMs: number, look: Look): Omit<BudgetSample, 'name'> {
-  const { ends } = counter.windowAt(timeMs);
+function sampleBudget(windows: BudgetWindows, timeMs: number, look: StandingsReader): Omit<BudgetSample, 'name'> {
+  const { ends } = windows.windowAt(timeMs);
   let tightest: FundStanding | null = null;
   let least = Number.POSITIVE_INFINITY;
   let subjects = 0;
   let exhausted = 0;
-  for (const fund of look([...counter.funds])) {
-    // The fund exists because a reading asked for it.
+  for (const fund of look([...windows.funds])) {
+    // Such a fund exists only because it was read.
     if (fund.spent === 0 && fund.held === 0) continue;
     subjects++;
     if (fund.unspent <= fund.limit * SPENT_BELOW) exhausted++;
@@ -92,11 +96,11 @@ function sampleBudget(counter: Counter, timeMs: number, look: Look): Omit<Budget
       tightest = fund;
     }
   }
-  const { limit, spent, held } = tightest ?? { limit: leastLimit(counter.budget), spent: 0, held: 0 };
+  const { limit, spent, held } = tightest ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
   return { limit, spent, held, subjects, exhausted, ends };
 }
 
-/** An untouched budget is whole. */
+/** The limit shown for a budget without spend. */
 function leastLimit({ limit, limits }: Budget): Microcredits {
   if (limits === undefined) return limit;
   let least = Number.POSITIVE_INFINITY;

@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Caller, SCOPES } from '../core/caller.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { type Explanation, explain } from '../gateway/explain.ts';
 import { openRecordReader } from '../records/reader.ts';
 import { PastPolicies } from '../runtime/replay.ts';
-import { readStore } from '../store/open.ts';
+import { readStore, storeExists } from '../store/open.ts';
 import type { PolicyWorkspace } from './policy/tools.ts';
 
 /** An operator who can read the database may see every decision. */
@@ -27,11 +26,11 @@ export async function explainStoredDecision(
   id: string,
   { judge, database, folder }: PolicyWorkspace,
 ): Promise<Explanation> {
-  if (!existsSync(database)) {
+  if (!(await storeExists(database))) {
     throw new UsageError(`There is no database in ${resolve(database, '..')}; name its folder with --data.`);
   }
   const past = new PastPolicies({ ...judge, folder, inForce: () => null });
-  const reader = readStore(database, ['records']);
+  const reader = await readStore(database, ['records']);
   try {
     if (!(await reader.records.isCurrent())) {
       throw new UsageError(`${database} has no records of this version yet. Start the server once to create them.`);

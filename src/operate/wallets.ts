@@ -1,8 +1,9 @@
 import type { Keys } from '../access/keys.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isWallet } from '../core/wallet.ts';
+import type { OpenStore, StoreReader } from '../store/driver.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import { type OpenStore, readStore, type StoreReader } from '../store/open.ts';
+import { readStore } from '../store/open.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Write } from '../store/store.ts';
 import type { CreditGrant, GrantStore } from './keys.ts';
@@ -72,7 +73,7 @@ export const creditWallet = (
 
 /** Reads the ledger as it is at one moment. */
 async function reading<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<T> {
-  const reader = readStore(file, ['ledger']);
+  const reader = await readStore(file, ['ledger']);
   try {
     return await read(reader);
   } finally {

@@ -36,13 +36,13 @@ export function decodePayment(header: string): PaymentMessage {
     if (isNamed || (x402Version !== undefined && x402Version !== 2)) throw versionError();
   }
   if (messageForm.Check(value)) return value;
-  throw formError('It must be the object of a payment, with `x402Version`, `accepted` and `payload`');
+  throw formError('It must be an object with `x402Version`, `accepted` and `payload`');
 }
 
 function jsonOf(header: string): unknown {
   if (!BASE64.test(header)) throw formError('It must be JSON in base64');
   const text = Buffer.from(header, 'base64').toString();
-  if (beyondLimits(text, VALUES_MAX)) throw formError('Its JSON nests too deep, or has too many values');
+  if (beyondLimits(text, VALUES_MAX)) throw formError('Its JSON is nested too deeply or has too many values');
   try {
     return JSON.parse(text);
   } catch {
@@ -59,6 +59,6 @@ function formError(message: string): SignalboxError {
 const versionError = () =>
   new SignalboxError(
     'unsupported_x402_version',
-    'Payments are taken by version 2 of x402, on networks that are named like `eip155:8453`.',
+    'Payments use version 2 of x402, on networks with names such as `eip155:8453`.',
     { param: 'PAYMENT-SIGNATURE' },
   );

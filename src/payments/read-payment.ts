@@ -46,13 +46,14 @@ export async function readPayment(
 ): Promise<SignedPayment> {
   const { accepted, payload } = decodePayment(header);
   const quote = seal.open(accepted);
-  if (!quote) throw new PaymentRefused('unknown_quote', 'The payment is for an offer that this gateway did not make.');
+  if (!quote) throw new PaymentRefused('unknown_quote', 'The payment is for an offer that this server did not make.');
   const { terms, requirements } = quote;
   if (terms.purpose !== purpose || terms.requestHash !== requestHash) {
-    throw new PaymentRefused('other_request', 'The payment is for another request than this one.');
+    throw new PaymentRefused('other_request', 'The payment is for a different request.');
   }
   if (!payloadForm.Check(payload)) {
-    const message = 'Only an EIP-3009 authorization is taken, with a signature of 65 bytes by the key of the wallet.';
+    const message =
+      'The payment must be an EIP-3009 authorization, with a signature of 65 bytes by the key of the wallet.';
     throw new PaymentRefused('unsupported_signature', message);
   }
   checkLowS(payload.signature);
@@ -60,11 +61,11 @@ export async function readPayment(
   const { from: payer, nonce } = authorization;
   checkTerms(authorization, quote, now);
   if (wallet !== null && wallet !== payer) {
-    const message = 'The payment is of another wallet than `agent_wallet` names.';
+    const message = 'The payment is from a different wallet than `agent_wallet` names.';
     throw new SignalboxError('agent_wallet_mismatch', message, { param: 'agent_wallet' });
   }
   if ((await signerOf({ authorization, signature }, quote)) !== payer) {
-    throw new PaymentRefused('invalid_signature', 'The signature is not of the wallet that is to pay.');
+    throw new PaymentRefused('invalid_signature', 'The signature was not made by the wallet that pays.');
   }
   return {
     payload: { x402Version: 2, accepted: requirements, payload: { signature, authorization } },
@@ -86,14 +87,14 @@ function checkTerms(
   now: number,
 ): void {
   if (to !== requirements.payTo.toLowerCase() || value !== requirements.amount) {
-    throw new PaymentRefused('other_terms', 'The authorization has another payee or amount than the offer.');
+    throw new PaymentRefused('other_terms', 'The payee or the amount of the authorization differs from the offer.');
   }
   if (BigInt(validAfter) * 1_000n > BigInt(now)) {
     throw new PaymentRefused('not_yet_valid', 'The authorization is not valid yet.');
   }
   const latest = Math.ceil(terms.expiresAt / 1_000) + requirements.maxTimeoutSeconds + CLOCK_AHEAD_S;
   if (BigInt(validBefore) > BigInt(latest)) {
-    const message = 'The authorization is valid for much longer than `maxTimeoutSeconds` of the offer.';
+    const message = 'The authorization is valid for much longer than `maxTimeoutSeconds` in the offer.';
     throw new PaymentRefused('valid_too_long', message);
   }
 }
@@ -104,7 +105,7 @@ const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0
 /** Tokens refuse the second form, and answers are sealed with the signature as text. Throws PaymentRefused. */
 function checkLowS(signature: string): void {
   if (BigInt(`0x${signature.slice(66, 130)}`) <= S_MAX) return;
-  const message = 'The `s` of the signature must be in the lower half of the order of its curve.';
+  const message = 'The `s` value of the signature must be in the lower half of the curve order.';
   throw new PaymentRefused('unsupported_signature', message);
 }
 

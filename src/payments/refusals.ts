@@ -9,17 +9,21 @@ import { PaymentRefused } from './payments.ts';
 const RETRY_MS = 5_000;
 
 export const unavailableError = (cause?: unknown): SignalboxError =>
-  new SignalboxError('payment_unavailable', 'Payments cannot be taken just now, and nothing was charged; try again.', {
-    retryAfterMs: RETRY_MS,
-    cause,
-  });
+  new SignalboxError(
+    'payment_unavailable',
+    'Payments cannot be processed at the moment. Nothing was charged; try again.',
+    {
+      retryAfterMs: RETRY_MS,
+      cause,
+    },
+  );
 
 /** The payment may have arrived, so the caller must not be asked to pay again. */
 export function unsettledError(payment: number, cause?: unknown): SignalboxError {
   const id = idText('pay_', payment);
   return new SignalboxError(
     'payment_unsettled',
-    `What became of payment ${id} is not known yet. Send this request with the same PAYMENT-SIGNATURE again, and sign no other.`,
+    `The outcome of payment ${id} is not known yet. Send this request again with the same PAYMENT-SIGNATURE, and do not sign another payment.`,
     { details: { payment_id: id }, headers: { 'x-payment-id': id }, retryAfterMs: RETRY_MS, cause },
   );
 }
@@ -27,7 +31,7 @@ export function unsettledError(payment: number, cause?: unknown): SignalboxError
 /** A second request with the same payment must wait. Repeating it automatically would not help. */
 export function inFlightError(payment: number): SignalboxError {
   const id = idText('pay_', payment);
-  return new SignalboxError('in_flight', `This payment is being settled for another request, as ${id}.`, {
+  return new SignalboxError('in_flight', `This payment is already being settled for another request, as ${id}.`, {
     details: { payment_id: id },
     headers: { 'x-payment-id': id },
     retryAfterMs: RETRY_MS,
@@ -36,11 +40,11 @@ export function inFlightError(payment: number): SignalboxError {
 }
 
 export const blockedError = (): SignalboxError =>
-  new SignalboxError('insufficient_permissions', 'This wallet is blocked by the operator.');
+  new SignalboxError('insufficient_permissions', 'The operator has blocked this wallet.');
 
 /** Maps a StoreError to `overloaded`. A payment that cannot be stored must not be sent. */
 export const orNotSent = <T>(write: () => Promise<T>): Promise<T> =>
-  orOverloaded('The payment cannot be written down, so nothing was sent; try again.', write);
+  orOverloaded('The payment cannot be recorded, so it was not sent; try again.', write);
 
 /** Whether an error is temporary: a chain, facilitator or store that is unavailable. */
 export const isTransient = (cause: unknown): boolean =>
@@ -53,10 +57,10 @@ export const publicReason = (reason: string): string => (WORD.test(reason) ? rea
 
 /** Advice for the x402 codes that a payer can act on. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  invalid_exact_evm_insufficient_balance: 'The wallet has less of this asset than `amount`: fill it up.',
-  invalid_exact_evm_nonce_already_used: 'The authorization was used or cancelled before: sign the new quote.',
-  invalid_exact_evm_payload_authorization_valid_before: 'The authorization has expired: sign the new quote.',
-  invalid_exact_evm_payload_authorization_valid_after: 'The authorization is not valid yet: look at your clock.',
+  invalid_exact_evm_insufficient_balance: 'The wallet holds less of this asset than `amount`. Add funds to it.',
+  invalid_exact_evm_nonce_already_used: 'The authorization was already used or cancelled. Sign the new quote.',
+  invalid_exact_evm_payload_authorization_valid_before: 'The authorization has expired. Sign the new quote.',
+  invalid_exact_evm_payload_authorization_valid_after: 'The authorization is not valid yet. Check your clock.',
 };
 
 export function refusalError(reason: string): PaymentRefused {

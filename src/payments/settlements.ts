@@ -104,7 +104,7 @@ export class Settlements {
     this.#checkTime(signed);
     return this.#parts.networks.use(signed.network, async (connection) => {
       if (!connection || connection.asset !== signed.requirements.asset) {
-        throw new PaymentRefused('no_longer_offered', 'Payments in this asset on this network are no longer taken.');
+        throw new PaymentRefused('no_longer_offered', 'Payments in this asset on this network are no longer accepted.');
       }
       if (!connection.isReady) throw unavailableError();
       const payment = this.#paymentOf(id, signed, context, worthOf(connection.policy.rate, signed.amount));
@@ -237,13 +237,13 @@ export class Settlements {
 
   #checkExpiry({ terms }: SignedPayment): void {
     if (this.#parts.now() < terms.expiresAt) return;
-    throw new PaymentRefused('quote_expired', 'The quote has expired; sign the new one.');
+    throw new PaymentRefused('quote_expired', 'The quote has expired. Sign the new one.');
   }
 
   /** Guards proofs, which no chain checks: an old one could be combined with a new quote. */
   #checkStillValid({ validBefore }: SignedPayment): void {
     if (validBefore * 1_000 > this.#parts.now()) return;
-    throw new PaymentRefused('too_little_time', 'The authorization is no longer valid: sign the new quote.');
+    throw new PaymentRefused('too_little_time', 'The authorization is no longer valid. Sign the new quote.');
   }
 
   #checkTime({ validBefore }: SignedPayment): void {
@@ -251,7 +251,7 @@ export class Settlements {
     const marginMs = policy()?.settleMarginMs ?? 0;
     // Payers count whole seconds, and a payer who signs at once must have the quote's full time.
     if (validBefore >= Math.floor((now() + marginMs) / 1_000)) return;
-    const message = `The authorization must be valid for ${Math.ceil(marginMs / 1_000)} seconds more, so that it can be settled.`;
+    const message = `The authorization must stay valid for at least ${Math.ceil(marginMs / 1_000)} more seconds, so that it can be settled.`;
     throw new PaymentRefused('too_little_time', message);
   }
 
@@ -270,7 +270,7 @@ export class Settlements {
 function resolutionOf(payment: Payment): { readonly state: 'known'; readonly payment: Payment } | null {
   if (payment.state === 'captured' || payment.state === 'settled') return { state: 'known', payment };
   if (payment.state !== 'failed') return null;
-  throw new PaymentRefused('payment_failed', 'This payment has failed and nothing was charged; sign a new one.');
+  throw new PaymentRefused('payment_failed', 'This payment has failed and nothing was charged. Sign a new one.');
 }
 
 /**
@@ -279,7 +279,7 @@ function resolutionOf(payment: Payment): { readonly state: 'known'; readonly pay
  */
 export function checkQuote(known: Payment | null, { terms }: SignedPayment): void {
   if (!known || known.quote === terms.id) return;
-  throw new PaymentRefused('other_quote', 'This authorization was given for another quote.');
+  throw new PaymentRefused('other_quote', 'This authorization was signed for a different quote.');
 }
 
 export const authorizationIdOf = ({ network, requirements, payer, nonce }: SignedPayment): AuthorizationId => ({

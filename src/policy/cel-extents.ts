@@ -25,14 +25,14 @@ export const listOf = (size: number, item: Extent): Extent => ({ kind: 'list', s
 export const mapOf = (size: number, item: Extent, value: Extent): Extent => ({ kind: 'map', size, item, value });
 export const objectOf = (type: TypeName): Extent => ({ kind: 'object', size: 1, type });
 
-type Fields = typeof FIELDS;
+type FieldTable = typeof FIELDS;
 /** A field that is a list or a map, such as `Request.needs`. */
 type Collection = {
   [Type in TypeName]: {
-    [Field in keyof Fields[Type]]: Fields[Type][Field] extends readonly [`${'list' | 'map'}<${string}>`, string]
+    [Field in keyof FieldTable[Type]]: FieldTable[Type][Field] extends readonly [`${'list' | 'map'}<${string}>`, string]
       ? `${Type}.${Field & string}`
       : never;
-  }[keyof Fields[Type]];
+  }[keyof FieldTable[Type]];
 }[TypeName];
 
 /** Returns the extent of a field of a declared type. */

@@ -119,7 +119,7 @@ type FieldsOf<Name extends TypeName> = {
  * Values of declared types must be instances of a class: CEL treats an object literal as a map. The classes of each
  * request assign field by field, because a loop makes conditions twice as slow.
  */
-class Request implements FieldsOf<'Request'> {
+class CelRequest implements FieldsOf<'Request'> {
   readonly operation: string;
   readonly model: string;
   readonly task: string;
@@ -163,7 +163,7 @@ class Request implements FieldsOf<'Request'> {
 }
 
 /** Makes conditions that read a field fail, because it is larger than their cost estimate assumes. */
-function withhold(request: Request, field: keyof Request, why: string): void {
+function withhold(request: CelRequest, field: keyof CelRequest, why: string): void {
   Object.defineProperty(request, field, {
     get(): never {
       throw new Error(`\`request.${field}\` ${why}, the most that a condition reads`);
@@ -176,13 +176,13 @@ function hasLongText(texts: ReadonlyMap<string, string>): boolean {
   return false;
 }
 
-class BudgetRequest implements FieldsOf<'BudgetRequest'> {
+class CelBudgetRequest implements FieldsOf<'BudgetRequest'> {
   readonly model: string;
   constructor(from: BudgetScope['request']) {
     this.model = from.model;
   }
 }
-class Key implements FieldsOf<'Key'> {
+class CelKey implements FieldsOf<'Key'> {
   readonly id: string;
   readonly labels: ReadonlyMap<string, string>;
   constructor(from: BudgetScope['key']) {
@@ -190,7 +190,7 @@ class Key implements FieldsOf<'Key'> {
     this.labels = labels(from.labels);
   }
 }
-class Time implements FieldsOf<'Time'> {
+class CelTime implements FieldsOf<'Time'> {
   readonly year: number;
   readonly month: number;
   readonly day: number;
@@ -206,11 +206,20 @@ class Time implements FieldsOf<'Time'> {
     this.minute = from.minute;
   }
 }
-class Model {}
-class Endpoint {}
-class Price {}
-class Latency {}
-const CLASSES = { Price, Latency, Request, BudgetRequest, Key, Time, Model, Endpoint } as const;
+class CelModel {}
+class CelEndpoint {}
+class CelPrice {}
+class CelLatency {}
+const CLASSES = {
+  Price: CelPrice,
+  Latency: CelLatency,
+  Request: CelRequest,
+  BudgetRequest: CelBudgetRequest,
+  Key: CelKey,
+  Time: CelTime,
+  Model: CelModel,
+  Endpoint: CelEndpoint,
+} as const;
 
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
 
@@ -262,20 +271,20 @@ function cachingLast<Scope extends object>(make: (scope: Scope) => View): (scope
 
 /** The CEL view of a scope. */
 export const viewOf = cachingLast(({ request, key, time }: RuleScope) => ({
-  request: new Request(request),
-  key: new Key(key),
-  time: new Time(time),
+  request: new CelRequest(request),
+  key: new CelKey(key),
+  time: new CelTime(time),
 }));
 
 /** The CEL view of a budget's scope. */
 export const budgetViewOf = cachingLast(({ request, key }: BudgetScope) => ({
-  request: new BudgetRequest(request),
-  key: new Key(key),
+  request: new CelBudgetRequest(request),
+  key: new CelKey(key),
 }));
 
 /** The CEL view of a rate limit's scope. */
 export function limitViewOf({ key }: LimitScope): View {
-  return { key: new Key(key) };
+  return { key: new CelKey(key) };
 }
 
 /** The CEL views of a model, one for each endpoint. */

@@ -180,8 +180,8 @@ export function callerWeights({ weights }: Facts): CallerWeights | undefined {
 }
 
 /**
- * The most that the languages of a request add to the quality of a model: 0 where they do not matter to its task, or the
- * models are alike in them, for nothing is said of any.
+ * Returns the most that the languages of a request add to the quality of a model. It is 0 where the task does not depend on
+ * languages, or where no model declares or lacks any of them: then all models are alike.
  */
 export function languageWorth({ task, mix, languagesSeen }: Facts, snapshot: PolicySnapshot): number {
   const { languageWorth: worth, languages } = snapshot;
@@ -193,8 +193,8 @@ export function languageWorth({ task, mix, languagesSeen }: Facts, snapshot: Pol
 }
 
 /**
- * The qualities as the languages of the request and the active preferences let them count, within 0..1. The same array
- * where there is neither.
+ * Returns the qualities with the worth of the request's languages and of active preferences added, within 0..1. Returns the
+ * same array if there are neither.
  */
 function withWorths(quality: Float64Array, facts: Facts, snapshot: PolicySnapshot): Float64Array {
   const { rules, languagesSeen } = facts;

@@ -27,7 +27,7 @@ export function refusalError(
   if (refusal.group === 'context') return contextError(refusal, snapshot, promptField);
   const choicesAtFault = facts.choices > 1 && onlyLacksChoices(refusal, snapshot);
   if (choicesAtFault) {
-    return new SignalboxError('unsupported_parameter', 'No eligible model gives more than one choice; send n: 1.', {
+    return new SignalboxError('unsupported_parameter', 'No eligible model supports more than one choice. Send n: 1.', {
       param: 'n',
     });
   }
@@ -70,10 +70,10 @@ function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): S
     return { model: model.id, state: healthOf(readings, first), at: readings.retryAt[first]! };
   });
   const waitMs = Math.max(WAIT_MIN_MS, Math.min(...out.map(({ at }) => at)) - now);
-  const who = facts.pinned ? `\`${facts.model}\` is` : 'Every model that could serve this is';
+  const who = facts.pinned ? `\`${facts.model}\` is` : 'Every model that could serve this request is';
   return new SignalboxError(
     'no_healthy_model',
-    `${who} out for now: its provider asked for a pause or cannot be used. Try again in ${Math.ceil(waitMs / 1000)} s.`,
+    `${who} unavailable for now: its provider asked for a pause or cannot be used. Try again in ${Math.ceil(waitMs / 1000)} s.`,
     { retryAfterMs: waitMs, details: { unavailable: out.map(({ model, state }) => ({ model, state })) } },
   );
 }
@@ -91,7 +91,7 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
   const needed = toCredits(Math.min(...least));
   return new SignalboxError(
     'budget_limit_too_low',
-    `budget_limit must be at least ${needed} Credits for this request: the bound of its prompt and a useful minimum of output.`,
+    `budget_limit must be at least ${needed} Credits for this request, to cover its prompt and a useful minimum of output.`,
     { param: 'budget_limit', details: { least_credits: needed } },
   );
 }
@@ -114,7 +114,7 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
   const tokens = Math.min(...models.map((model) => expectedInput(refusal.facts, model)));
   return new SignalboxError(
     'context_length_exceeded',
-    `The prompt has about ${tokens} tokens; the largest eligible context window has ${window}, output included.`,
+    `The prompt has about ${tokens} tokens. The largest eligible context window has ${window}, output included.`,
     { param, details: { estimated_input_tokens: tokens, context_window: window } },
   );
 }

@@ -17,7 +17,7 @@ import { inSlices, SupersededError } from './slices.ts';
 import { hashOf, type PolicyBundle } from './source.ts';
 
 /** A valid policy that can be put in force. */
-export interface Candidate {
+export interface PolicyCandidate {
   readonly bundle: PolicyBundle;
   readonly runtime: Runtime;
   /** The bare data of the policy as JSON, to compare the next one with. */
@@ -60,7 +60,7 @@ export interface PolicyTools {
 
 export interface CandidateOptions {
   /** The policy in force, to compare with. */
-  readonly inForce?: Candidate;
+  readonly inForce?: PolicyCandidate;
   readonly isStale?: () => boolean;
 }
 
@@ -69,7 +69,7 @@ export async function buildCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
   options: CandidateOptions = {},
-): Promise<Candidate | RejectedPolicy> {
+): Promise<PolicyCandidate | RejectedPolicy> {
   const prepared = await compileCandidate(bundle, tools, options);
   if (isRejected(prepared)) return prepared;
   return rejectOnThrow(async () => {
@@ -84,7 +84,7 @@ export function compileCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
   { inForce, isStale = never }: CandidateOptions = {},
-): Promise<Candidate | RejectedPolicy> {
+): Promise<PolicyCandidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
     // Before any message is made: a file may contain the secret itself instead of the variable's name.
@@ -112,7 +112,9 @@ export function compileCandidate(
 const never = () => false;
 
 /** Turns a thrown error, which has no place in a file, into a rejected policy. */
-async function rejectOnThrow(build: () => Promise<Candidate | RejectedPolicy>): Promise<Candidate | RejectedPolicy> {
+async function rejectOnThrow(
+  build: () => Promise<PolicyCandidate | RejectedPolicy>,
+): Promise<PolicyCandidate | RejectedPolicy> {
   try {
     return await build();
   } catch (cause) {
@@ -140,7 +142,7 @@ export function withoutValues(change: PolicyChange): PolicyChange {
   return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
 }
 
-export const isRejected = (result: Candidate | RejectedPolicy): result is RejectedPolicy => 'problems' in result;
+export const isRejected = (result: PolicyCandidate | RejectedPolicy): result is RejectedPolicy => 'problems' in result;
 
 /** Records the variables that were read and are not set. Presets of adapters name some that no policy does. */
 function recordUnset(env: Environment): { env: Environment; unset: ReadonlySet<string> } {

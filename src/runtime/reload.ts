@@ -1,6 +1,12 @@
 import { messageOf } from '../core/thrown.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
-import { buildCandidate, type Candidate, isRejected, type PolicyTools, type RejectedPolicy } from './candidate.ts';
+import {
+  buildCandidate,
+  isRejected,
+  type PolicyCandidate,
+  type PolicyTools,
+  type RejectedPolicy,
+} from './candidate.ts';
 import type { PolicyChange } from './diff.ts';
 import { QuotedRuntimes } from './quoted-runtimes.ts';
 import type { Runtime } from './runtime.ts';
@@ -14,7 +20,7 @@ export interface ReloaderOptions {
    * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the
    * swap. A failure refuses the revision.
    */
-  prepare(candidate: Candidate): Promise<() => void>;
+  prepare(candidate: PolicyCandidate): Promise<() => void>;
   /** Called after each attempt. `bundle` is null if the files could not be read. */
   onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null): void;
 }
@@ -38,7 +44,7 @@ interface ReloadRequest {
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
-  #inForce: Candidate;
+  #inForce: PolicyCandidate;
   #since: number;
   #last: ReloadAttempt;
   #lastSuccess: number;
@@ -53,7 +59,7 @@ export class Reloader {
   readonly #counts = { applied: 0, unchanged: 0, refused: 0 };
   readonly #quoting: QuotedRuntimes;
 
-  constructor(first: Candidate, options: ReloaderOptions) {
+  constructor(first: PolicyCandidate, options: ReloaderOptions) {
     this.#inForce = first;
     this.#options = options;
     this.#quoting = new QuotedRuntimes(options.tools.now);
@@ -195,7 +201,7 @@ export class Reloader {
       : this.#end(state, 'unchanged', { message: unchanged(outdated) });
   }
 
-  async #apply(state: AttemptState, candidate: Candidate): Promise<ReloadAttempt> {
+  async #apply(state: AttemptState, candidate: PolicyCandidate): Promise<ReloadAttempt> {
     let swap: () => void;
     try {
       swap = await this.#options.prepare(candidate);

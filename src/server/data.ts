@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
-import { readStore } from '../store/open.ts';
+import { readStore, storeExists } from '../store/open.ts';
 
-/** The database in a data folder. */
+/** The URL of the store of a data folder: the path of its database. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');
 
 /** Settlements that the database could not take, in a data folder. */
@@ -11,8 +10,8 @@ export const spoolOf = (data: string): string => join(data, 'settlements.spool')
 
 /** Reads the state of the ledger in a data folder, which a policy must fit before a server starts. */
 export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
-  if (!existsSync(databaseOf(data))) return () => NO_LEDGER;
-  const reader = readStore(databaseOf(data), ['ledger']);
+  if (!(await storeExists(databaseOf(data)))) return () => NO_LEDGER;
+  const reader = await readStore(databaseOf(data), ['ledger']);
   try {
     const state = await reader.ledger.state();
     return () => state;

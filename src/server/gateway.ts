@@ -20,13 +20,13 @@ import { type LearningStatus, learningStatus } from '../operate/learning/status.
 import { openPayments, type Payments } from '../payments/service.ts';
 import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
-import type { Candidate } from '../runtime/candidate.ts';
-import type { OpenStore } from '../store/open.ts';
+import type { PolicyCandidate } from '../runtime/candidate.ts';
+import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
-import { keepReloading, type Serving, saveRevision, type TermsOf } from './policy.ts';
+import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
 import { prune, watchClock } from './upkeep.ts';
 
 /** Interval at which keys and grants of other processes are read, ms. */
@@ -76,7 +76,7 @@ async function statusOfLearning(
   return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
 }
 
-export interface Means {
+export interface GatewayResources {
   readonly store: OpenStore;
   readonly keys: Keys;
   readonly log: Log;
@@ -84,7 +84,11 @@ export interface Means {
 }
 
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
-export async function openGateway(first: Candidate, tools: Serving, { store, keys, log, host }: Means) {
+export async function openGateway(
+  first: PolicyCandidate,
+  tools: ServerPolicyTools,
+  { store, keys, log, host }: GatewayResources,
+) {
   const { now, clock, err } = host;
   // Keys have budgets of their own beside the policy's.
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {

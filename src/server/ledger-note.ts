@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path';
 import { isObject } from '../core/object.ts';
 import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { OpenStore } from '../store/driver.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
-import { type OpenStore, readStore } from '../store/open.ts';
+import { readStore, storeExists } from '../store/open.ts';
 import { reasonOf } from '../store/reason.ts';
 import { StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -46,8 +47,8 @@ export async function otherLedgerIn(data: string): Promise<string | null> {
 async function faultOf(database: string, { ledger, entry }: Note): Promise<string | null> {
   const path = resolve(database);
   const served = `this folder served the ledger ${ledger.slice(0, 8)}`;
-  if (!existsSync(database)) return `${path} is missing, but ${served}`;
-  const reader = readStore(database, ['identity', 'ledger']);
+  if (!(await storeExists(database))) return `${path} is missing, but ${served}`;
+  const reader = await readStore(database, ['identity', 'ledger']);
   try {
     const found = await reader.ledger.identity();
     if (found === null) return `${path} has no ledger, but ${served}`;

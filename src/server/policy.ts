@@ -6,7 +6,7 @@ import { createPluginLoader } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
 import type { Records } from '../records/records.ts';
-import { buildCandidate, type Candidate, isRejected, type PolicyTools } from '../runtime/candidate.ts';
+import { buildCandidate, isRejected, type PolicyCandidate, type PolicyTools } from '../runtime/candidate.ts';
 import { parseFiles } from '../runtime/parse-files.ts';
 import { createParser } from '../runtime/parser.ts';
 import { Reloader } from '../runtime/reload.ts';
@@ -25,13 +25,13 @@ export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' |
 }
 
 /** The tools of a server that judges policies. */
-export type Serving = PolicyTools & { readonly health: Health };
+export type ServerPolicyTools = PolicyTools & { readonly health: Health };
 
 /** Adds the budgets of keys to a policy's terms of the ledger. */
 export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
 
 /** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
-export async function firstPolicy(tools: PolicyTools, err: Terminal): Promise<Candidate> {
+export async function firstPolicy(tools: PolicyTools, err: Terminal): Promise<PolicyCandidate> {
   const bundle = await readBundle(tools.folder);
   const judged = await minded(() => buildCandidate(bundle, tools), err);
   const found = isRejected(judged) ? judged.problems : judged.warnings;
@@ -70,8 +70,8 @@ export interface ReloadServices {
 
 /** Keeps the policy in step with its folder, and can rebuild former policies. */
 export function keepReloading(
-  first: Candidate,
-  tools: Serving,
+  first: PolicyCandidate,
+  tools: ServerPolicyTools,
   { ledger, payments, terms, records, log, err }: ReloadServices,
 ) {
   const { health } = tools;
@@ -120,7 +120,7 @@ export function keepReloading(
 }
 
 /** Keeps the text of a policy under its revision, with all that is needed to build it again. */
-export function saveRevision(records: Records, { bundle, runtime, surroundings }: Candidate): Promise<void> {
+export function saveRevision(records: Records, { bundle, runtime, surroundings }: PolicyCandidate): Promise<void> {
   const { revision, models } = runtime.snapshot;
   const source = JSON.stringify(bundle.files.map(masked));
   return records.saveRevision({ revision, source, models: models.map(({ id }) => id), surroundings });

@@ -6,7 +6,7 @@ import { messageOf } from '../core/thrown.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
-import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
+import { leftOutProviders, type PolicyCandidate, servingProviders } from '../runtime/candidate.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
@@ -23,7 +23,7 @@ import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openObserver, tracerFor } from './observer.ts';
-import { firstPolicy, judgeTools, type Serving } from './policy.ts';
+import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
@@ -52,9 +52,9 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const tracer = await tracerFor(host, log);
   const unpacked = unpackPolicies(options.policies, options.data);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
-  const tools: Serving = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
+  const tools: ServerPolicyTools = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
-  const lock = lockStore(databaseOf(options.data));
+  const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const store = await openDataStore(options.data, log);
   let onBudgets = async () => {};
@@ -115,7 +115,7 @@ function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed. ${messageOf(error)}`);
 }
 
-const whoAnswers = ({ runtime: { snapshot } }: Candidate) => ({
+const whoAnswers = ({ runtime: { snapshot } }: PolicyCandidate) => ({
   providers: servingProviders(snapshot).join(', '),
   leftOut: leftOutProviders(snapshot),
 });

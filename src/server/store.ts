@@ -1,6 +1,7 @@
 import { toCredits } from '../core/credits.ts';
 import { messageOf } from '../core/thrown.ts';
-import { type OpenStore, openStore, type SpoolReport, settlementsIn } from '../store/open.ts';
+import type { OpenStore, SpoolReport } from '../store/driver.ts';
+import { openStore, settlementsIn } from '../store/open.ts';
 import { SpoolError, type StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf, spoolOf } from './data.ts';
@@ -42,7 +43,7 @@ export async function closeStore(data: string, store: OpenStore, log: Log): Prom
     const { unkept } = store;
     const facts = {
       error: messageOf(error),
-      settlements_in_spool: settlementsIn(path),
+      settlements_in_spool: settlementsIn(databaseOf(data), path),
       file: path,
     };
     if (unkept === 0)

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Keys } from '../access/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { OpenStore } from '../store/open.ts';
+import type { OpenStore } from '../store/driver.ts';
 
 /** Interval at which a server looks for changes of keys and grants by commands, ms. A look reads one row. */
 const LOOK_EVERY_MS = 100;
@@ -71,12 +71,12 @@ export async function lastChange({ trail }: TrailReader): Promise<number> {
 
 /**
  * Waits until the server of a data folder has a change in force, at most SERVER_WAIT_MS.
- * @param isServed whether a server holds the folder; without one nothing is waited for.
+ * @param isServed resolves with whether a server holds the folder; without one nothing is waited for.
  * @returns false when a server still lacks the change.
  */
-export async function servedChange(data: string, change: number, isServed: () => boolean): Promise<boolean> {
+export async function servedChange(data: string, change: number, isServed: () => Promise<boolean>): Promise<boolean> {
   const end = performance.now() + SERVER_WAIT_MS;
-  while (isServed()) {
+  while (await isServed()) {
     if (changeNotedIn(data) >= change) return true;
     if (performance.now() > end) return false;
     await Bun.sleep(POLL_EVERY_MS);

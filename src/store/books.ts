@@ -194,13 +194,16 @@ export interface Charges {
   readonly microcredits: Microcredits;
 }
 
-/** Charges for budgets that are counted anew: all that was decided before the count began is in the one or in the other. */
+/** The charges from which new budgets are counted. `charges` has those of before the count began, and `late` those since. */
 export interface Count {
-  /** By dimensions, of reservations from `fromMs` on, ms since 1970. */
+  /** Returns the charges of reservations from `fromMs` on, ms since 1970, by dimensions. */
   charges(fromMs: number): Promise<readonly Charges[]>;
-  /** The charges since the count began, by the quarter of an hour of its reservation. To be asked in one step with its use. */
+  /**
+   * Returns the charges since the count began, by the quarter of an hour of their reservation. Use them in the same turn: more may
+   * follow.
+   */
   late(): readonly (Charges & { readonly quarter: number })[];
-  /** Must be called; until then the books are not summed up. */
+  /** Ends the count. Must be called: until then no checkpoint is written. */
   end(): void;
 }
 

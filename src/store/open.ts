@@ -1,128 +1,67 @@
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { StoreActivity } from './activity.ts';
-import type { LedgerBooks } from './books.ts';
-import type { LedgerTables, Repositories } from './repositories.ts';
-import { openSqliteBooks } from './sqlite/books/books.ts';
-import { ledgerMigrations } from './sqlite/books/schema.ts';
-import { copyDatabase } from './sqlite/copy.ts';
-import { openSqlite } from './sqlite/database.ts';
-import { type FolderLock, isFolderLocked, lockFolder } from './sqlite/folder-lock.ts';
-import { idempotencyMigrations } from './sqlite/idempotency.ts';
-import { identityMigrations } from './sqlite/identity.ts';
-import { accessMigrations } from './sqlite/keys.ts';
-import { learningMigrations } from './sqlite/learning/schema.ts';
-import { paymentMigrations } from './sqlite/payments.ts';
-import { openReader, type Reader } from './sqlite/reader.ts';
-import { recordsMigrations } from './sqlite/records/schema.ts';
-import { readSpool } from './sqlite/spool.ts';
-import type { Migrations } from './sqlite/statement.ts';
-import { type SpoolReport, settlementsIn, takeInSpool } from './sqlite/take-in-spool.ts';
-import { type Store, StoreError } from './store.ts';
+import { UsageError } from '../core/usage-error.ts';
+import type {
+  OpenOptions,
+  OpenStore,
+  SpoolSettlements,
+  StoreDriver,
+  StoreLock,
+  StoreReader,
+  StoreRoom,
+} from './driver.ts';
+import { sqliteDriver } from './sqlite/open.ts';
 
-export { readSpool, type SpoolReport, settlementsIn };
+/** The kinds of stores, by the scheme of their URLs. A plain path and a `file:` URL name a SQLite database. */
+const DRIVERS: ReadonlyMap<string, StoreDriver> = new Map([['sqlite', sqliteDriver]]);
 
-/** The tables of a store, by the room that they serve. */
-const TABLES = {
-  access: accessMigrations,
-  idempotency: idempotencyMigrations,
-  identity: identityMigrations,
-  learning: learningMigrations,
-  ledger: ledgerMigrations,
-  payments: paymentMigrations,
-  records: recordsMigrations,
-} as const satisfies Record<string, Migrations>;
-
-/** A room whose tables a store has. */
-export type StoreRoom = keyof typeof TABLES;
-
-/** The tables of every room, in the order in which a new store gets them. */
-export const ALL_TABLES: readonly Migrations[] = Object.values(TABLES);
-
-const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.map((room) => TABLES[room]);
-
-/** A store with its repositories. */
-export interface OpenStore extends Store, Repositories, LedgerTables {
-  readonly activity: StoreActivity;
-  /** Appends that should outlive the process, and that neither the store nor its spool has. */
-  readonly unkept: number;
-  /**
-   * Opens the books for this one process.
-   * @param now ms since 1970
-   * @throws an Error of one clear sentence, by rejecting, when they are damaged.
-   */
-  openBooks(now: () => number): Promise<LedgerBooks>;
-}
-/** A store at one moment. Its repositories read alone. */
-export type StoreReader = Omit<Reader, 'query'>;
-export type StoreLock = FolderLock;
-
-export interface OpenOptions {
-  /**
-   * `serve`: for the server. Brings all tables up to date, and fences off a server that has the store open.
-   * `repair`: for a command that holds the lock of the store. Brings the tables of `rooms` up to date.
-   * `beside`: for a command beside a server. Refuses tables of `rooms` that are not of this version.
-   */
-  readonly mode: 'serve' | 'repair' | 'beside';
-  /** The rooms whose tables are used; all in the mode `serve`. */
-  readonly rooms?: readonly StoreRoom[];
-  /** Called with appended writes that were lost, and once each time the disk starts to fail. */
-  readonly onError?: (error: StoreError) => void;
-  /** In the mode `serve`: a file beside the store that takes settlements while the store refuses them. */
-  readonly spool?: string;
-  /** Called once with the settlements that were booked from the spool of an earlier run. */
-  readonly onSpool?: (report: SpoolReport) => void;
-  /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
-  readonly busyTimeoutMs?: number;
+/** The scheme of a URL, in lower case; null for a path. `sqlite:PATH` and `file:PATH` are URLs, too. */
+function schemeOf(text: string): string | null {
+  const [, scheme = '', slashes] = /^([a-z][a-z\d+.-]*):(\/\/)?/i.exec(text) ?? [];
+  const name = scheme.toLowerCase();
+  return slashes !== undefined || name === 'file' || DRIVERS.has(name) ? name : null;
 }
 
 /**
- * Opens a store for writing, made when missing.
- * @param url the path of a SQLite database, or `sqlite:PATH`, or a `file:` URL.
- * @throws StoreError of one clear sentence; its reason is `newer` or `older` for tables of another version.
+ * @throws UsageError for a URL of another kind of database. Only its scheme is shown: it may have a password.
  */
-export async function openStore(url: string, options: OpenOptions): Promise<OpenStore> {
-  const { mode, rooms = [], spool, onSpool, onError, busyTimeoutMs } = options;
-  const isServing = mode === 'serve';
-  const asked = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
-  const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
-  const makeRoom = (reservations: number) => db.makeRoom(reservations);
-  const store = Object.assign(db, { openBooks: (now: () => number) => openSqliteBooks({ store: db, now, makeRoom }) });
-  if (spool === undefined) return store;
-  onSpool?.(await takeInSpool(spool, db));
-  return store;
-}
-
-/**
- * Opens an existing store for reading, beside any server: all that is read is of one moment.
- * @param rooms those whose tables are read; refused where a newer version of Signalbox wrote them.
- * @throws StoreError of one clear sentence.
- */
-export const readStore = (url: string, rooms: readonly StoreRoom[]): StoreReader =>
-  openReader(pathOf(url), tablesOf(rooms));
-
-/**
- * Copies an existing store to a file as it is at one moment, beside any server.
- * @throws StoreError of one clear sentence; an existing file is left alone.
- */
-export const copyStore = (url: string, target: string): void => copyDatabase(pathOf(url), target);
-
-/**
- * Takes the folder of a store for this process, until `release` or its end.
- * @throws StoreError of one clear sentence; its reason is `busy` where another process has it.
- */
-export const lockStore = (url: string): StoreLock => lockFolder(dirname(pathOf(url)));
-
-/** Returns whether another process, such as a server, has the folder of a store. */
-export const isStoreLocked = (url: string): boolean => isFolderLocked(dirname(pathOf(url)));
-
-/** @throws StoreError for a URL of another kind of database. Only its scheme is shown: it may have a password. */
-function pathOf(url: string): string {
-  if (url.startsWith('file:')) return fileURLToPath(url);
-  if (url.startsWith('sqlite:')) return url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
-  const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(url)?.[1];
-  if (scheme === undefined) return url;
-  throw new StoreError(
-    `There is no store for ${scheme} URLs: name the path of a SQLite database, as sqlite:/var/lib/signalbox/signalbox.db.`,
+function driverOf(url: string): StoreDriver {
+  const scheme = schemeOf(url) ?? 'file';
+  const driver = DRIVERS.get(scheme === 'file' ? 'sqlite' : scheme);
+  if (driver) return driver;
+  throw new UsageError(
+    `There is no store for ${scheme} URLs; there is ${[...DRIVERS.keys()].join(', ')}, which takes a path, such as /var/lib/signalbox.`,
   );
 }
+
+/** @throws UsageError where a URL stands for the path of a data folder: no kind of store takes one. */
+export function refuseUrl(folder: string): void {
+  const scheme = schemeOf(folder);
+  if (scheme === null) return;
+  driverOf(folder);
+  throw new UsageError(`A data folder is named by its path, such as /var/lib/signalbox, not by a ${scheme} URL.`);
+}
+
+/** Opens a store for writing, made when missing. Rejects with StoreError, or UsageError for an unknown kind of URL. */
+export const openStore = async (url: string, options: OpenOptions): Promise<OpenStore> =>
+  driverOf(url).open(url, options);
+
+/** Opens an existing store for reading, beside any server. Rejects with StoreError. */
+export const readStore = async (url: string, rooms: readonly StoreRoom[]): Promise<StoreReader> =>
+  driverOf(url).read(url, rooms);
+
+/** Resolves with whether there is a store. */
+export const storeExists = async (url: string): Promise<boolean> => driverOf(url).exists(url);
+
+/** Copies an existing store to a new file, beside any server. Rejects with StoreError. */
+export const copyStore = async (url: string, target: string): Promise<void> => driverOf(url).copy(url, target);
+
+/** Takes a store for this process, until `release` or its end. Rejects with StoreError. */
+export const lockStore = async (url: string): Promise<StoreLock> => driverOf(url).lock(url);
+
+/** Resolves with whether another process, such as a server, has taken the store. */
+export const isStoreLocked = async (url: string): Promise<boolean> => driverOf(url).isLocked(url);
+
+/** Reads the spool of a store. @throws an Error of one clear sentence when it is damaged. */
+export const readSpool = (url: string, spool: string): SpoolSettlements => driverOf(url).readSpool(spool);
+
+/** @returns the number of settlements in the spool of a store; undefined where it cannot be read. */
+export const settlementsIn = (url: string, spool: string): number | undefined => driverOf(url).settlementsIn(spool);

@@ -1,7 +1,7 @@
 import { visible } from '../core/visible.ts';
 
-type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
-type Value = Fields[string];
+type EventFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+type Value = EventFields[string];
 type Colour = 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 type Paint = (colour: Colour, text: string) => string;
 
@@ -13,7 +13,7 @@ const plain: Paint = (_, text) => text;
 const shown = (value: Value): string => visible(String(value));
 
 /** @param at ms since 1970, shown in local time */
-export function prettyLine(at: number, level: string, message: string, fields: Fields, colours: boolean): string {
+export function prettyLine(at: number, level: string, message: string, fields: EventFields, colours: boolean): string {
   const paint = colours ? coloured : plain;
   const time = paint('dim', new Date(at).toTimeString().slice(0, 8));
   const isRequest = (message === 'chat' || message === 'request') && typeof fields.request === 'string';
@@ -37,7 +37,7 @@ function folded(list: string): string[] {
   return [...lines, line];
 }
 
-function eventText(level: string, message: string, fields: Fields, paint: Paint): string {
+function eventText(level: string, message: string, fields: EventFields, paint: Paint): string {
   const { stack, ...others } = fields;
   let text = level === 'info' ? '' : paint(level === 'warn' ? 'yellow' : 'red', `${level}: `);
   text += shown(message);
@@ -56,7 +56,7 @@ function eventText(level: string, message: string, fields: Fields, paint: Paint)
 }
 
 /** `200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta` */
-function requestText(message: string, fields: Fields, paint: Paint): string {
+function requestText(message: string, fields: EventFields, paint: Paint): string {
   const { key, credits, ttft_ms: ttft, total_ms: total, input_tokens: input, output_tokens: output } = fields;
   const odd = oddities(fields, paint);
   const parts = [
@@ -73,7 +73,7 @@ function requestText(message: string, fields: Fields, paint: Paint): string {
   return parts.filter((part) => part !== '').join('  ');
 }
 
-function chatText({ selector, model, endpoint }: Fields): string {
+function chatText({ selector, model, endpoint }: EventFields): string {
   const provider = typeof endpoint === 'string' ? ` @ ${shown(endpoint.split('/', 1)[0])}` : '';
   const requested = selector === undefined ? 'chat' : shown(selector);
   return model === undefined ? requested : `${requested} → ${shown(model)}${provider}`;
@@ -85,7 +85,7 @@ function statusText(status: Value, paint: Paint): string {
 }
 
 /** Everything unusual about the request. */
-function oddities({ outcome, error, failures, reason, suppressed }: Fields, paint: Paint): string[] {
+function oddities({ outcome, error, failures, reason, suppressed }: EventFields, paint: Paint): string[] {
   const odd: string[] = [];
   if (outcome === 'failed' || outcome === 'broken') odd.push(paint('red', outcome));
   else if (outcome !== undefined && outcome !== 'completed') odd.push(paint('yellow', shown(outcome)));

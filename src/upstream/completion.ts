@@ -42,7 +42,7 @@ export class AnswerCompletion {
       return false;
     }
     if (!(Number.isInteger(part.choice) && part.choice >= 0 && part.choice < this.#choices)) {
-      this.failure = { kind: 'malformed', message: 'the answer has a choice that was not asked for' };
+      this.failure = { kind: 'malformed', message: 'the answer has a choice that was not requested' };
       return false;
     }
     if (this.#finishes.has(part.choice)) return true;

@@ -84,11 +84,12 @@ function buildHeaders(
   if (dial?.hostHeader) headers.set('host', dial.hostHeader);
   if (apiKey !== null) {
     const { header, prefix } = adapter.auth;
-    if (FRAMING.test(header.toLowerCase())) throw new UpstreamError('auth', `no key goes into the header ${header}`);
+    if (FRAMING.test(header.toLowerCase()))
+      throw new UpstreamError('auth', `an API key cannot be sent in the header ${header}`);
     try {
       headers.set(header, prefix + apiKey);
     } catch {
-      throw new UpstreamError('auth', 'the API key holds characters that no header can carry');
+      throw new UpstreamError('auth', 'the API key has characters that a header cannot contain');
     }
   }
   return headers;

@@ -45,7 +45,7 @@ function isCompressed(headers: Headers): boolean {
 /** @throws UpstreamError for JSON so expensive to parse that it would delay other requests */
 function checkForm(text: string): void {
   if (beyondLimits(text, VALUES_MAX))
-    throw new UpstreamError('malformed', 'the answer nests too deep, or has too many values');
+    throw new UpstreamError('malformed', 'the answer is nested too deeply or has too many values');
 }
 
 /** One HTTP call. The wire adapter translates; this class does the rest. */
@@ -157,10 +157,10 @@ export class WireCall implements UpstreamCall {
     if (response.status < 200 || response.status > 299) return this.#readError(response, batch);
     // Decompressed, a few bytes can become any number.
     if (isCompressed(response.headers))
-      throw new UpstreamError('malformed', 'the answer is compressed, against our request');
+      throw new UpstreamError('malformed', 'the answer is compressed, although the request asked for no compression');
     const type = response.headers.get('content-type')?.toLowerCase() ?? '';
     // An HTML page comes from an intermediary, such as a login or an error page.
-    if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is a page of HTML');
+    if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
     // The upstream's content type decides; without one the answer is read in the requested form.
     if (framed === null && (type.includes('json') || !this.#stream)) return this.#readReply(response, batch);

@@ -19,6 +19,22 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     ['a switch that is neither on nor off', ['serve', '--metrics', 'maybe'], /on or off, not "maybe"/],
     ['a flag given twice', ['serve', '--port', '1', '--port=2'], /--port is given twice; it takes one value/],
     ['a folder given twice', ['policy', 'check', '--data', 'a', '--data', 'b'], /--data is given twice/],
+    [
+      'a data folder that is a URL',
+      ['keys', 'list', '--data', 'postgres://u:hunter2@h/db'],
+      /no store for postgres URLs/,
+    ],
+    [
+      'a data folder that is a URL of SQLite',
+      ['serve', '--data=sqlite:///var/lib/x'],
+      /by its path.* not by a sqlite URL/,
+    ],
+    [
+      'a data variable that is a URL',
+      ['serve'],
+      /no store for mysql URLs/,
+      { SIGNALBOX_DATA: 'mysql://u:hunter2@h/db' },
+    ],
     ['a form of the log that is none', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
     ['a form of the log in a variable', ['serve'], /auto, json, pretty or off/, { SIGNALBOX_LOG: 'loud' }],
   ];

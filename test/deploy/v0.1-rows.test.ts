@@ -3,8 +3,8 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { ALL_TABLES } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 import { copyFixture, DATA_SQL, EXPECTED, POLICIES } from './fixtures/v0.1/folder.ts';
 

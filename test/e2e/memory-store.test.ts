@@ -10,8 +10,7 @@ import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
-import type { Learner } from '../../src/learning/learner.ts';
-import { emptyMemories } from '../../src/learning/open.ts';
+import { openLearner } from '../../src/learning/open.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -23,17 +22,12 @@ import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
-import { memoryRepositories } from '../store/implementations.ts';
-import { MemoryBooks } from '../store/memory/books/books.ts';
-import { memoryJournal } from '../store/memory/books/journal.ts';
-import { memoryLedger } from '../store/memory/books/ledger.ts';
-import { memoryRecords } from '../store/memory/records.ts';
-import { MemoryStore } from '../store/memory/store.ts';
+import { MemoryDriver } from '../store/memory/driver.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 
-/** The application over a store without a disk: keys, books, records and answers are in memory, everything else is real. */
+/** The application over a store without a disk: keys, books, records, answers and outcomes are in memory, everything else is real. */
 let upstream: ReturnType<typeof startFakeUpstream>;
 let served: Awaited<ReturnType<typeof serveInMemory>>;
 
@@ -46,21 +40,6 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-/** Declared qualities alone: what is learnt has no second implementation. */
-function declaredQualities(): Learner {
-  const memories = emptyMemories();
-  return {
-    read: (policy, text) => memories.read(policy, text),
-    estimate: (policy, facts, features) => memories.estimate(policy, facts, features),
-    noteRequest: () => {},
-    exampleWrites: () => [],
-    observeAnswer: () => [],
-    score: async () => 'unknown',
-    activity: { outcomes: new Map(), withheld: 0, brier: { declared: NaN, estimated: NaN }, faults: 0 },
-    close: async () => {},
-  };
-}
-
 /** What these tests read of answers. */
 interface Body {
   readonly key?: string;
@@ -68,11 +47,10 @@ interface Body {
 }
 
 async function serveInMemory(url: string) {
-  const memory = new MemoryStore();
-  const store = Object.assign(memory, memoryRepositories(memory), { records: memoryRecords(memory) });
+  const store = await new MemoryDriver().open('memory:');
   const registry = createRegistry(shipped);
   const env = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
-  const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } });
+  const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } }, 'learning: { mode: on }\n');
   const { snapshot } = loadPolicy([{ path: 'policy.yaml', text }], {
     env: { get: env },
     ...registry,
@@ -87,7 +65,7 @@ async function serveInMemory(url: string) {
   let recount = async () => {};
   const keys = await openKeys({ store, now, onChange: () => recount() });
   const terms = () => ({ ...snapshot!, budgets: [...snapshot!.budgets, ...keyBudgets(keys.budgets())] });
-  const books = new MemoryBooks(store);
+  const books = await store.openBooks(now);
   const ledger = await openLedger({ books, terms: terms(), now, onAlarm: write });
   recount = async () => (await ledger.prepare(terms()))();
   const records = openRecords({ store, tables: store.records, now });
@@ -96,6 +74,7 @@ async function serveInMemory(url: string) {
   const nextId = createIds(now, 0);
   const deposit = ledger.deposit.bind(ledger);
   const payments = await openPayments({ store, now, nextId, env, deposit, log });
+  const learner = await openLearner({ store, now, nextId });
   const gateway: X402Gateway = {
     lease,
     leaseOf: lease,
@@ -104,7 +83,7 @@ async function serveInMemory(url: string) {
     keys,
     funding: x402Funding(() => gateway),
     records,
-    learner: declaredQualities(),
+    learner,
     retries: new Retries(clock),
     affinity: new Affinity(clock),
     counter: { count: async () => null },
@@ -127,12 +106,7 @@ async function serveInMemory(url: string) {
     policy: { lease, status: never, reload: never },
     keys,
     idempotency: openIdempotency({ store, now, giveBack }),
-    store: {
-      commit: (writes) => store.commit(writes),
-      trail: store.trail,
-      activity: store.activity,
-      ledger: memoryLedger(memory, books),
-    },
+    store,
     authenticate: (header) => keys.authenticate(header),
     version: 'test',
     ...unobserved(gateway),
@@ -140,7 +114,6 @@ async function serveInMemory(url: string) {
   app.listen({ port: 0, hostname: '127.0.0.1' });
   return {
     store,
-    journal: memoryJournal(books.journal, store.payments, () => books.state().usdPerCredit),
     admin: (await keys.create({ name: 'admin', scopes: ['admin'] })).key,
     async ask(path: string, key: string, body?: object, headers: Record<string, string> = {}) {
       const init = body && { method: 'POST', body: JSON.stringify(body) };
@@ -152,6 +125,7 @@ async function serveInMemory(url: string) {
       await app.stop(true);
       payments.close();
       keys.close();
+      await learner.close();
       await ledger.close();
     },
   };
@@ -206,8 +180,18 @@ test('where the store refuses, no request is sent to a provider', async () => {
   expect((await served.ask(CHAT, key, QUESTION)).status).toBe(200);
 });
 
+test('a score of an answer is learnt once, and outlives its learner', async () => {
+  const key = await makeKey({});
+  const answer = await served.ask(CHAT, key, QUESTION);
+  const score = { decision_id: answer.headers.get('x-signalbox-decision-id'), score: 0.25 };
+  expect((await served.ask('/v1/feedback', key, score)).body).toMatchObject({ result: 'learnt', model: 'best' });
+  expect((await served.ask('/v1/feedback', key, score)).body).toMatchObject({ result: 'repeated' });
+  const { brier } = (await openLearner({ store: served.store, now: Date.now, nextId: () => 0 })).activity;
+  expect(brier.declared).toBeGreaterThan(0);
+});
+
 test('the audit of all that was booked finds nothing', async () => {
-  const { findings, totals } = await auditLedger(served.journal, { idle: true });
+  const { findings, totals } = await auditLedger(served.store.journal, { idle: true });
   expect(findings).toEqual([]);
   expect(totals.entries).toBeGreaterThan(5);
 });

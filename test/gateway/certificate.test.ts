@@ -14,7 +14,7 @@ import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createPluginLoader } from '../../src/plugin-host/load.ts';
 import { openRecords, type Records } from '../../src/records/records.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { buildCandidate, type Candidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
+import { buildCandidate, isRejected, type PolicyCandidate, type PolicyTools } from '../../src/runtime/candidate.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { PastPolicies } from '../../src/runtime/replay.ts';
 import { type DecisionRuntime, strategyOf } from '../../src/runtime/runtime.ts';
@@ -73,7 +73,7 @@ function past(inForce: DecisionRuntime | null = null): PastPolicies {
 }
 
 /** Puts a policy in force, and keeps it. */
-async function load(text: string, env?: Readonly<Record<string, string | undefined>>): Promise<Candidate> {
+async function load(text: string, env?: Readonly<Record<string, string | undefined>>): Promise<PolicyCandidate> {
   write('policy.yaml', text);
   const judged = await buildCandidate(await readBundle(folder), tools(env));
   if (isRejected(judged)) throw new Error(JSON.stringify(judged));
@@ -91,7 +91,7 @@ interface Made {
 
 /** Makes a decision and keeps it. */
 async function decide(
-  { runtime }: Candidate,
+  { runtime }: PolicyCandidate,
   { readings, outcome, model = 'auto', seed = '0', estimate }: Made = {},
 ): Promise<DecisionRecord> {
   const asked = facts({ model });

@@ -203,7 +203,7 @@ describe('a wallet that proves itself', () => {
     const refused = refusal(() => send(PAID[0]!).acceptPayer(wallet));
     expect([refused.code, refused.message]).toEqual([
       'insufficient_permissions',
-      'This wallet is blocked by the operator.',
+      'The operator has blocked this wallet.',
     ]);
     expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer good' }).acceptPayer(wallet))).toBe(refused.code);
     for (const { method, path, access } of ROUTES.filter((route) => route.path.startsWith('/v1/'))) {

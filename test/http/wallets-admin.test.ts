@@ -64,7 +64,7 @@ describe('an operator', () => {
       await app.send(TOPUP, DOLLAR, { ...header, ...as(app.plain) }),
     ]) {
       await expectReply(reply, 'insufficient_permissions');
-      expect(reply.body.error.message).toBe('This wallet is blocked by the operator.');
+      expect(reply.body.error.message).toBe('The operator has blocked this wallet.');
     }
     expect(app.chain.settled.length).toBe(before);
     const open = await admin(`/admin/wallets/${wallet}/unblock`);

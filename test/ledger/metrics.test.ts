@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
 import type { BudgetFund } from '../../src/ledger/drawn-fund.ts';
-import { Counter } from '../../src/ledger/funds.ts';
+import { BudgetWindows } from '../../src/ledger/funds.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';
@@ -151,14 +151,14 @@ describe('The metrics of a budget', () => {
   });
 
   test('of budgets beyond the 500th are of all these together', () => {
-    const counters = Array.from({ length: 503 }, (_, i) => {
+    const budgetWindows = Array.from({ length: 503 }, (_, i) => {
       const one = budget(100, { name: `b${i}`, window: 'total' });
       const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
-      return new Counter(one, window, new Map([['', i % 100]]));
+      return new BudgetWindows(one, window, new Map([['', i % 100]]));
     });
     const look = (funds: Iterable<BudgetFund>) =>
       [...funds].map(({ title, limit, opening }) => new Fund(title, limit, opening));
-    const samples = sampleBudgets(counters, NOON, look);
+    const samples = sampleBudgets(budgetWindows, NOON, look);
     expect(samples.length).toBe(501);
     expect(samples.at(-1)).toMatchObject({ name: 'other', spent: 2, subjects: 2 });
   });

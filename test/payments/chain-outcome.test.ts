@@ -197,17 +197,17 @@ describe('checking the chain', () => {
       'The node of the network eip155:8453 serves the chain 84532.',
     );
     await expect(checked(asset({ decimals: 18 }))).rejects.toThrow(
-      'The asset of the network eip155:84532 has 6 decimals, and not 18.',
+      'The asset of the network eip155:84532 has 6 decimals, not 18.',
     );
     await expect(checked(asset({ name: 'USD Coin' }))).rejects.toThrow(
       'The asset of the network eip155:84532 does not sign as "USD Coin", version "2".',
     );
     await expect(checked(asset({ address: chain.payTo }))).rejects.toThrow(
-      'There is no contract at the address of the network eip155:84532’s asset.',
+      'The asset of the network eip155:84532 has no contract at its address.',
     );
     const { created } = await chain.send(await chain.payer(0n), { data: contract('Trickster')?.bytecode ?? '0x' });
     await expect(checked(asset({ address: created ?? '' }))).rejects.toThrow(
-      'The contract at the address of the network eip155:84532’s asset is no token.',
+      'The asset of the network eip155:84532 is not a token contract.',
     );
   });
 

@@ -36,17 +36,20 @@ describe('opening a network', () => {
 
   test('needs the variables that the policy names', async () => {
     expect(await messageOf(opened({}, { TEST_GAS_KEY: ' ' }))).toBe(
-      'The variable TEST_GAS_KEY, which has to hold the gas key of the network eip155:84532, is not set.',
+      'The environment variable TEST_GAS_KEY is not set. It must hold the gas key of the network eip155:84532.',
     );
-    expect(await messageOf(opened({ rpcUrlsEnv: 'NODES' }))).toContain('The variable NODES,');
-    expect(await messageOf(opened({ facilitator: { ...service, bearerEnv: 'BEARER' } }))).toContain('variable BEARER,');
+    expect(await messageOf(opened({ rpcUrlsEnv: 'NODES' }))).toContain('The environment variable NODES is not set.');
+    expect(await messageOf(opened({ facilitator: { ...service, bearerEnv: 'BEARER' } }))).toContain(
+      'variable BEARER is not set.',
+    );
   });
 
   test('reads nodes from a variable, separated by commas', async () => {
     const from = (NODES: string) => opened({ rpcUrls: [], rpcUrlsEnv: 'NODES' }, { NODES });
     const { chain: read } = await from(` http://127.0.0.1:1 , ${chain.url},`);
     await read.check();
-    const wrong = 'The variable NODES does not hold addresses of nodes, http:// or https://, divided by commas.';
+    const wrong =
+      'The environment variable NODES must hold the http:// or https:// addresses of nodes, separated by commas.';
     expect(await messageOf(from(','))).toBe(wrong);
     expect(await messageOf(from(`${chain.url},wss://node.example/a-key-of-mine`))).toBe(wrong);
   });
@@ -56,7 +59,7 @@ describe('opening a network', () => {
     const order = 'f'.repeat(64);
     for (const key of [hex, `0x${hex}0`, `0x${hex.slice(1)}`, `0x${'0'.repeat(64)}`, `0x${order}`, 'a secret phrase']) {
       expect(await messageOf(opened({}, { TEST_GAS_KEY: key }))).toBe(
-        'The variable TEST_GAS_KEY does not hold a private key: that is 0x and 64 hexadecimal digits.',
+        'The environment variable TEST_GAS_KEY does not hold a private key, which is 0x and 64 hexadecimal digits.',
       );
     }
   });
@@ -69,7 +72,7 @@ describe('opening a network', () => {
       }
       for (const other of ['https://node.example', 'http://127.0.0.1.node.example', 'http://10.0.0.1']) {
         const message = await messageOf(opened({ rpcUrls: [chain.url, other] }, key));
-        expect(message).toContain('holds a key that everybody knows');
+        expect(message).toContain('holds a publicly known test key');
         expect(message).not.toContain(key.TEST_GAS_KEY.slice(2));
       }
     }

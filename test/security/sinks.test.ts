@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { ALL_TABLES } from '../../src/store/open.ts';
+import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 
 /** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
 const ROOT = join(import.meta.dir, '../..');

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { copyStore, lockStore, openStore, readStore } from '../../src/store/open.ts';
+import { copyStore, isStoreLocked, lockStore, openStore, readStore, storeExists } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { write } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -16,13 +16,31 @@ test('a path, a sqlite: URL and a file: URL name the same database', async () =>
   using folder = tempFolder();
   await (await openStore(folder.file, { mode: 'serve' })).close();
   for (const url of [`sqlite:${folder.file}`, `sqlite://${folder.file}`, pathToFileURL(folder.file).href])
-    readStore(url, ['ledger', 'records']).close();
+    (await readStore(url, ['ledger', 'records'])).close();
 });
 
-test('a URL of another database is refused, and its password not repeated', async () => {
-  const error = await openStore('postgres://signalbox:secret@db/books', { mode: 'serve' }).catch(String);
-  expect(error).toContain('There is no store for postgres URLs: name the path of a SQLite database');
-  expect(error).not.toContain('secret');
+test('a URL of another database is refused by every use of a store, and its password not repeated', async () => {
+  const url = 'postgres://signalbox:secret@db/books';
+  const uses = [
+    () => openStore(url, { mode: 'serve' }),
+    () => readStore(url, []),
+    () => storeExists(url),
+    () => copyStore(url, '/nowhere'),
+    () => lockStore(url),
+    () => isStoreLocked(url),
+  ];
+  for (const use of uses) {
+    const error = await use().then(() => null, String);
+    expect(error).toMatch(/^UsageError: There is no store for postgres URLs; there is sqlite, which takes a path/);
+    expect(error).not.toContain('secret');
+  }
+});
+
+test('whether a store exists is answered without making one', async () => {
+  using folder = tempFolder();
+  expect([await storeExists(folder.file), existsSync(folder.file)]).toEqual([false, false]);
+  await (await openStore(folder.file, { mode: 'serve' })).close();
+  expect([await storeExists(folder.file), await storeExists(`sqlite:${folder.file}`)]).toEqual([true, true]);
 });
 
 test('one who serves fences off the one before; a command beside it does not', async () => {
@@ -52,7 +70,7 @@ test('tables of a newer version are refused by who reads them alone', async () =
   await (await openSqlite(folder.file, [{ room: 'learning', versions: Array(99).fill('SELECT 1') }])).close();
   expect(await refusalOf(() => openStore(folder.file, { mode: 'serve' }))).toBe('newer');
   expect(await refusalOf(() => readStore(folder.file, ['learning']))).toBe('newer');
-  readStore(folder.file, ['ledger']).close();
+  (await readStore(folder.file, ['ledger'])).close();
 });
 
 test('why a database cannot be opened is a reason to switch on', async () => {
@@ -63,11 +81,11 @@ test('why a database cannot be opened is a reason to switch on', async () => {
     'no database at all, but some words that are long enough to be taken for a header of one'.repeat(9),
   );
   expect(await refusalOf(() => readStore(damaged, []))).toBe('damaged');
-  const lock = lockStore(folder.file);
+  const lock = await lockStore(folder.file);
   expect(await refusalOf(() => lockStore(folder.file))).toBe('busy');
   lock.release();
   await (await openStore(folder.file, { mode: 'serve' })).close();
-  expect(() => copyStore(folder.file, damaged)).toThrow('that file exists');
+  await expect(copyStore(folder.file, damaged)).rejects.toThrow('that file exists');
 });
 
 test('a write that breaks a rule and one with an unmet condition give different reasons, and neither changes anything', async () => {

@@ -122,7 +122,7 @@ describe('an answer', () => {
     const head =
       'HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: 9999\r\n\r\n<html>data: {}';
     for (const { failure, ms } of await bothOf(() => Buffer.from(head))) {
-      expect(failure).toEqual({ kind: 'malformed', message: 'the answer is a page of HTML' });
+      expect(failure).toEqual({ kind: 'malformed', message: 'the answer is an HTML page' });
       // Waiting for its end would take until the deadline of five seconds.
       expect(ms).toBeLessThan(4_000);
     }

@@ -80,7 +80,7 @@ describe('the key', () => {
   });
 
   test.each(['host', 'Content-Length', 'proxy-authorization'])('does not go into %s', (header) => {
-    expect(() => headersOf({}, { auth: { header, prefix: '' } })).toThrow('no key goes into');
+    expect(() => headersOf({}, { auth: { header, prefix: '' } })).toThrow('an API key cannot be sent in the header');
   });
 });
 

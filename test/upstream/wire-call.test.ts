@@ -99,7 +99,7 @@ describe('a good answer', () => {
     for (const coding of ['gzip', 'br, gzip', 'rot13']) {
       for (const call of [providerCall(), JSON_CALL]) {
         const { failure } = await play({ raw, headers: { 'content-encoding': coding } }, { call });
-        expect(failure?.message).toBe('the answer is compressed, against our request');
+        expect(failure?.message).toBe('the answer is compressed, although the request asked for no compression');
       }
     }
   });
@@ -204,7 +204,7 @@ describe('a 200 that is not an answer', () => {
   test('fails unparsed: JSON, or an event, that nests too deep or has too many values', async () => {
     const deep = `{"choices":${'['.repeat(500_000)}`;
     const wide = `{"choices":[${'{},'.repeat(2_000_000)}{}]}`;
-    const message = 'the answer nests too deep, or has too many values';
+    const message = 'the answer is nested too deeply or has too many values';
     for (const raw of [deep, wide]) {
       const { failure } = await play({ raw: [raw], form: 'json' }, { call: JSON_CALL });
       expect(failure).toMatchObject({ kind: 'malformed', message });

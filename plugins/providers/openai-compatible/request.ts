@@ -5,7 +5,7 @@ import { effortsOf, nearestEffort } from './efforts.ts';
 import { messagesFor, toolsFor } from './messages.ts';
 import type { DialectSettings } from './settings.ts';
 
-type Fields = Record<string, unknown>;
+type BodyFields = Record<string, unknown>;
 
 /** Fields sent unchanged: not Signalbox's own, `metadata` (for the operator's rules) and those set below. */
 const PASSED = [
@@ -51,7 +51,7 @@ export function buildRequest(
   const { model } = call;
   const reasons = model.capabilities.includes('reasoning');
   const dropped: string[] = [];
-  const body: Fields = {
+  const body: BodyFields = {
     ...call.extras,
     model: call.upstream,
     messages: messagesFor(request.messages, settings, reasons, dropped),
@@ -92,7 +92,7 @@ function isNeutral(field: string, value: unknown): boolean {
 const nameIn = (owner: Members): unknown => (isObject(owner.function) ? owner.function.name : undefined);
 
 /** The tool fields; empty without tools. */
-function toolFields(request: Members, model: ModelTraits, settings: DialectSettings, dropped: string[]): Fields {
+function toolFields(request: Members, model: ModelTraits, settings: DialectSettings, dropped: string[]): BodyFields {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
   const tools = toolsFor(request.tools, settings, dropped);
   if (tools.length === 0) return {};
@@ -100,7 +100,7 @@ function toolFields(request: Members, model: ModelTraits, settings: DialectSetti
   // Servers without forced calls have no `tool_choice`: `auto` is the default, and `none` omits the tools.
   const isChoosable = !lacks.includes('forced_tools');
   if (choice === 'none' && !isChoosable) return {};
-  const fields: Fields = {};
+  const fields: BodyFields = {};
   const named = settings.named_tool_choice === 'as_required' && isObject(choice) ? nameIn(choice) : undefined;
   fields.tools = named === undefined ? tools : tools.filter((tool) => nameIn(tool) === named);
   if (choice != null && isChoosable) fields.tool_choice = named === undefined ? choice : 'required';
@@ -113,7 +113,7 @@ function effortField(
   { efforts }: DialectSettings,
   dropped: string[],
   requested: unknown,
-): Fields {
+): BodyFields {
   if (typeof requested !== 'string') return {};
   const reasons = model.capabilities.includes('reasoning');
   const effort = nearestEffort(requested, effortsOf(upstream, efforts));

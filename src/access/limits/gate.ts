@@ -110,7 +110,10 @@ export class Gate {
     place.take();
   }
 
-  /** Returns whether a newcomer gets a place at once: of the reserve also before those who wait, who may not have it. */
+  /**
+   * Returns whether a new request gets a place at once. A place of the reserve may go to it before the line, whose callers may
+   * have no right to the reserve.
+   */
   #isFree(bounds: Bounds, caller: string): boolean {
     const isReserve = bounds.concurrencyMax - this.#inside <= reserveOf(bounds);
     return (this.#line.size === 0 || isReserve) && this.#mayEnter(bounds, caller);

@@ -38,7 +38,7 @@ export async function runDecisions([name, ...args]: readonly string[], file: str
   if (name !== 'list') throw new UsageError('decisions takes list. See signalbox help.');
   const { json, ...filters } = parseFlags(args, OPTIONS);
   const query = queryOf(filters);
-  const reader = readStore(file, ['records']);
+  const reader = await readStore(file, ['records']);
   try {
     if (!(await reader.records.isCurrent())) {
       throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);

@@ -1,7 +1,8 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { findSecret } from '../../learning/secret.ts';
 import type { JudgeTools } from '../../operate/policy/tools.ts';
-import { readStore, type StoreReader } from '../../store/open.ts';
+import type { StoreReader } from '../../store/driver.ts';
+import { readStore } from '../../store/open.ts';
 import type { Writer } from '../ledger/export.ts';
 
 /** The inputs of every command on learning. */
@@ -20,7 +21,7 @@ export interface LearnCommand {
 
 /** Reads the database as it is at one moment, beside a server. Throws UsageError where no server has learned yet. */
 export async function reading<T>({ file }: LearnCommand, read: (reader: StoreReader) => Promise<T>): Promise<T> {
-  const reader = readStore(file, ['learning']);
+  const reader = await readStore(file, ['learning']);
   try {
     if ((await findSecret(reader)) !== null) return await read(reader);
     throw new UsageError(`${file} has no learning data of this version yet. Start the server once to create it.`);

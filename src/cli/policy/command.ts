@@ -1,7 +1,7 @@
 import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
 
 /** The operator's wish that a command end. */
-interface Ending {
+interface StopSignal {
   /** Aborted by Ctrl-C and the like, which do not end the process meanwhile. */
   readonly signal: AbortSignal;
   /** From here on they do again. */
@@ -19,5 +19,5 @@ export interface PolicyCommand extends PolicyWorkspace {
   /** Writes at once, for a command that goes on. */
   readonly write: (text: string) => Promise<void>;
   /** For a command that goes on. */
-  readonly ended: () => Ending;
+  readonly ended: () => StopSignal;
 }

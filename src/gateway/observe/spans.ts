@@ -109,9 +109,9 @@ export function callSpan({ provider, endpoint, request, outputCap, attempt, usag
   const isStream = request.stream;
   const reasons = attempt.finishReasons;
   return {
-    name: `chat ${upstream}`,
+    name: `${request.operation} ${upstream}`,
     attributes: {
-      'gen_ai.operation.name': 'chat',
+      'gen_ai.operation.name': request.operation,
       'gen_ai.provider.name': name,
       'gen_ai.request.model': upstream,
       'server.address': address,

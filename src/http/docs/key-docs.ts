@@ -5,19 +5,20 @@ import { BODY_ERRORS, routeDocs } from './route-docs.ts';
 /** The documentation of `/admin/keys` and `/admin/trail`. */
 
 const REFUSED = [...BODY_ERRORS, 'unknown_field'] as const;
-const ONCE = 'The key is in this answer alone: what is kept is its hash.';
+const ONCE = 'Only this answer has the key: the server stores only its hash.';
 
 export const LIST = routeDocs({
   access: 'admin',
   summary: 'List the keys',
-  description: 'All keys without their secrets, the revoked ones too, and those that agents made for their wallets.',
+  description:
+    'Lists all keys without their secrets, including revoked keys and keys that agents made for their wallets.',
   answer: { schema: schemas.ApiKeyList, description: 'The keys, oldest first.' },
 });
 
 export const SHOW = routeDocs({
   access: 'admin',
   summary: 'Show a key',
-  description: 'All that is known of a key, with what its own budgets and its balance have left.',
+  description: 'Returns a key with its terms, and with what its own budgets and its balance have left.',
   answer: { schema: schemas.ApiKeyStatus, description: 'The key.' },
   errors: ['not_found'],
 });
@@ -25,7 +26,7 @@ export const SHOW = routeDocs({
 export const CREATE = routeDocs({
   access: 'admin',
   summary: 'Make a key',
-  description: `${ONCE} An admin key may make any key, one with the scope \`admin\` too. Its budgets count before it is let in.`,
+  description: `${ONCE} An admin key can make any key, including one with the scope \`admin\`. The key works once its budgets are in force.`,
   answer: { schema: schemas.NewApiKey, description: 'The key with its secret.' },
   requests: examples.KEY_REQUESTS,
   errorField: 'expires_in_seconds',
@@ -35,7 +36,7 @@ export const CREATE = routeDocs({
 export const ROTATE = routeDocs({
   access: 'admin',
   summary: 'Rotate a key',
-  description: `Gives a key another secret; spend, budgets and balance go on. The old secret works as long as \`overlap_seconds\` says, a day unless it does. The one before that ends at once. ${ONCE}`,
+  description: `Gives a key a new secret. Its spend, budgets and balance continue. The old secret works for another \`overlap_seconds\`, by default a day. An even older secret stops working at once. ${ONCE}`,
   answer: {
     schema: schemas.NewApiKey,
     description: 'The key with its new secret.',
@@ -50,7 +51,8 @@ export const REVOKE = routeDocs({
   access: 'admin',
   body: 'none',
   summary: 'Revoke a key',
-  description: 'Ends a key at once, with both its secrets, for good. Doing it again changes nothing. Reads no body.',
+  description:
+    'Revokes a key and all its secrets at once and forever. Revoking it again changes nothing. The body is ignored.',
   answer: {
     schema: schemas.ApiKey,
     description: 'The key.',
@@ -63,7 +65,7 @@ export const GRANT = routeDocs({
   access: 'admin',
   summary: 'Grant Credits to a key',
   description:
-    'Adds to what a key may spend, or takes back. From its first grant on a key is prepaid: 402 `insufficient_quota` once it is used up. What is granted to a key that shows a wallet goes to the wallet’s balance.',
+    'Adds to the balance of a key, or takes back from it. The first grant makes a key prepaid: once its balance is used up, requests get 402 `insufficient_quota`. A grant to a key of a wallet goes to the balance of the wallet.',
   answer: { schema: schemas.ApiKeyStatus, description: 'The key.' },
   requests: examples.GRANT_REQUESTS,
   errorField: 'credits',
@@ -72,8 +74,8 @@ export const GRANT = routeDocs({
 
 export const TRAIL = routeDocs({
   access: 'admin',
-  summary: 'What was done to keys',
-  description: 'Who made, rotated, revoked and installed which key, and granted what to it, by command and by request.',
+  summary: 'List changes of keys',
+  description: 'Lists who made, rotated, revoked or installed each key, and every grant, by command or by request.',
   answer: { schema: schemas.KeyTrail, description: 'Newest first.' },
   errorField: 'limit',
   errors: ['out_of_range'],

@@ -44,9 +44,9 @@ export async function openApiDocument(
         tags: [
           { name: 'chat', description: 'Completions' },
           { name: 'route', description: 'Recommendations, at no cost' },
-          { name: 'models', description: 'What can be asked for' },
-          { name: 'decisions', description: 'Why, and what came of it' },
-          { name: 'usage', description: 'What was spent, and what is left' },
+          { name: 'models', description: 'Models and selectors that requests can name' },
+          { name: 'decisions', description: 'Why a model was chosen, and the outcome' },
+          { name: 'usage', description: 'Spend so far, and what is left' },
           PAYMENTS_TAG,
           { name: 'admin', description: 'For operators: keys with the scope `admin`' },
           { name: 'health', description: 'For load balancers; no key' },
@@ -125,7 +125,7 @@ const idParameter = (path: string): JsonObject => ({
 
 const ID_MEANINGS = [
   ['/decisions/', 'A `decision_id`.'],
-  ['/keys/', 'The ID of a key: what stands in it between `sb_live_` and the next `_`.'],
+  ['/keys/', 'The ID of a key: the part between `sb_live_` and the next `_`.'],
   ...PAYMENT_IDS,
 ] as const;
 

@@ -16,7 +16,7 @@ const latency = milliseconds('Expected time to the end of the answer, as a media
 export const RouteAdvice = named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
   recommended_model: modelId('The recommendation.'),
   reasoning: Type.String({
-    description: 'Why, in words and figures.',
+    description: 'The reason for the recommendation, in words and figures.',
     examples: ['For the task coding, gpt-6-luna is the best of 2 eligible models by auto:balanced.'],
   }),
   estimated_cost_credits: cost,

@@ -26,9 +26,9 @@ const Rule = Type.Object({
 const Endpoint = Type.Object({
   provider: Type.String({ description: 'The policy’s name of the provider.', examples: ['openai'] }),
   upstream: Type.String({ description: 'The provider’s own name of the model.', examples: ['gpt-6-luna'] }),
-  health: word(list(HEALTH), 'As the readings had it.'),
+  health: word(list(HEALTH), 'The health in the readings.'),
   open: Type.Boolean({
-    description: 'Whether it might be tried: constraints, funds and health leave it.',
+    description: 'Whether the endpoint can be tried: constraints, funds and health all allow it.',
     examples: [true],
   }),
 });
@@ -36,58 +36,58 @@ const Endpoint = Type.Object({
 const Rejection = Type.Object({
   kind: word([...list(REJECTIONS), 'strategy'], 'The kind of reason.'),
   text: Type.String({ description: 'The reason in words.', examples: ['it lacks vision'] }),
-  rules: Type.Array(Rule, { description: 'The rules of the policy behind it; empty where there are none.' }),
+  rules: Type.Array(Rule, { description: 'The rules of the policy behind it; empty if none.' }),
 });
 
 const Estimate = Type.Object({
   declared: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: 'What the policy declares for the task, or for the mix of tasks.',
+    description: 'The quality that the policy declares for the task or the mix of tasks.',
     examples: [0.74],
   }),
-  length: Type.Number({ description: 'What the length of the question adds.', examples: [-0.02] }),
-  outcomes: Type.Number({ description: 'What outcomes add, whatever the text.', examples: [-0.01] }),
-  text: Type.Number({ description: 'What the words of the question add.', examples: [0] }),
+  length: Type.Number({ description: 'The change by the length of the question.', examples: [-0.02] }),
+  outcomes: Type.Number({ description: 'The change by outcomes, independent of the text.', examples: [-0.01] }),
+  text: Type.Number({ description: 'The change by the words of the question.', examples: [0] }),
   outcome_count: Type.Number({
     minimum: 0,
-    description: 'How many outcomes of the task there were, as far as they count.',
+    description: 'The weight of the outcomes of this task.',
     examples: [212],
   }),
   shadow_quality: orNull(
     Type.Number({ minimum: 0, maximum: 1 }),
-    'The sum of these where it is shown and not used: then the length alone moves Q. Null where the sum is Q.',
+    'The sum of these, if it is shown but not used: then only the length changes Q. Null if the sum is Q.',
   ),
 });
 
 const Learning = Type.Object({
   mode: word(
     LEARNING_MODES,
-    '`off`: only the length of the question moves what is declared. `shadow`: what was learnt is shown, not used.',
+    '`off`: only the length of the question changes the declared quality. `shadow`: learned changes are shown, but not used.',
     'on',
   ),
   trust: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: 'How far the words of the question are trusted.',
+    description: 'The weight given to the words of the question.',
     examples: [0.4],
   }),
   choice_by_learnt: orNull(
     Type.String(),
-    'In `shadow`, the choice if what was learnt were used; null where it is used, nothing was learnt, or the request named a model.',
+    'In `shadow`, the choice if learned changes were used. Null if they are used, if nothing was learned, or if the request named a model.',
   ),
 });
 
 const Draw = Type.Object({
-  probability: Type.Number({ minimum: 0, maximum: 1, description: 'How likely the choice was.', examples: [0.04] }),
-  among: Type.Integer({ minimum: 2, description: 'How many models took part.', examples: [5] }),
-  best: modelId('The best by utility: the choice itself, or what it was drawn instead of.'),
+  probability: Type.Number({ minimum: 0, maximum: 1, description: 'The probability of the choice.', examples: [0.04] }),
+  among: Type.Integer({ minimum: 2, description: 'The number of models in the draw.', examples: [5] }),
+  best: modelId('The best model by utility, which can differ from the choice.'),
 });
 
 const Language = Type.Object({
   language: Type.String({ description: 'Its canonical name.', examples: ['rust'] }),
-  state: word(['declared', 'unknown', 'lacked'], 'What the policy says of the model and the language.'),
-  adds: Type.Number({ minimum: 0, maximum: 1, description: 'What that adds to Q.', examples: [0.04] }),
+  state: word(['declared', 'unknown', 'lacked'], 'What the policy declares for this model and language.'),
+  adds: Type.Number({ minimum: 0, maximum: 1, description: 'The change of Q.', examples: [0.04] }),
 });
 
 const Candidate = Type.Object({
@@ -96,10 +96,10 @@ const Candidate = Type.Object({
   quality,
   estimate: orNull(
     Estimate,
-    'What Q is made of, before languages and preferences: what is declared, and what was added one after the other; null where it is the declared.',
+    'The parts of Q before languages and preferences: the declared quality, then each change in order. Null if Q is the declared quality.',
   ),
   languages: Type.Array(Language, {
-    description: 'What the languages that the question is about add to Q; empty where none matters to its task.',
+    description: 'The changes of Q by the programming languages of the question; empty if none matters to the task.',
     examples: [[]],
   }),
   cost_credits: cost,
@@ -108,25 +108,27 @@ const Candidate = Type.Object({
     [Type.Literal('measured'), Type.Literal('stated'), Type.Literal('estimated'), Type.Literal('neutral')],
     {
       description:
-        'Where the speed comes from: answers timed here, the policy, the median of the catalog’s models of the same kind, or a neutral figure.',
+        'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral figure.',
     },
   ),
   reasoning_tokens: Type.Number({
     description: 'Expected hidden reasoning of one choice, tokens; part of cost and latency.',
     examples: [600],
   }),
-  utility: orNull(Type.Number(), 'What the strategy made of these; null for a model that was left out.', 0.4),
+  utility: orNull(Type.Number(), 'The score by the strategy; null for a model that was left out.', 0.4),
   parts: Type.Record(Type.String(), Type.Number(), {
-    description: 'What the utility is the sum of, by name; empty where the strategy does not tell.',
+    description: 'The terms of the utility, by name; empty if the strategy does not report them.',
     examples: [{ quality: 0.43, cost: -0.01, latency: -0.02 }],
   }),
   input_tokens: Type.Number({ description: 'Expected input tokens on this model.', examples: [120] }),
-  cached_input_tokens: Type.Number({ description: 'How many of them its provider is likely to have in its cache.' }),
+  cached_input_tokens: Type.Number({
+    description: 'The input tokens that its provider is likely to have in its cache.',
+  }),
   max_output_tokens: Type.Number({ description: 'Output tokens of one choice at most.', examples: [4_096] }),
-  worst_case_credits: credits('The most that it could cost: what is reserved for it.', 1.9),
+  worst_case_credits: credits('The most that it can cost, which is the reserved amount.', 1.9),
   endpoints: Type.Array(Endpoint, { description: 'In the order in which they are tried.' }),
   rejections: Type.Array(Rejection, {
-    description: 'Why it was left out; empty for a model that was not.',
+    description: 'The reasons why it was left out; empty for an eligible model.',
     examples: [[]],
   }),
 });
@@ -136,7 +138,7 @@ const Preference = Type.Object({
   worth: Type.Number({
     minimum: -1,
     maximum: 1,
-    description: 'What it adds to the quality of the models it prefers.',
+    description: 'The amount that it adds to the quality of the models it prefers.',
     examples: [0.05],
   }),
   models: Type.Array(Type.String(), { description: 'IDs of these models.', examples: [['gpt-6-luna']] }),
@@ -154,10 +156,10 @@ export const CERTIFICATE = {
     'The decision in plain sentences.',
   ),
   expected_output_tokens: orNull(Type.Number(), 'Expected visible output tokens of one choice.', 400),
-  answer_worth_credits: orNull(Type.Number(), 'What a good answer to the request is worth: v·C_ref. In Credits.', 32.3),
+  answer_worth_credits: orNull(Type.Number(), 'The worth of a good answer to the request: v·C_ref. In Credits.', 32.3),
   candidates: orNull(
     Type.Array(Candidate),
-    'Every model that was looked at: the eligible ones best first, then the others by ID.',
+    'Every model considered: eligible models first, best first; then the others by ID.',
   ),
   constraints: orNull(Type.Array(Rule), 'The constraints that applied.'),
   preferences: orNull(Type.Array(Preference), 'The preferences that applied.'),
@@ -171,7 +173,7 @@ export const CERTIFICATE = {
     false,
   ),
   learning: orNull(Learning, 'How the qualities were estimated; null where they are the declared ones.'),
-  draw: orNull(Draw, 'The draw that tries other models than the best, to learn; null where there was none.', null),
+  draw: orNull(Draw, 'The draw that sometimes tries a model other than the best, to learn; null without a draw.', null),
   runner_up: orNull(other('mistral-small-4'), 'The next best candidate; null without one.'),
   baseline: orNull(other('gpt-6-astra'), 'The model that savings are measured against; null for a pinned model.'),
 };
@@ -180,23 +182,23 @@ export const Replay = Type.Object(
   {
     matches: orNull(
       Type.Boolean(),
-      'Whether it came to the same choice, draw, fallbacks and qualities, bit for bit; null where it could not be made again.',
+      'Whether the replay gave exactly the same choice, draw, fallbacks and qualities. Null if it could not be replayed.',
       true,
     ),
-    reason: orNull(Type.String(), 'Why it could not be made again; null where it was.'),
+    reason: orNull(Type.String(), 'Why the decision could not be replayed; null if it was.'),
   },
-  { description: 'The decision was made again from what was recorded: how that went.' },
+  { description: 'The result of replaying the decision from its record.' },
 );
 
 export const Readings = Type.Object(
   {
     frame: orNull(
       Type.Integer(),
-      'Its number; 0 where nothing had been seen, null where none was kept.',
+      'The number of the frame; 0 before any measurement, null if none was kept.',
       228_803_158_016_001,
     ),
   },
-  { description: 'What had been measured of the upstreams: an immutable frame.' },
+  { description: 'The measurements of endpoints that the decision used: an immutable frame.' },
 );
 
 export const cachedTokens = Type.Record(Type.String(), tokens('Tokens.', 1_800), {

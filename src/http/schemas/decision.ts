@@ -27,24 +27,24 @@ import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 
 const Facts = Type.Object(
   {
-    operation: word(OPERATION_NAMES, 'The operation that was asked for.'),
+    operation: word(OPERATION_NAMES, 'The operation of the request.'),
     model: Type.String({ description: '`model` of the request: a selector, or a model’s ID.', examples: ['auto'] }),
     pinned: Type.Boolean({ description: 'True when the request named one model.' }),
-    task: Type.String({ description: 'The task type it was taken for.', examples: ['coding'] }),
+    task: Type.String({ description: 'The task type that Signalbox recognized.', examples: ['coding'] }),
     task_shares: Type.Array(
       Type.Object({
         task: Type.String({ description: 'A task type.', examples: ['coding'] }),
-        share: Type.Number({ minimum: 0, maximum: 1, description: 'How likely it is.' }),
+        share: Type.Number({ minimum: 0, maximum: 1, description: 'The probability of this task.' }),
       }),
-      { description: 'The tasks that it may be, the likeliest first; empty where `task` is certain.', examples: [[]] },
+      { description: 'The possible tasks, most likely first; empty if `task` is certain.', examples: [[]] },
     ),
     difficulty: word(
       DIFFICULTIES,
-      '`easy` where it is plainly so, as a greeting or a small sum is; `hard` where it takes an expert, as a proof does; else `usual`.',
+      '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
       'usual',
     ),
     natural_language: Type.String({
-      description: 'Of the question, ISO 639-1; `und` where it cannot be told.',
+      description: 'The language of the question, as ISO 639-1; `und` if unknown.',
       examples: ['en'],
     }),
     languages: Type.Array(Type.String(), {
@@ -67,12 +67,12 @@ const Facts = Type.Object(
     ),
     asked_output_tokens: orNull(
       Type.Integer(),
-      'Output tokens of one choice as the request lets expect them: by words, a schema, its text; null where the task’s figure stands.',
+      'Output tokens of one choice, estimated from the request: its words, a schema, its text. Null if the figure of the task is used.',
     ),
     max_tokens: orNull(Type.Integer(), 'The caller’s cap on the output tokens of one choice.'),
-    n: Type.Integer({ minimum: 1, description: 'Choices asked for.' }),
+    n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
     needs: Type.Array(word(CAPABILITY_NAMES, 'A capability.'), {
-      description: 'What the model must be able to do.',
+      description: 'The capabilities that the model must have.',
       examples: [['tools']],
     }),
     required_languages: Type.Array(Type.String(), {
@@ -92,11 +92,11 @@ const Facts = Type.Object(
     budget_limit: orNull(Type.Number(), 'Most that the request may consume. In Credits.'),
     max_funded_credits: orNull(
       Type.Number(),
-      'What budgets with `on_exhausted: downgrade` left for the worst case; null without such a budget. In Credits.',
+      'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
     ),
     key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
   },
-  { description: 'All that the decision knew of the request. Holds no text of it.' },
+  { description: 'The facts that the decision was based on. They contain no text of the request.' },
 );
 
 const firstPart = (from: string) =>
@@ -117,11 +117,11 @@ const Attempt = Type.Object({
 const Outcome = Type.Object({
   status: word(
     ['completed', 'failed', 'broken', 'abandoned'],
-    '`failed`: no attempt showed content. `broken`: the answer was cut off. `abandoned`: the caller went away, the process stopped, or memory had no room for the answer.',
+    '`failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, the server stopped, or it had no memory left for the answer.',
   ),
-  error: orNull(word(ERROR_CODES, 'A code.'), 'What the caller was told, when it failed.'),
+  error: orNull(word(ERROR_CODES, 'A code.'), 'The error that the caller received, if it failed.'),
   attempts: Type.Array(Attempt, { description: 'In the order in which they were made.' }),
-  usage: orNull(Usage, 'Of the attempt that was answered with; null when none was.'),
+  usage: orNull(Usage, 'The usage of the attempt that produced the answer; null without one.'),
   estimated: Type.Boolean({ description: 'True when tokens were counted here.' }),
   credits_consumed: credits('Charged for the request.', 0.09),
   cost_saved_credits: credits('Against the baseline model; negative when the choice cost more.', 0.081),
@@ -142,14 +142,14 @@ const Outcome = Type.Object({
 /** A record keeps no name that a caller words. */
 const Receipt = Type.Object(Type.Omit(Platform, ['dropped']).properties);
 
-export const Decision = named('Decision', 'Why a model was chosen, and what came of it.', {
+export const Decision = named('Decision', 'Why a model was chosen, and the outcome.', {
   id: decisionId,
   object: Type.Literal('decision', { description: 'Always `decision`.' }),
   created: unixTime('When it was written.'),
-  kind: word(['chat', 'route'], 'Whether a completion or a recommendation was asked for.'),
+  kind: word(['chat', 'route'], 'A completion, or a recommendation.'),
   policy_revision: policyRevision,
   seed: Type.String({
-    description: 'Replays whatever chance there was. 64 bits, hexadecimal.',
+    description: 'The random seed of the decision: 64 bits, hexadecimal.',
     examples: ['9f2c51d07be83a64'],
   }),
   route_reason: routeReason,
@@ -170,12 +170,12 @@ export const Decision = named('Decision', 'Why a model was chosen, and what came
   }),
   left_out: orNull(
     Type.Array(Type.String(), { examples: [['openai (OPENAI_API_KEY is not set)']] }),
-    'Providers of the policy that could not serve when it was made, each with what it lacked; null for a key without the scope `admin`, and where the decision cannot be made again.',
+    'Providers that could not serve at that time, each with the reason. Null for a key without the scope `admin`, and if the decision cannot be replayed.',
   ),
   replay: Replay,
   ...CERTIFICATE,
-  outcome: orNull(Outcome, 'What came of it; null for a route query, which carries nothing out.'),
-  receipt: orNull(Receipt, 'What the caller was told in `platform`; null for a route query.'),
+  outcome: orNull(Outcome, 'The outcome; null for a route query, which executes nothing.'),
+  receipt: orNull(Receipt, 'The `platform` object that the caller received; null for a route query.'),
 });
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>
@@ -189,13 +189,16 @@ const DecisionSummary = named(
     id: decisionId,
     object: Type.Literal('decision.summary', { description: 'Always `decision.summary`.' }),
     created: orNull(Type.Integer({ examples: [1_793_000_000] }), 'When it was written. Unix time in seconds.'),
-    key_id: Type.String({ description: 'The key that asked, or a wallet’s address.', examples: ['k7mw2pq9x4ta'] }),
-    operation: word(OPERATION_NAMES, 'The operation that was asked for.'),
+    key_id: Type.String({
+      description: 'The ID of the key that made the request, or the address of a wallet.',
+      examples: ['k7mw2pq9x4ta'],
+    }),
+    operation: word(OPERATION_NAMES, 'The operation of the request.'),
     status: word(RECORD_STATUSES, 'How its execution ended; `recommended` for a route query, which executes nothing.'),
     model: modelId('The model that was tried last, or the choice where none was tried.'),
     task: Type.String({ description: 'The task type of the request.', examples: ['coding'] }),
     selector: orNull(Type.String({ examples: ['auto'] }), '`model` of the request; `pinned` where it named one model.'),
-    stream: orNull(Type.Boolean(), 'Whether a stream was asked for; null in records of version 0.1.', true),
+    stream: orNull(Type.Boolean(), 'Whether the request asked for a stream; null in records of version 0.1.', true),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
     metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
     route_reason: orNull(Type.String({ examples: ['auto:balanced'] }), 'Why this model was chosen.'),
@@ -215,21 +218,23 @@ const DecisionSummary = named(
 
 export const DecisionList = named('DecisionList', 'Decisions, the newest first.', {
   ...listOf(DecisionSummary),
-  has_more: Type.Boolean({ description: 'Whether older decisions match: ask again with `after`.' }),
+  has_more: Type.Boolean({
+    description: 'Whether older decisions match. To get them, repeat the request with `after`.',
+  }),
 });
 
-export const KeptContent = named('KeptContent', 'What was kept of the words of one request and its answer.', {
+export const KeptContent = named('KeptContent', 'The stored text of one request and its answer.', {
   decision_id: decisionId,
   object: Type.Literal('content', { description: 'Always `content`.' }),
   prompt: orNull(
     Type.Array(Type.Unknown(), { examples: [[{ role: 'user', content: 'Write to [email].' }]] }),
-    'The messages as they came, with media left out and the policy’s kinds taken out; null where prompts are not kept.',
+    'The messages, without media and with the kinds of text that the policy lists redacted. Null if prompts are not stored.',
   ),
   answer: orNull(
     Type.Array(Type.Unknown(), { examples: [[{ index: 0, content: 'Dear [email], …' }]] }),
-    'What the model wrote, by choice; null where answers are not kept.',
+    'The text that the model wrote, by choice. Null if answers are not stored.',
   ),
-  is_cut: Type.Boolean({ description: 'True when something was longer than what is kept.' }),
+  is_cut: Type.Boolean({ description: 'True if a text was longer than the stored maximum.' }),
   kept_until: Type.String({
     description: 'When it is deleted, ISO 8601, UTC.',
     examples: ['2026-11-27T09:30:00.000Z'],

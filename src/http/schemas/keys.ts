@@ -21,7 +21,7 @@ const LimitsRequest = Type.Object(
     tokens_per_minute: limit('Tokens a minute.', 100_000),
     concurrent_streams: limit('Streams at once.', 4),
   },
-  { ...closed, description: 'How fast the key may be used. What is left out, or null, is as the policy says.' },
+  { ...closed, description: 'Rate limits of the key. The policy sets the limits that are absent or null.' },
 );
 
 const BudgetRequest = Type.Object(
@@ -31,29 +31,33 @@ const BudgetRequest = Type.Object(
       maximum: BUDGET_CREDITS_MAX,
       description: 'Credits that may be spent in each window, with at most 6 decimals.',
     }),
-    window: word(WINDOWS, 'How long a window runs: weeks begin on Monday, `total` never ends.'),
+    window: word(WINDOWS, 'The length of a window. Weeks begin on Monday; `total` never ends.'),
     time_zone: Type.Optional(
       Type.String({ maxLength: 64, default: 'UTC', description: 'IANA name of the zone in which windows begin.' }),
     ),
-    on_exhausted: Type.Optional(word(BUDGET_ACTIONS, '`downgrade`: only models that still fit. Default: `reject`.')),
+    on_exhausted: Type.Optional(
+      word(BUDGET_ACTIONS, '`downgrade` allows only models that still fit. The default is `reject`.'),
+    ),
   },
-  { ...closed, description: 'A limit on what the key may spend.' },
+  { ...closed, description: 'A spending limit of the key.' },
 );
 
 /** The body of `POST /admin/keys`. */
 export const KeyRequest = Type.Object(
   {
-    name: Type.Optional(Type.String({ description: 'For people; in lists.', examples: ['billing-app'] })),
+    name: Type.Optional(Type.String({ description: 'A name for people, shown in lists.', examples: ['billing-app'] })),
     scopes: Type.Optional(
       Type.Array(word(SCOPES, 'A scope.'), {
         minItems: 1,
         maxItems: SCOPES.length,
         default: ['chat', 'route'],
-        description: 'What it may do. An admin key may give any, `admin` too.',
+        description: 'The operations that the key may use. An admin key can give any scope, including `admin`.',
       }),
     ),
     labels: Type.Optional(
-      Type.Record(Type.String(), Type.String(), { description: 'For rules and budgets, as `key.labels`.' }),
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Labels for rules and budgets, which read them as `key.labels`.',
+      }),
     ),
     models: Type.Optional(
       orNull(Type.Array(Type.String(), { minItems: 1 }), 'IDs of the models that it may use; null for all.'),
@@ -62,7 +66,9 @@ export const KeyRequest = Type.Object(
       orNull(Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }), 'Seconds from now; null for never.'),
     ),
     limits: Type.Optional(LimitsRequest),
-    budgets: Type.Optional(Type.Array(BudgetRequest, { description: 'All hold, beside those of the policy.' })),
+    budgets: Type.Optional(
+      Type.Array(BudgetRequest, { description: 'Budgets of the key. They apply in addition to those of the policy.' }),
+    ),
     wallets: Type.Optional(
       orNull(
         Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
@@ -82,7 +88,7 @@ export const RotateRequest = Type.Object(
         minimum: 0,
         maximum: OVERLAP_MAX_MS / 1_000,
         default: OVERLAP_MS / 1_000,
-        description: 'How long the old secret still works, in seconds.',
+        description: 'The time that the old secret still works, in seconds.',
       }),
     ),
   },
@@ -93,33 +99,36 @@ export type RotateRequest = Static<typeof RotateRequest>;
 export const addedCredits = Type.Number({
   minimum: -BUDGET_CREDITS_MAX,
   maximum: BUDGET_CREDITS_MAX,
-  description: 'Credits to add, with at most 6 decimals, not 0; negative takes back.',
+  description: 'Credits to add, with at most 6 decimals and not 0. A negative amount takes Credits back.',
 });
 
 /** The body of `POST /admin/keys/{id}/grant`. */
 export const GrantRequest = Type.Object(
   {
     credits: addedCredits,
-    note: Type.Optional(Type.String({ description: 'Kept with the entry.', examples: ['invoice 1042'] })),
+    note: Type.Optional(Type.String({ description: 'A note, stored with the entry.', examples: ['invoice 1042'] })),
   },
   { ...closed, description: 'What to grant.' },
 );
 export type GrantRequest = Static<typeof GrantRequest>;
 
-const figure = (description: string) => orNull(Type.Integer(), `${description} Null for what the policy says.`);
+const figure = (description: string) => orNull(Type.Integer(), `${description} Null if the policy sets the limit.`);
 
 const budget = {
   limit_credits: credits('The limit of each window.', 500),
   window: word(WINDOWS, 'How long a window runs.', 'month'),
   time_zone: Type.String({ description: 'The zone in which windows begin.', examples: ['Europe/Berlin'] }),
-  on_exhausted: word(BUDGET_ACTIONS, 'What becomes of a request that does not fit.'),
+  on_exhausted: word(BUDGET_ACTIONS, 'The effect on a request that does not fit.'),
 };
 
 const key = {
-  id: Type.String({ description: 'Names the key; no secret.', examples: ['k7mw2pq9x4ta'] }),
+  id: Type.String({ description: 'The ID of the key. It is not secret.', examples: ['k7mw2pq9x4ta'] }),
   name: Type.String({ description: 'For people.', examples: ['billing-app'] }),
   state: word(['valid', 'expired', 'revoked'], 'Whether it works.'),
-  scopes: Type.Array(word(SCOPES, 'A scope.'), { description: 'What it may do.', examples: [['chat', 'route']] }),
+  scopes: Type.Array(word(SCOPES, 'A scope.'), {
+    description: 'The operations that the key may use.',
+    examples: [['chat', 'route']],
+  }),
   labels: Type.Record(Type.String(), Type.String(), {
     description: 'For rules and budgets.',
     examples: [{ team: 'billing' }],
@@ -131,23 +140,23 @@ const key = {
       tokens_per_minute: figure('Tokens a minute.'),
       concurrent_streams: figure('Streams at once.'),
     },
-    { description: 'How fast it may be used.' },
+    { description: 'Rate limits of the key.' },
   ),
-  budgets: Type.Array(Type.Object(budget), { description: 'What it may spend, beside the policy’s budgets.' }),
+  budgets: Type.Array(Type.Object(budget), { description: 'Budgets of the key, in addition to those of the policy.' }),
   wallets: orNull(
     Type.Array(Type.String({ examples: [WALLET] })),
     'Addresses that requests with it may name as `agent_wallet`, in lower case; null for all.',
   ),
   wallet: orNull(
     Type.String(),
-    'Address of the wallet that it shows: it spends that one’s balance, and may name no other as `agent_wallet`. Null for a key that was made here.',
+    'The wallet that owns the key. The key spends the balance of this wallet, and cannot name another one as `agent_wallet`. Null for a key made by an operator.',
   ),
   created_at: moment('When it was made.'),
-  expires_at: momentOrNull('Until when it works; null for ever.', '2027-02-18T09:30:00.000Z'),
+  expires_at: momentOrNull('When it expires; null for never.', '2027-02-18T09:30:00.000Z'),
   revoked_at: momentOrNull('When it was revoked; null if it was not.'),
-  last_used_at: momentOrNull('When it was last let in; null for never.', '2026-11-20T12:01:07.000Z'),
-  rotated_at: momentOrNull('When it got its secret, if not when it was made; null for then.'),
-  overlap_ends_at: momentOrNull('Until when the secret before still works; null if it does not.'),
+  last_used_at: momentOrNull('When it was last used; null for never.', '2026-11-20T12:01:07.000Z'),
+  rotated_at: momentOrNull('When it was last rotated; null for never.'),
+  overlap_ends_at: momentOrNull('Until when the previous secret works; null if it does not.'),
 };
 
 export const ApiKey = named('ApiKey', 'A key, without its secret.', key);
@@ -160,7 +169,7 @@ export const ApiKeyList = named(
 
 export const NewApiKey = named('NewApiKey', 'A key with its new secret, shown this once.', {
   key: Type.String({
-    description: 'To be sent as `Authorization: Bearer …`. Only its hash is kept.',
+    description: 'Send it as `Authorization: Bearer …`. The server stores only its hash.',
     examples: ['sb_live_k7mw2pq9x4ta_…'],
   }),
   ...key,
@@ -171,23 +180,23 @@ export const ApiKeyStatus = named('ApiKeyStatus', 'A key with its money.', {
   budgets: Type.Array(
     Type.Object({
       ...budget,
-      spent_credits: credits('Charged in the window of this moment.', 120.5),
+      spent_credits: credits('Charged in the current window.', 120.5),
       left_credits: credits('What is left of it; running requests may hold some.', 379.5),
       renews_at: momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
     }),
-    { description: 'Its own budgets, as they stand.' },
+    { description: 'The current state of its own budgets.' },
   ),
   balance: orNull(
     Type.Object({
-      granted_credits: credits('All that was granted; to a wallet, with what it paid in.', 25),
-      spent_credits: credits('What it drew of that.', 3.2),
+      granted_credits: credits('All Credits granted. For a wallet, with the payments it made.', 25),
+      spent_credits: credits('The part that was spent.', 3.2),
       left_credits: credits('What is left; running requests may hold some.', 21.8),
     }),
-    'Of its wallet, where it shows one. Null for any other key that nothing was ever granted to: it is post-paid.',
+    'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
   ),
 });
 
-export const KeyTrail = named('KeyTrail', 'What was done to keys.', {
+export const KeyTrail = named('KeyTrail', 'Changes of keys.', {
   ...listOf(
     Type.Object({
       time: moment('When.'),
@@ -195,22 +204,22 @@ export const KeyTrail = named('KeyTrail', 'What was done to keys.', {
         {
           kind: word(
             ['cli', 'key', 'wallet', 'server'],
-            'A command, a request with an admin key, a wallet that has proved itself, or the server.',
+            'A command, an admin key, a wallet with a valid signature, or the server.',
           ),
           name: orNull(
             Type.String({ examples: ['alice'] }),
             'The user of the operating system, the ID of the admin key, or the wallet’s address.',
           ),
         },
-        { description: 'Who did it.' },
+        { description: 'The actor of the change.' },
       ),
-      action: word(TRAIL_ACTIONS, 'What was done.', 'grant'),
+      action: word(TRAIL_ACTIONS, 'The kind of change.', 'grant'),
       key_id: Type.String({
-        description: 'To which key; a wallet’s address where it was done to that.',
+        description: 'The ID of the changed key, or the address of the changed wallet.',
         examples: ['k7mw2pq9x4ta'],
       }),
       details: Type.Record(Type.String(), Type.Unknown(), {
-        description: 'What was asked for; never a secret.',
+        description: 'The details of the change; never a secret.',
         examples: [{ credits: 25, note: 'invoice 1042' }],
       }),
       request_id: orNull(Type.String(), '`x-request-id` of an admin key’s request; else null.'),

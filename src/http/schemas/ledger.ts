@@ -7,23 +7,23 @@ export const FundStatus = named('FundStatus', 'A window of a budget, or the bala
   kind: word(['budget', 'balance'], 'A limit of the policy, or money granted to a key.'),
   name: Type.String({ description: 'Of the budget; ID of the key.', examples: ['team-month'] }),
   subject: Type.String({
-    description: 'Whose share it is: what `each` gave. Empty for everyone’s.',
+    description: 'The caller that the share belongs to, by the budget’s `each`. Empty for a shared budget.',
     examples: ['search'],
   }),
-  limit_credits: credits('The limit of the window; all that was granted.', 50_000),
+  limit_credits: credits('The limit of the window, or all Credits granted.', 50_000),
   spent_credits: credits('Charged so far.', 31_204.5),
   held_credits: credits('Held by requests that are running.', 12.4),
   left_credits: credits('Free now; negative after the limit was lowered.', 18_783.1),
-  starts: orNull(moment('When the window began.', MONTH), 'Null for what always counts.'),
+  starts: orNull(moment('When the window began.', MONTH), 'Null for a total or a balance.'),
   renews_at: orNull(moment('When the next window begins.', '2026-12-01T00:00:00.000Z'), 'Null for never.'),
 });
 
-export const LedgerStatus = named('LedgerStatus', 'Money as it stands.', {
-  charged_credits: credits('What callers paid, over all entries, less what was given back.', 40_210.25),
-  held_credits: credits('What open reservations may still charge.', 12.4),
+export const LedgerStatus = named('LedgerStatus', 'The current state of the books.', {
+  charged_credits: credits('All charges, less refunds.', 40_210.25),
+  held_credits: credits('The reserved amount of open requests.', 12.4),
   open_reservations: Type.Integer({ minimum: 0, description: 'Requests that are running.', examples: [7] }),
-  funds: Type.Array(FundStatus, { description: 'Those drawn on so far, the most used up first; at most 1,000.' }),
-  funds_total: Type.Integer({ minimum: 0, description: 'How many there are.', examples: [3] }),
+  funds: Type.Array(FundStatus, { description: 'The funds used so far, the most exhausted first; at most 1,000.' }),
+  funds_total: Type.Integer({ minimum: 0, description: 'The number of funds.', examples: [3] }),
 });
 
 const day = (description: string, example: string) =>
@@ -37,14 +37,14 @@ const figures = {
   }),
   input_tokens: tokens('Input tokens that were billed.', 120_400),
   output_tokens: tokens('Output tokens that were billed, hidden reasoning included.', 31_250),
-  credits: credits('Charged, less what was given back.', 61.75),
+  credits: credits('Charges, less refunds.', 61.75),
 };
 
 const UsageDay = named('UsageDay', 'What one model was charged on one day.', {
   date: day('The day, in `time_zone`, on which the requests began.', '2026-11-20'),
   model: orNull(
     Type.String({ examples: ['gpt-6-luna'] }),
-    'ID of the model; null for refunds and for what a crash left behind, which name none.',
+    'ID of the model; null for refunds and for requests that a crash ended.',
   ),
   ...figures,
 });
@@ -56,17 +56,17 @@ const period = {
   time_zone: Type.String({ description: 'IANA name of the zone in which days begin.', examples: ['UTC'] }),
 };
 
-export const UsageReport = named('UsageReport', 'What the calling key has spent, and what it may still spend.', {
+export const UsageReport = named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
   ...period,
   total_credits: credits('The sum of all days.', 1_204.5),
   days: Type.Array(UsageDay, { description: 'By day, then by model; days without charges are left out.' }),
   funds: Type.Array(FundStatus, {
     description:
-      'What requests of this key draw on now: windows of budgets, those that it shares with others included, and its balance.',
+      'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance.',
   }),
   balance_credits: orNull(
     Type.Number({ examples: [21.8] }),
-    'What is left of the key’s balance. In Credits. Null for a key without one, which only budgets limit.',
+    'The rest of the key’s balance, in Credits. Null for a key without a balance, which only budgets limit.',
   ),
 });
 

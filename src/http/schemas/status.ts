@@ -53,15 +53,15 @@ export const EndpointList = named(
 
 const quality = (description: string, example: number) => orNull(Type.Number(), description, example);
 
-export const LearningStatus = named('LearningStatus', 'What outcomes have taught.', {
-  mode: word(['off', 'shadow', 'on'], '`shadow` learns, and decides nothing.', 'on'),
+export const LearningStatus = named('LearningStatus', 'The results of learning from outcomes.', {
+  mode: word(['off', 'shadow', 'on'], '`shadow` learns without changing decisions.', 'on'),
   estimator: Type.String({ description: 'The plugin that learns.', examples: ['learned'] }),
   outcomes: Type.Array(
     Type.Object({
       source: word(['caller', 'checks', 'retry'], 'Who judged the answer.'),
       outcomes: count('How many are stored.', 214),
-      learnt: Type.Number({ description: 'The weight that they count with.', examples: [180.5] }),
-      withheld: count('Scores that did not count, because the key had its share.', 3),
+      learnt: Type.Number({ description: 'The weight of these outcomes.', examples: [180.5] }),
+      withheld: count('Scores that did not count because the key had reached its limit.', 3),
     }),
     { description: 'By source.' },
   ),
@@ -100,7 +100,7 @@ export const LearningStatus = named('LearningStatus', 'What outcomes have taught
       bound: orNull(Type.Number(), 'The greatest weight that it may have; null for no bound.'),
       is_at_bound: Type.Boolean({ description: 'Whether further outcomes of it do not count.' }),
     }),
-    { description: 'Who taught most, first.' },
+    { description: 'Keys by weight, the largest first.' },
   ),
   faults: Type.Array(Type.String(), { description: 'Failures of the estimator, as sentences.', examples: [[]] }),
 });
@@ -112,7 +112,7 @@ export const Health = named('Health', 'The process answers.', {
 export const Readiness = named('Readiness', 'Whether requests should be sent here.', {
   status: word(
     ['ready', 'draining', 'unwritable'],
-    '`draining`, with status 503, once the process is to stop. `unwritable`, with status 503, while the database cannot be written: the disk is full or broken, or another server has taken over the data folder.',
+    '`draining`, with status 503, while the server is stopping. `unwritable`, with status 503, while the database cannot be written: the disk is full or broken, or another server has taken over the data folder.',
   ),
   policy_revision: policyRevision,
   models: Type.Integer({ minimum: 0, description: 'How many models can be served.', examples: [4] }),
@@ -120,13 +120,13 @@ export const Readiness = named('Readiness', 'Whether requests should be sent her
     {
       state: word(
         ['in_force', 'edit_refused'],
-        '`edit_refused`: the files hold a policy that was refused; the one before serves on.',
+        '`edit_refused`: the files have mistakes, and the previous policy stays in force.',
       ),
       message: Type.String({
-        description: 'How the last look at the files ended; `/admin/policy` tells more.',
+        description: 'The result of the last reload. `GET /admin/policy` has the details.',
         examples: ['The policy files are in force.'],
       }),
     },
-    { description: 'How the policy in force stands to its files.' },
+    { description: 'Whether the policy files are in force.' },
   ),
 });

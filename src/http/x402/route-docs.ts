@@ -5,7 +5,7 @@ import * as schemas from './schemas.ts';
 
 /** The documentation of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
 const tag = 'payments';
-export const PAYMENTS_TAG = { name: tag, description: 'Wallets of agents, and what they pay by x402' };
+export const PAYMENTS_TAG = { name: tag, description: 'Wallets of agents, and their payments by x402' };
 /** The meanings of IDs in paths, by a part of the path. */
 export const PAYMENT_IDS = [
   ['/payments/', 'The ID of a payment: `pay_…`.'],
@@ -41,13 +41,13 @@ export const TOP_UP = routeDocs({
   access: 'key',
   counts: true,
   summary: 'Pay in advance',
-  description: `Without the header \`PAYMENT-SIGNATURE\` it answers 402 and says by x402 what is to be signed; with it the payment is settled, and all of it is balance of the wallet: no fee is added. The first top-up of a wallet gives a key, which spends that balance without another signature. ${REPEAT}`,
+  description: `Without the header \`PAYMENT-SIGNATURE\`, the answer is 402 with the x402 terms to sign. With it, the payment is settled and becomes the balance of the wallet, without a fee. The first top-up of a wallet returns a key, which spends that balance without further signatures. ${REPEAT}`,
   tag,
   pays: true,
   answer: {
     status: 201,
     schema: schemas.WalletTopUp,
-    description: 'It has arrived. The key is in this answer alone: what is kept is its hash.',
+    description: 'The payment has arrived. Only this answer has the key: the server stores only its hash.',
   },
   requests: examples.TOP_UP_REQUESTS,
   errorField: 'usd',
@@ -58,13 +58,13 @@ export const WALLET_KEY = routeDocs({
   access: 'key',
   counts: true,
   summary: 'Make a key of a wallet',
-  description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\` it answers 402 with an amount of 0: the signature alone proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet does not suffice, so that one that has leaked makes no others. A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours. ${REPEAT}`,
+  description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\`, the answer is 402 with an amount of 0: the signature proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet is not enough, so a leaked key cannot make others. A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours. ${REPEAT}`,
   tag,
   pays: true,
   answer: {
     status: 201,
     schema: schemas.WalletKey,
-    description: 'The key, in this answer alone.',
+    description: 'The key. Only this answer has it.',
   },
   requests: examples.WALLET_KEY_REQUESTS,
   errorField: 'name',
@@ -74,7 +74,8 @@ export const WALLET_KEY = routeDocs({
 export const WALLET = routeDocs({
   access: 'key',
   summary: 'Your own wallet',
-  description: 'The wallet’s balance, its keys and its last payments. For a key of a wallet; others get 403.',
+  description:
+    'Returns the balance, the keys and the last payments of the wallet. It needs a key of a wallet; other keys get 403.',
   tag,
   answer: { schema: schemas.Wallet, description: 'The wallet.' },
   errors: ['insufficient_permissions'],
@@ -84,7 +85,7 @@ export const PAYMENT = routeDocs({
   access: 'key',
   summary: 'Look up a payment',
   description:
-    'For a key of the wallet that paid, the API key that came with the payment, and operators; 404 for others.',
+    'Available to keys of the wallet that paid, to the API key sent with the payment, and to operators. Other keys get 404.',
   tag,
   answer: { schema: schemas.Payment, description: 'The payment.' },
   errors: ['insufficient_permissions', 'not_found'],
@@ -93,7 +94,8 @@ export const PAYMENT = routeDocs({
 export const WELL_KNOWN = routeDocs({
   access: 'open',
   summary: 'How payments are taken',
-  description: 'Networks, prices and bounds, for agents that look before they ask. 404 while payments are off.',
+  description:
+    'Returns networks, prices and limits, for agents that want to know them in advance. The answer is 404 while payments are off.',
   tag,
   answer: { schema: schemas.PaymentTerms, description: 'The terms.' },
   errors: ['not_found', 'rate_limit_exceeded'],
@@ -111,10 +113,10 @@ export const PAYMENTS = routeDocs({
 export const RECONCILE = routeDocs({
   access: 'admin',
   body: 'none',
-  summary: 'Ask the chain for a payment',
+  summary: 'Check a payment on the chain',
   description:
-    'Asks the chain about a payment now. This happens by itself every few seconds while one is unknown. Reads no body.',
-  answer: { schema: schemas.Payment, description: 'The payment as it stands.' },
+    'Checks a payment on the chain now. The server also does so every few seconds while the outcome of a payment is unknown. The body is ignored.',
+  answer: { schema: schemas.Payment, description: 'The current state of the payment.' },
   errors: ['not_found', 'payment_unavailable'],
 });
 
@@ -128,9 +130,9 @@ export const WALLET_STATUS = routeDocs({
 
 export const BLOCK = routeDocs({
   access: 'admin',
-  summary: 'Shut a wallet out',
+  summary: 'Block a wallet',
   description:
-    'At once: its keys and its signatures get 403. What it has paid stays its balance; requests under way end as they would.',
+    'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue.',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.', differs: { is_blocked: true } },
   requests: examples.BLOCK_REQUESTS,
   errorField: 'note',
@@ -140,8 +142,8 @@ export const BLOCK = routeDocs({
 export const UNBLOCK = routeDocs({
   access: 'admin',
   body: 'none',
-  summary: 'Let a wallet in again',
-  description: 'Doing it again changes nothing. Reads no body.',
+  summary: 'Unblock a wallet',
+  description: 'Unblocking it again changes nothing. The body is ignored.',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
   errors: ['not_found', 'overloaded'],
 });
@@ -150,7 +152,7 @@ export const CREDIT = routeDocs({
   access: 'admin',
   summary: 'Credit a wallet',
   description:
-    'Adds to the balance of a wallet, or takes back, whether or not it has a key. A line of `/admin/trail` tells it.',
+    'Adds to the balance of a wallet, or takes back from it, with or without a key. `/admin/trail` records it.',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
   requests: examples.CREDIT_REQUESTS,
   errorField: 'credits',

@@ -12,7 +12,7 @@ const AMOUNT_MAX = 1_000_000_000;
 const amount = (description: string) =>
   Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description }));
 const keyName = Type.Optional(Type.String({ description: 'Name of the key that is made.', examples: ['agent-7'] }));
-const note = Type.Optional(Type.String({ description: 'Kept with it.', examples: ['abuse, ticket 88'] }));
+const note = Type.Optional(Type.String({ description: 'A note, stored with it.', examples: ['abuse, ticket 88'] }));
 
 /** The body of `POST /v1/wallets/topup`. */
 export const TopUpRequest = Type.Object(
@@ -33,7 +33,7 @@ export const WalletKeyRequest = Type.Object(
   {
     name: keyName,
     revoke_others: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether all other keys of the wallet end.' }),
+      Type.Boolean({ default: false, description: 'Whether to revoke all other keys of the wallet.' }),
     ),
   },
   { ...closed, description: 'The key to make.' },
@@ -129,7 +129,7 @@ export const Wallet = named('Wallet', 'A wallet with its balance, keys and payme
 
 export const WalletStatus = named('WalletStatus', 'A wallet, as the operator sees it.', {
   ...Wallet.properties,
-  is_blocked: Type.Boolean({ description: 'Whether it is shut out.' }),
+  is_blocked: Type.Boolean({ description: 'Whether the wallet is blocked.' }),
 });
 
 export const WalletTopUp = named('WalletTopUp', 'A top-up that has arrived.', {
@@ -153,7 +153,7 @@ export const WalletKey = named('WalletKey', 'A new key of a wallet, shown this o
   id: keyId,
   name: Type.String({ description: 'As it was asked for.', examples: ['agent-7'] }),
   key: keySecret('To be sent as `Authorization: Bearer …`. Only its hash is kept.'),
-  revoked: Type.Integer({ minimum: 0, description: 'How many other keys ended.', examples: [1] }),
+  revoked: Type.Integer({ minimum: 0, description: 'The number of other keys that were revoked.', examples: [1] }),
 });
 
 const usd = (description: string, example: number) =>
@@ -204,7 +204,7 @@ export const PaymentTerms = named('PaymentTerms', 'How this gateway takes paymen
     { description: 'The resources that need no API key.' },
   ),
   refunds: Type.String({
-    description: 'Where money goes that a request does not use.',
-    examples: ['What is paid and not used stays as balance of the wallet.'],
+    description: 'The use of the unused part of a payment.',
+    examples: ['The unused part of a payment becomes the balance of the wallet.'],
   }),
 });

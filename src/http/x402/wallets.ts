@@ -64,7 +64,7 @@ function settledTopUp(services: X402Services, from: WalletCall, { name = '', new
   // A wallet's own key is not stored with its payment, only a key of somebody else.
   const { keyId } = requestContext;
   return onceSigned(services, from, async (signed) => {
-    // It is settled to its end though its caller leaves, who may come again without having heard of it.
+    // Once sent, the payment is settled even if the caller disconnects. The signal marks it as one that the caller may repeat.
     const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
     const { payment, made } = await withinTerms(() => topUp(gateway, requestContext, signed, { name, isNew }, by));
     Object.assign(from.headers, paymentHeaders(payment));

@@ -38,7 +38,7 @@ export type FindingKind =
 /** A contradiction that correct books cannot have. */
 export interface AuditFinding {
   readonly kind: FindingKind;
-  /** Number of the journal's row; null where it is about no row. */
+  /** Number of the row in the journal; null for a finding about no single row. */
   readonly seq: number | null;
   readonly reservation: number | null;
   readonly message: string;
@@ -66,21 +66,21 @@ export interface OpenAtEnd {
 type Balances = ReturnType<AuditFunds['balances']>;
 type Sum = Record<'charges' | 'microcredits' | 'input' | 'output', number>;
 
-/** Findings that are kept; more are counted. */
+/** The most findings that are kept. Others are only counted. */
 const FINDINGS_MAX = 10_000;
 
 /**
- * Reads the journal row by row and proves that its books are right: a fold written for this alone, which
- * shares none of the ledger's own. Of the funds the rows are given first, all of them, by number.
+ * Reads the journal row by row and checks the books. It shares no code with the ledger, whose mistakes it would share too.
+ * Rows of `funds` come first, all of them, by number.
  */
 export class Audit {
   readonly findings: AuditFinding[] = [];
-  /** Findings beyond those that are kept. */
+  /** The number of findings beyond those that are kept. */
   more = 0;
-  /** Charges that cannot be computed again: of an implausible usage, or an unreadable price. */
+  /** Charges that cannot be computed again: their usage is implausible, or their price unreadable. */
   unpriced = 0;
   readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
-  /** Deposits of wallets, and the fees kept of them. */
+  /** Deposits of wallets, and the fees deducted from them. */
   readonly paid: Readonly<AuditPayments['totals']>;
   readonly open = new Map<number, OpenAtEnd>();
   readonly #checkpoint: AuditCheckpoint;
@@ -113,7 +113,7 @@ export class Audit {
     this.#coming.push(row);
   }
 
-  /** The next row, in the order of their numbers. */
+  /** Checks the next row of the journal. Rows come in the order of their numbers. */
   add(row: AuditRow): void {
     if (this.#balances === null && row.seq > this.#checkpoint.through) this.#atCheckpoint();
     this.#row = row;
@@ -129,7 +129,7 @@ export class Audit {
     this.#row = null;
   }
 
-  /** A row of `spend`; to be called once the whole journal was read. */
+  /** Checks a row of `spend`. Call it once the whole journal is read. */
   spend(row: SpendRow): void {
     const key = `${row.quarter}/${row.account}/${row.tariff}`;
     const sum = this.#sums.get(key) ?? { charges: 0, microcredits: 0, input: 0, output: 0 };
@@ -153,12 +153,12 @@ export class Audit {
     for (const keyId of expected.keys()) this.#report('wrong_balance', `${balanceText(keyId)} is missing`);
   }
 
-  /** A row of `payments`; to be called once the whole journal was read. */
+  /** Checks a row of `payments`. Call it once the whole journal is read. */
   payment(row: PaymentRow): void {
     this.#payments.compare(row);
   }
 
-  /** To be called behind the last row of `payments`, where there is that table. */
+  /** Ends the check of payments. Call it after the last row of `payments`, if that table exists. */
   finishPayments(): void {
     this.#payments.finish();
   }
@@ -241,7 +241,7 @@ export class Audit {
     open.draws = this.#funds.named(funds);
     open.funds = funds;
     this.#funds.join(open.draws, reservation, account, payer ?? keyId);
-    // More may be held now than is free: a budget that was added finds what is open already.
+    // More may be held than is free: a budget that was just added counts reservations that are already open.
     this.#funds.hold(open.draws, left);
   }
 
@@ -272,7 +272,7 @@ export class Audit {
     if (rest < 0) this.#report('over_corrected', `gives back ${-rest} more than was charged`);
   }
 
-  /** Written right behind the charge that it goes beyond, which may have been the end. */
+  /** An overrun follows the charge that it exceeds, which may have closed the reservation. */
   #overrun({ account, amount }: AuditRow, reservation: number): void {
     this.#mustNotBeNegative(amount);
     this.totals.overrun += amount;
@@ -314,7 +314,7 @@ export class Audit {
     return owner !== null;
   }
 
-  /** Compares what is open, and keeps the balances, as they are once all rows of the checkpoint were read. */
+  /** Compares the open reservations with the checkpoint's, and keeps the balances. Runs once all rows of the checkpoint are read. */
   #atCheckpoint(): Balances {
     if (this.#balances) return this.#balances;
     this.#balances = this.#funds.balances();

@@ -17,7 +17,7 @@ export interface FundGroup {
   readonly starts: number;
   readonly ends: number;
   readonly share: Share | null;
-  /** The limit that was named last. */
+  /** The latest limit. */
   limit: Microcredits;
   spent: Microcredits;
   held: Microcredits;
@@ -29,7 +29,7 @@ export interface FundGroup {
 export interface AuditedFundRow {
   readonly group: FundGroup;
   readonly most: Microcredits;
-  /** Whether its opening was checked: on the first draw, when the accounts that draw on it are known. */
+  /** Whether its opening was checked. The check is on the first draw, when the accounts that draw on it are known. */
   isChecked: boolean;
 }
 
@@ -77,7 +77,7 @@ export class AuditFunds {
   readonly #budgets = new Map<string, Members>();
   readonly #rows = new Map<number, AuditedFundRow>();
   readonly #granted = new Map<string, Microcredits>();
-  /** Of each account, and of all. */
+  /** The charges of each account, and of all. */
   readonly #charged = new Map<number, QuarterSums>();
   readonly #all = new QuarterSums();
   /** The shares that an account belongs to, with their budgets. */
@@ -137,7 +137,7 @@ export class AuditFunds {
     for (const { group } of draws) group.held += amount;
   }
 
-  /** Turns money that is held into money spent; a negative amount, with nothing held, is given back. */
+  /** Turns held money into spent money. A negative amount, with nothing held, is given back. */
   spend(draws: readonly AuditedFundRow[], amount: Microcredits, held: Microcredits): void {
     for (const { group } of draws) {
       group.held -= held;
@@ -145,7 +145,7 @@ export class AuditFunds {
     }
   }
 
-  /** Checks that the sum just set aside was free: by the limit that the row names, or else the last one. */
+  /** Checks that the amount just set aside was free. `by`: against the limit that the row names, or the latest one. */
   checkRoom(draws: readonly AuditedFundRow[], by: 'named' | 'latest'): void {
     for (const { group, most } of draws) {
       const budget = by === 'named' ? most : group.limit;

@@ -1,13 +1,13 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { QUARTER_MS } from '../rules/quarter.ts';
 
-/** Room for so many reservations at first. */
+/** The initial room, in reservations. */
 const FIRST_ROOM = 1_024;
 
 /**
  * Every reservation that an audit has read: its account, and its charge less refunds.
- * Three numbers each, ordered by ID, for a journal may hold many millions. IDs nearly ascend: only those that
- * waited for money come late.
+ * Three numbers each, ordered by ID, because a journal may hold many millions. IDs nearly ascend: only requests that waited
+ * for money come late.
  */
 export class SeenReservations {
   size = 0;
@@ -15,7 +15,7 @@ export class SeenReservations {
   #accounts = new Float64Array(FIRST_ROOM);
   #charged = new Float64Array(FIRST_ROOM);
 
-  /** False when it is there already. */
+  /** Adds a reservation. Returns false if it is already there. */
   add(id: number, account: number): boolean {
     const at = this.#placeOf(id);
     if (at < this.size && this.#ids[at] === id) return false;
@@ -74,7 +74,7 @@ export class QuarterSums {
   readonly #sums: Microcredits[] = [];
 
   add(quarter: number, amount: Microcredits): void {
-    // Nearly everything belongs to the end.
+    // Nearly all of them belong at the end.
     let at = this.#quarters.length;
     while (at > 0 && this.#quarters[at - 1]! > quarter) at--;
     if (at > 0 && this.#quarters[at - 1] === quarter) {
@@ -89,7 +89,7 @@ export class QuarterSums {
     for (let at = 0; at < others.#quarters.length; at++) this.add(others.#quarters[at]!, others.#sums[at]!);
   }
 
-  /** Windows begin and end with a quarter, so none is divided. One may be long over: charges are given back later, too. */
+  /** Windows begin and end with a quarter of an hour, so no quarter is divided. A window may be long over: refunds come later. */
   within(startsMs: number, endsMs: number): Microcredits {
     let sum = 0;
     for (let at = this.#quarters.length; at > 0 && this.#quarters[at - 1]! * QUARTER_MS >= startsMs; at--) {

@@ -11,7 +11,7 @@ type ReportPaymentFault = (kind: PaymentFault, message: string) => void;
 interface BookedPayment {
   readonly wallet: string | null;
   deposited: Microcredits;
-  /** The fee kept of that: fees taken, less fees given back. */
+  /** The fee deducted from it: fees taken, less fees given back. */
   kept: Microcredits;
   /** Whether its wrong fee was reported already. */
   isTold: boolean;
@@ -20,7 +20,7 @@ interface BookedPayment {
 /** The states of payments whose money has arrived. Others must have no entries. */
 const ARRIVED: ReadonlySet<string> = new Set(['captured', 'settled']);
 
-/** Deposits and fees as the journal has them, by payment, against the payments themselves. */
+/** Compares the deposits and fees of the journal with the payments. */
 export class AuditPayments {
   readonly totals = { deposited: 0, fees: 0 };
   readonly #booked = new Map<string, BookedPayment>();

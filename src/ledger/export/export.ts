@@ -11,7 +11,7 @@ export interface ExportFilter extends MoneyFilter {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The entries in the order in which they were made, page by page. */
+/** Reads entries in the order in which they were made, page by page. */
 export async function* moneyEntries(
   journal: Pick<JournalReader, 'money'>,
   filter: ExportFilter,
@@ -27,7 +27,7 @@ const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'depos
 /** Whether an entry moves a balance alone, without spending. */
 export const isBalanceOnly = ({ kind }: MoneyEntry): boolean => BALANCE_KINDS.has(kind);
 
-/** The moment that an entry counts at: of its reservation, or else its own. */
+/** Returns the moment at which an entry counts: that of its reservation, else its own. */
 export const momentOf = ({ reservation, time }: MoneyEntry): number =>
   reservation === null ? time : timeOfId(reservation);
 
@@ -35,7 +35,7 @@ export const momentOf = ({ reservation, time }: MoneyEntry): number =>
 export type Cell = string | number | boolean | null | { readonly decimal: string };
 export type Line = Readonly<Record<string, Cell>>;
 
-/** Makes the lines of an export without sums: each says all that its cost follows from. */
+/** Makes the lines of an export. Each line states all figures that its cost follows from. */
 export class Lines {
   static readonly COLUMNS = [
     ...['time', 'reserved_at', 'decision', 'kind', 'key_id', 'labels', 'selector', 'model', 'provider', 'upstream'],
@@ -45,7 +45,7 @@ export class Lines {
   ] as const;
   readonly #unit: string | null;
   readonly #usdPerCredit: Decimal | null;
-  /** Prices that were read already, by their text. */
+  /** Parsed prices by their text. */
   readonly #prices = new Map<string, Price | null>();
 
   constructor(unit: string | null) {

@@ -23,8 +23,8 @@ export function readPrice(text: string): Price | null {
 }
 
 /**
- * Undoes what `compilePrice` did: a rate over the divisor is USD per 1M tokens in Credits, so times the worth of
- * a Credit it is the decimal that the policy stated.
+ * Inverts `compilePrice`. A rate over the divisor is Credits per 1M tokens; times the worth of a Credit it is the USD that
+ * the policy stated.
  */
 export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal): UsdLine {
   const line = lineFor(price, inputTokens);
@@ -39,7 +39,7 @@ export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal
   };
 }
 
-/** A quotient as a decimal. One without an end stays a fraction: nothing is rounded here. */
+/** Writes a quotient as a decimal. An endless decimal stays a fraction: nothing is rounded here. */
 export function quotient(numerator: bigint, denominator: bigint): string {
   const common = gcd(numerator < 0n ? -numerator : numerator, denominator);
   const over = denominator / common;

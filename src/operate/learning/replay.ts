@@ -4,6 +4,7 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
 import { saveReplay } from '../../learning/save-replay.ts';
+import type { StoreLock } from '../../store/driver.ts';
 import { lockStore, openStore } from '../../store/open.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { JudgeTools } from '../policy/tools.ts';
@@ -51,7 +52,7 @@ export async function replayLearning(
  * Throws UsageError; rejects with StoreError.
  */
 export async function rewriteLearning(folder: string, judge: JudgeTools, database: string): Promise<LearningReplay> {
-  const lock = lockFor(database);
+  const lock = await lockFor(database);
   try {
     const store = await openStore(database, { mode: 'repair', rooms: ['learning'] });
     try {
@@ -66,9 +67,9 @@ export async function rewriteLearning(folder: string, judge: JudgeTools, databas
   }
 }
 
-function lockFor(file: string) {
+async function lockFor(file: string): Promise<StoreLock> {
   try {
-    return lockStore(file);
+    return await lockStore(file);
   } catch (cause) {
     const why = messageOf(cause);
     throw new UsageError(`${why} learn replay --write works only while no server runs.`);

@@ -18,11 +18,7 @@ export interface Backup {
  * @param onSpool called with the state of the spool before the audit.
  * @throws UsageError for a file that exists; rejects with StoreError.
  */
-export async function backUp(
-  { file, spool }: BooksFiles,
-  target: string,
-  onSpool: (state: SpoolState) => void,
-): Promise<Backup> {
+export async function backUp(files: BooksFiles, target: string, onSpool: (state: SpoolState) => void): Promise<Backup> {
   if (existsSync(target)) throw new UsageError(`${target} exists already. A backup never overwrites a file.`);
   const part = `${target}.part`;
   if (existsSync(part)) {
@@ -31,9 +27,9 @@ export async function backUp(
     );
   }
   // Refuses the books of a newer version before anything is written.
-  readStore(file, ['ledger']).close();
-  const stateOf = openSpool(spool);
-  copyStore(file, part);
+  (await readStore(files.file, ['ledger'])).close();
+  const stateOf = openSpool(files);
+  await copyStore(files.file, part);
   try {
     const audited = await readLedger(part, async (reader) => {
       onSpool(await stateOf(reader));

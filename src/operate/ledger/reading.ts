@@ -1,6 +1,7 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { messageOf } from '../../core/thrown.ts';
-import { readSpool, readStore, type StoreReader } from '../../store/open.ts';
+import type { StoreReader } from '../../store/driver.ts';
+import { readSpool, readStore } from '../../store/open.ts';
 
 /** The paths of a data folder's books. */
 export interface BooksFiles {
@@ -23,11 +24,11 @@ export interface SpoolState {
  * @returns null without a ledger, or with one of an older version. Rejects with StoreError.
  */
 export function readBooks<T>(
-  { file, spool }: BooksFiles,
+  files: BooksFiles,
   read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
 ): Promise<{ readonly value: T } | null> {
-  const stateOf = openSpool(spool);
-  return readLedger(file, async (reader) => read(reader, await stateOf(reader)));
+  const stateOf = openSpool(files);
+  return readLedger(files.file, async (reader) => read(reader, await stateOf(reader)));
 }
 
 /** Reads a ledger; null without one, or with one of an older version. Rejects with StoreError. */
@@ -35,7 +36,7 @@ export async function readLedger<T>(
   file: string,
   read: (reader: StoreReader) => Promise<T>,
 ): Promise<{ readonly value: T } | null> {
-  const reader = readStore(file, ['ledger']);
+  const reader = await readStore(file, ['ledger']);
   try {
     return (await reader.ledger.exists()) ? { value: await read(reader) } : null;
   } finally {
@@ -47,13 +48,13 @@ export async function readLedger<T>(
  * Reads a spool. The function that it returns compares it with a database. Call this before the database is opened:
  * settlements that a server books in between are then in the database.
  */
-export function openSpool(spool: string): (reader: StoreReader) => Promise<SpoolState> {
-  const reading = Promise.try(() => readSpool(spool).units);
+export function openSpool({ file, spool }: BooksFiles): (reader: StoreReader) => Promise<SpoolState> {
+  const reading = Promise.try(() => readSpool(file, spool));
   // Awaited with the database.
   reading.catch(() => {});
   return async (reader) => {
     try {
-      const { closed, charged } = await reader.unbooked(spool, await reading);
+      const { closed, charged } = await reader.unbooked(await reading);
       return { settlements: closed.length, charged, fault: null };
     } catch (cause) {
       return { settlements: 0, charged: 0, fault: messageOf(cause) };

@@ -1,8 +1,8 @@
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import {
-  type Candidate,
   compileCandidate,
   isRejected,
+  type PolicyCandidate,
   type RejectedPolicy,
   withoutValues,
 } from '../../runtime/candidate.ts';
@@ -54,7 +54,7 @@ export async function buildSide(place: PolicySource, judge: JudgeTools): Promise
 const errorsOf = ({ problems }: RejectedPolicy): Diagnostic[] =>
   problems.filter(({ severity }) => severity === 'error');
 
-const runtimeOf = (judged: Candidate | RejectedPolicy) => (isRejected(judged) ? null : judged.runtime);
+const runtimeOf = (judged: PolicyCandidate | RejectedPolicy) => (isRejected(judged) ? null : judged.runtime);
 
 /** Returns the differences of two policies, with secrets masked. Build both first: building registers their secrets. */
 export function changesOf(a: BuiltPolicy, b: BuiltPolicy): PolicyChange[] {

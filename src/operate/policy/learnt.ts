@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import { emptyMemories, openLearningReader } from '../../learning/open.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import { readStore } from '../../store/open.ts';
+import { readStore, storeExists } from '../../store/open.ts';
 
 /** Words that are listed for a model. */
 const WORDS_MAX = 3;
@@ -23,7 +22,7 @@ export async function learntOf(
   runtime: Runtime,
   database: string,
 ): Promise<LearntOfQuestion> {
-  const reader = existsSync(database) ? readStore(database, ['learning']) : null;
+  const reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
   try {
     const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
     const features = memory.read(runtime, question);

@@ -4,7 +4,7 @@ import type { Revision } from '../../core/revision.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
-import { readStore } from '../../store/open.ts';
+import { readStore, storeExists } from '../../store/open.ts';
 import { gitPlace } from './place-git.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { Scratch } from './scratch.ts';
@@ -36,7 +36,7 @@ async function revisionPlace(
   { database, folder, judge }: PolicyWorkspace,
 ): Promise<PolicySource | string> {
   if (!/^[0-9a-f]{6,16}$/.test(name)) return 'it is not a revision (6 to 16 of its hexadecimal digits)';
-  if (!existsSync(database)) return `no database in ${resolve(database, '..')} keeps a revision`;
+  if (!(await storeExists(database))) return `no database in ${resolve(database, '..')} keeps a revision`;
   const revision = await kept(name, database);
   if (revision === null) return `${database} keeps no revision that begins so`;
   const label = revision.revision;
@@ -48,7 +48,7 @@ async function revisionPlace(
 }
 
 async function kept(beginning: string, database: string): Promise<Revision | null> {
-  const reader = readStore(database, ['records']);
+  const reader = await readStore(database, ['records']);
   try {
     const [found, ...others] = await reader.records.revisions.findByPrefix(beginning);
     if (found === undefined) return null;

@@ -44,7 +44,7 @@ export class ChainAttempt {
 
   /** The chain access that the library needs. */
   signer(): FacilitatorEvmSigner {
-    const refuse = () => Promise.reject(new Error('Only wallets with a key of their own pay.'));
+    const refuse = () => Promise.reject(new Error('Only wallets with a key of their own can pay.'));
     return {
       getAddresses: () => [this.#options.gasKey.address],
       getCode: ({ address }) => this.#code(address),
@@ -64,7 +64,7 @@ export class ChainAttempt {
     return {
       get: async () => {
         const noted = await this.#options.pending.get(this.#options.key).catch(() => {
-          this.unavailable = new FacilitatorUnavailable('The notes of transactions cannot be read.');
+          this.unavailable = new FacilitatorUnavailable('The stored transactions cannot be read.');
           throw this.unavailable;
         });
         // Only this file writes them.
@@ -122,7 +122,7 @@ export class ChainAttempt {
         data: encodeFunctionData({ abi, functionName, args }),
         onSigned: async (hash) => {
           await pending.set(key, hash).catch(() => {
-            throw new FacilitatorUnavailable('The transaction could not be noted, and was not sent.');
+            throw new FacilitatorUnavailable('The transaction could not be recorded, so it was not sent.');
           });
           this.transaction = hash;
         },

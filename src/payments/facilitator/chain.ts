@@ -48,11 +48,11 @@ async function checkNodes({ id, chainId }: PaymentNetwork, { each }: Nodes): Pro
 async function checkAsset({ id, chainId, asset }: PaymentNetwork, nodes: Nodes): Promise<void> {
   const address = hex(asset.address);
   const code = await orUnavailable(nodes, nodes.client.getCode({ address }));
-  if (code === undefined) throw new Error(`There is no contract at the address of the network ${id}’s asset.`);
+  if (code === undefined) throw new Error(`The asset of the network ${id} has no contract at its address.`);
   const decimals = await read(nodes, address, 'decimals');
-  if (decimals === null) throw new Error(`The contract at the address of the network ${id}’s asset is no token.`);
+  if (decimals === null) throw new Error(`The asset of the network ${id} is not a token contract.`);
   if (decimals !== asset.decimals) {
-    throw new Error(`The asset of the network ${id} has ${decimals} decimals, and not ${asset.decimals}.`);
+    throw new Error(`The asset of the network ${id} has ${decimals} decimals, not ${asset.decimals}.`);
   }
   // Not every token has this function.
   const separator = await read(nodes, address, 'DOMAIN_SEPARATOR');
@@ -97,7 +97,7 @@ async function outcomeOf(nodes: Nodes, query: AuthorizationQuery): Promise<Autho
   const use = await orUnavailable(nodes, findUse(nodes, query, block));
   if (use === null) {
     // A node may know less of the past than of the present.
-    throw new FacilitatorUnavailable(`No node of ${nodes.id} shows how an authorization was used.`);
+    throw new FacilitatorUnavailable(`No node of ${nodes.id} reports how an authorization was used.`);
   }
   return use;
 }

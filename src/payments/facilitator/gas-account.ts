@@ -32,7 +32,7 @@ const WELL_KNOWN = new Set([
 /** Reads a variable. Throws an Error of one sentence when it is not set. */
 export function variable(name: string, what: string, { env }: Pick<NetworkHost, 'env'>): string {
   const value = env(name)?.trim() ?? '';
-  if (value === '') throw new Error(`The variable ${name}, which has to hold ${what}, is not set.`);
+  if (value === '') throw new Error(`The environment variable ${name} is not set. It must hold ${what}.`);
   return value;
 }
 
@@ -47,11 +47,13 @@ export function gasAccount(
   registerSecrets([key, key.replace(/^0x/i, '')]);
   const account = accountOf(key);
   if (account === null) {
-    throw new Error(`The variable ${name} does not hold a private key: that is 0x and 64 hexadecimal digits.`);
+    throw new Error(
+      `The environment variable ${name} does not hold a private key, which is 0x and 64 hexadecimal digits.`,
+    );
   }
   if (WELL_KNOWN.has(account.address.toLowerCase()) && !urls.every(isLoopback)) {
     throw new Error(
-      `The variable ${name} holds a key that everybody knows, and the network ${id} is not one of this machine alone.`,
+      `The environment variable ${name} holds a publicly known test key. Use it only with a network on this machine, which ${id} is not.`,
     );
   }
   return account;
@@ -75,5 +77,5 @@ function isLoopback(url: string): boolean {
 /** Throws an Error of one sentence for mixed case that is not the address's checksum: a digit may be wrong. */
 export function checkAddress(address: string, what: string): void {
   if (walletOf(address) !== null) return;
-  throw new Error(`The address ${address} of ${what} is mistyped: the case of its letters is not its checksum.`);
+  throw new Error(`The address ${address} of ${what} is mistyped: its letter case does not match its checksum.`);
 }

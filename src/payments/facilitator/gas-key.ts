@@ -105,7 +105,9 @@ export class GasKey {
 
   #poor(): FacilitatorUnavailable {
     const { nodes } = this.#options;
-    this.#alarm(`The gas key ${this.address} of ${nodes.id} cannot pay for transactions: no payment is settled there.`);
+    this.#alarm(
+      `The gas key ${this.address} of ${nodes.id} cannot pay for transactions, so no payment is settled on this network.`,
+    );
     return new FacilitatorUnavailable(`The gas key of ${nodes.id} cannot pay for transactions.`);
   }
 
@@ -144,7 +146,7 @@ export class GasKey {
       if (sent === 'taken' || sent === 'perhaps') return;
       call.onRefused();
       if (sent === 'other' || times === NUMBERINGS_MAX) {
-        throw new FacilitatorUnavailable(`The nodes of ${nodes.id} take no transaction of the gas key.`);
+        throw new FacilitatorUnavailable(`The nodes of ${nodes.id} accept no transaction from the gas key.`);
       }
     }
   }

@@ -81,7 +81,7 @@ export class LocalFacilitator implements Facilitator {
     if (transaction === null) {
       await attempt.forget();
       if (attempt.unavailable) throw attempt.unavailable;
-      if (answer === null) throw new FacilitatorUnavailable('The library has failed; nothing was sent.');
+      if (answer === null) throw new FacilitatorUnavailable('The x402 library failed. Nothing was sent.');
       return this.#refusalOf(authorization, reason);
     }
     if (attempt.receipt === null) return { state: 'unknown', reason: 'settlement_pending', transaction };

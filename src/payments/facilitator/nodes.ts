@@ -65,7 +65,7 @@ function guardChain(transport: Transport, chainId: number): Transport {
       const served = await node.request({ method: 'eth_chainId' }).catch(() => null);
       if (Number(served) === chainId) return;
       looked = null;
-      throw new NodeNotAsked('The node serves another chain, or does not say which.');
+      throw new NodeNotAsked('The node serves a different chain, or does not report its chain.');
     };
     // The type of the answer depends on the method.
     const request = (async (call, how) => {
@@ -75,7 +75,7 @@ function guardChain(transport: Transport, chainId: number): Transport {
       }
       const result: unknown = await node.request(call, how);
       // The library would accept an empty answer.
-      if (result === undefined) throw new Error('The node has answered nothing.');
+      if (result === undefined) throw new Error('The node’s answer has no result.');
       return result;
     }) as EIP1193RequestFn;
     return { ...node, request };
@@ -129,7 +129,7 @@ function rpcErrorOf(error: unknown): RpcRequestError | null {
 
 /** Omits the library's message: it contains the node's address, which may hold a key. */
 export const noAnswerError = (id: string): FacilitatorUnavailable =>
-  new FacilitatorUnavailable(`No node of ${id} answers as it should.`);
+  new FacilitatorUnavailable(`No node of ${id} gives a valid answer.`);
 
 /** Maps every failure to FacilitatorUnavailable. */
 export async function orUnavailable<T>(nodes: Nodes, answer: Promise<T>): Promise<T> {

@@ -39,7 +39,9 @@ function openFacilitator(policy: PaymentNetwork, host: NetworkHost, { urls, node
     bearerEnv === null ? null : variable(bearerEnv, `the token for the facilitator of the network ${id}`, host);
   registerSecrets([bearer]);
   if (bearer !== null && /[^\x21-\x7e]/.test(bearer)) {
-    throw new Error(`The variable ${bearerEnv} does not hold a token: it has spaces, or letters beyond ASCII.`);
+    throw new Error(
+      `The environment variable ${bearerEnv} does not hold a token: it has spaces or characters outside ASCII.`,
+    );
   }
   return new RemoteFacilitator({ nodes, chain, host, url, timeoutMs, bearer });
 }
@@ -54,7 +56,7 @@ function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, host: NetworkHost
     .filter((url) => url !== '');
   if (urls.length === 0 || !urls.every(isHttp)) {
     throw new Error(
-      `The variable ${rpcUrlsEnv} does not hold addresses of nodes, http:// or https://, divided by commas.`,
+      `The environment variable ${rpcUrlsEnv} must hold the http:// or https:// addresses of nodes, separated by commas.`,
     );
   }
   for (const url of urls) registerSecrets(keysIn(new URL(url)));

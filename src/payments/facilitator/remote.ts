@@ -77,7 +77,7 @@ export class RemoteFacilitator implements Facilitator {
     if (reason.startsWith('unexpected')) throw this.#unavailable('cannot verify');
     // The signature was verified here. A service whose node is down reports it as bad.
     if (reason === 'invalid_exact_evm_signature' && !(await this.#isContract(authorization.payer))) {
-      throw this.#unavailable('takes a good signature for a bad one');
+      throw this.#unavailable('rejects a valid signature');
     }
     return { valid: false, reason };
   }

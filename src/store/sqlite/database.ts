@@ -19,14 +19,14 @@ export interface WatchedStore extends SqlStore {
   useSpool(spool: Spool): void;
   /** Reserves room in the spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
   makeRoom(reservations: number): void;
-  /** Appends that should outlive the process, and that neither the database nor the spool has. */
+  /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
   readonly unkept: number;
 }
 
 /** A database with its repositories, and without its books. */
 export interface SqliteRepositories extends WatchedStore, Repositories, LedgerTables {}
 
-/** How long a command waits for another process that writes, before it fails. */
+/** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
 
 export interface SqliteOptions {
@@ -167,7 +167,7 @@ class SqliteStore implements WatchedStore {
   }
 
   #transact(units: readonly { readonly writes: readonly SqlWrite[] }[], synced: boolean): void {
-    // A rollback that failed would make every later transaction look like the fault of its writes.
+    // An earlier rollback may have failed. Its transaction would make every later one fail.
     if (this.#db.inTransaction) this.#db.run('ROLLBACK');
     this.#syncCommits(synced);
     this.#begin.run();
@@ -181,7 +181,7 @@ class SqliteStore implements WatchedStore {
           isEmpty = false;
         }
       }
-      // A commit of nothing syncs nothing, and finds no fault with a full disk.
+      // An empty commit neither syncs nor notices a full disk, so this writes a page.
       if (isEmpty && synced && (!this.#isSynced || this.#group.isFailing))
         this.#db.run(`PRAGMA user_version = ${Date.now() & 0xffff}`);
       this.#end.run();
@@ -192,7 +192,7 @@ class SqliteStore implements WatchedStore {
     }
   }
 
-  /** The log of a commit that is not synced becomes so with the next that is. */
+  /** Sets whether the next commit is synced. A synced commit also syncs the commits before it. */
   #syncCommits(synced: boolean): void {
     if (synced === this.#syncs) return;
     this.#db.run(`PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`);

@@ -17,6 +17,8 @@ export class Fault extends Error {
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['SQLITE_FULL', 'full', 'the disk is full'],
   ['ENOSPC', 'full'],
+  ['SQLITE_IOERR', 'broken', 'the disk reports an error; check that it works and has room'],
+  ['SQLITE_CANTOPEN', 'broken', 'the file cannot be opened'],
   ['SQLITE_BUSY', 'busy', 'another process has locked it'],
   ['SQLITE_READONLY', 'denied', 'the file system is read-only'],
   ['EACCES', 'denied'],

@@ -1,12 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { StoreLock } from '../driver.ts';
 import { StoreError } from '../store.ts';
 import { faultOf, wordsOf } from './fault.ts';
-
-export interface FolderLock {
-  release(): void;
-}
 
 /** How long a start waits for `isFolderLocked` of a command, ms. */
 const PROBE_WAIT_MS = 100;
@@ -21,7 +18,7 @@ const held = new Set<Database>();
  * a second server would take the reservations of the first for orphans and charge them. Throws an Error of
  * one clear sentence when another one has it. Commands that only read or write rows need no lock.
  */
-export function lockFolder(folder: string): FolderLock {
+export function lockFolder(folder: string): StoreLock {
   let lock: Database | null = null;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });

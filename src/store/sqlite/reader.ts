@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { resolve } from 'node:path';
 import { codeOf } from '../../core/thrown.ts';
-import type { LedgerTables, Repositories } from '../repositories.ts';
+import type { SpoolSettlements, StoreReader } from '../driver.ts';
 import { StoreError } from '../store.ts';
 import { type SpooledEntries, unbooked } from './books/spooled.ts';
 import { BUSY_TIMEOUT_MS } from './database.ts';
@@ -9,14 +9,13 @@ import { faultOf, unreadable, wordsOf } from './fault.ts';
 import { pending } from './migrate.ts';
 import { SETTLE } from './payments.ts';
 import { sqliteRepositories } from './repositories.ts';
-import type { SpooledUnit } from './spool.ts';
+import type { SpoolReading } from './spool.ts';
 import type { Migrations, SqlReader, SqlTables, SqlValue, Statement } from './statement.ts';
 
-/** A database as it is at one moment. Its repositories read alone. */
-export interface Reader extends SqlReader, Repositories, LedgerTables {
-  /** Compares a spool with this database. @throws an Error of one clear sentence, by rejecting, where they do not fit. */
-  unbooked(path: string, units: readonly SpooledUnit[]): Promise<SpooledEntries>;
-  close(): void;
+/** A database as it is at one moment. */
+interface SqliteReader extends SqlReader, StoreReader {
+  /** @param spool made by `readSpool`. */
+  unbooked(spool: SpoolSettlements & Pick<SpoolReading, 'units'>): Promise<SpooledEntries>;
 }
 
 /**
@@ -24,7 +23,7 @@ export interface Reader extends SqlReader, Repositories, LedgerTables {
  * the first. Throws an Error of one clear sentence when that cannot be, and when a newer version of the product has
  * written the tables of `known` rooms, which are those that are read.
  */
-export function openReader(path: string, known: readonly Migrations[]): Reader {
+export function openReader(path: string, known: readonly Migrations[]): SqliteReader {
   let db: Database | null = null;
   try {
     db = openReadable(path);
@@ -42,7 +41,7 @@ export function openReader(path: string, known: readonly Migrations[]): Reader {
       },
       commit: () => Promise.reject(new StoreError('the database is open read-only')),
     };
-    const unbookedIn: Reader['unbooked'] = (path, units) => unbooked(reader, path, units, [SETTLE]);
+    const unbookedIn: SqliteReader['unbooked'] = ({ path, units }) => unbooked(reader, path, units, [SETTLE]);
     return { query: reader.query, unbooked: unbookedIn, close: () => open.close(), ...sqliteRepositories(reader) };
   } catch (error) {
     db?.close();

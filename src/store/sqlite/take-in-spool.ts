@@ -1,19 +1,9 @@
 import { resolve } from 'node:path';
-import type { Microcredits } from '../../core/credits.ts';
+import type { SpoolReport } from '../driver.ts';
 import { closedBy, unbooked } from './books/spooled.ts';
 import type { WatchedStore } from './database.ts';
 import { SETTLE } from './payments.ts';
 import { readSpool, Spool } from './spool.ts';
-
-/** The settlements that an opening has booked from the spool of an earlier run. */
-export interface SpoolReport {
-  /** IDs of the reservations that they close. */
-  readonly closed: readonly number[];
-  /** The sum of their charges, failed attempts included. */
-  readonly charged: Microcredits;
-  /** Whether the spool's last entry was torn, and is left out. */
-  readonly isTorn: boolean;
-}
 
 /**
  * Books the settlements that an earlier run left in its spool, and gives the store a new one. To be called before the

@@ -15,14 +15,17 @@ export function checkChat(request: ChatRequest): void {
   checkTools(request);
   const { max_tokens: short, max_completion_tokens: long } = request;
   if (short !== undefined && long !== undefined && short !== long) {
-    throw invalid('max_completion_tokens', 'max_tokens and max_completion_tokens differ; send one of them.');
+    throw invalid(
+      'max_completion_tokens',
+      'max_tokens and max_completion_tokens have different values. Send only one of them.',
+    );
   }
   // Nulls are gone: options that state nothing are none.
   if (!request.stream && Object.keys(request.stream_options ?? {}).length > 0) {
-    throw invalid('stream_options', '`stream_options` goes with stream: true.');
+    throw invalid('stream_options', '`stream_options` requires `stream: true`.');
   }
   if (request.top_logprobs !== undefined && !request.logprobs) {
-    throw invalid('top_logprobs', '`top_logprobs` goes with logprobs: true.');
+    throw invalid('top_logprobs', '`top_logprobs` requires `logprobs: true`.');
   }
 }
 
@@ -77,21 +80,24 @@ const unsupported = (param: string, message: string) => new SignalboxError('unsu
 function checkBill(request: Readonly<Record<string, unknown>>): void {
   const { service_tier: tier, modalities, best_of: bestOf } = request;
   if (tier != null && tier !== 'auto' && tier !== 'default') {
-    throw unsupported('service_tier', 'Service tiers are billed by other prices; leave service_tier out.');
+    throw unsupported('service_tier', 'Service tiers have other prices and are not supported. Omit `service_tier`.');
   }
   if (request.web_search_options != null)
-    throw unsupported('web_search_options', 'Web search is billed by the call and not supported.');
+    throw unsupported('web_search_options', 'Web search is billed per call and is not supported.');
   if (request.audio != null) throw unsupported('audio', 'Audio output is not supported.');
   if (Array.isArray(modalities) && modalities.some((kind) => kind !== 'text')) {
     throw unsupported('modalities', 'Only text output is supported.');
   }
   if (request.prediction != null)
-    throw unsupported('prediction', 'Rejected predictions are billed beyond max_tokens; not supported.');
+    throw unsupported(
+      'prediction',
+      '`prediction` is not supported: rejected predictions are billed beyond max_tokens.',
+    );
   if (bestOf != null && bestOf !== 1)
-    throw unsupported('best_of', '`best_of` bills answers that are thrown away; use n.');
-  if (request.functions != null) throw unsupported('functions', '`functions` was replaced by `tools`.');
+    throw unsupported('best_of', '`best_of` is not supported: it bills answers that are discarded. Use `n`.');
+  if (request.functions != null) throw unsupported('functions', '`functions` is not supported. Use `tools`.');
   if (request.function_call != null)
-    throw unsupported('function_call', '`function_call` was replaced by `tool_choice`.');
+    throw unsupported('function_call', '`function_call` is not supported. Use `tool_choice`.');
 }
 
 /** Checks what the role of a message requires. */
@@ -99,10 +105,7 @@ function checkMessage(message: ChatMessage, index: number): void {
   const hasCalls =
     message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
   if (message.content == null && !hasCalls) {
-    throw missing(
-      `messages[${index}].content`,
-      'is required; only an assistant message with tool calls may go without.',
-    );
+    throw missing(`messages[${index}].content`, 'is required. Only an assistant message with tool calls can omit it.');
   }
   if (Array.isArray(message.content)) {
     for (const [i, part] of message.content.entries()) checkPart(part, index, i);
@@ -121,7 +124,7 @@ const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file'])
 function checkPart(part: MessagePart, message: number, index: number): void {
   if (part.type === 'image_url' && !IMAGE_URL.test(part.image_url.url)) {
     const at = `messages[${message}].content[${index}]`;
-    throw invalid(`${at}.image_url.url`, 'An image is given by an http or https address, or as a data: URL.');
+    throw invalid(`${at}.image_url.url`, 'An image must be an http or https address, or a data: URL.');
   }
   for (const name of MEDIA) {
     // Some servers go by the member that is there, whatever the type says.
@@ -136,10 +139,10 @@ function checkPart(part: MessagePart, message: number, index: number): void {
 
 function checkTools({ tools, tool_choice: choice }: ChatRequest): void {
   if (choice === undefined || choice === 'none' || choice === 'auto') return;
-  if (!tools?.length) throw invalid('tool_choice', '`tool_choice` goes with `tools`.');
+  if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
   if (choice === 'required') return;
   const { name } = choice.function;
   if (!tools.some((tool) => tool.function.name === name)) {
-    throw invalid('tool_choice.function.name', `There is no tool \`${name.slice(0, 64)}\` in \`tools\`.`);
+    throw invalid('tool_choice.function.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
   }
 }

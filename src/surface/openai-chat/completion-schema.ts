@@ -54,26 +54,29 @@ const index = Type.Integer({ minimum: 0, description: 'Position of the choice.' 
 
 /** State that only the model that answered can read. */
 const opaque = (what: string) =>
-  Type.Object({}, { additionalProperties: true, description: `${what} Give it back with the message, as it is.` });
+  Type.Object({}, { additionalProperties: true, description: `${what} Send it back unchanged with the message.` });
 const state = {
   reasoning_details: Type.Optional(
     Type.Array(opaque('Reasoning with its signature, or encrypted.'), {
       description:
-        'What a provider wants back of the reasoning of its models. Give it back with the message, as it is.',
+        'Reasoning data that the provider needs in the next request. Send it back unchanged with the message.',
     }),
   ),
-  extra_content: Type.Optional(opaque('What a provider wants back with the message.')),
+  extra_content: Type.Optional(opaque('Data that the provider needs in the next request.')),
 };
 
 const ToolCall = Type.Object({
-  id: Type.String({ description: 'To be repeated as `tool_call_id` of the result.', examples: ['call_a1'] }),
+  id: Type.String({
+    description: 'The ID of the call. Send it as `tool_call_id` with the result.',
+    examples: ['call_a1'],
+  }),
   type: Type.Literal('function', { description: 'Always `function`.' }),
   function: Type.Object(
     {
       name: Type.String({ description: 'The tool.', examples: ['weather'] }),
       arguments: Type.String({ description: 'JSON text, as the model wrote it.', examples: ['{"city":"Bern"}'] }),
     },
-    { description: 'What to call.' },
+    { description: 'The function to call.' },
   ),
   extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
 });
@@ -99,8 +102,8 @@ export const ChatCompletion = named('ChatCompletion', 'A whole answer.', {
   choices: Type.Array(
     Type.Object({
       index,
-      message: Type.Object(message, { description: 'What the model says.' }),
-      logprobs: orNull(Logprobs, 'Null unless asked for and reported.'),
+      message: Type.Object(message, { description: 'The message of the model.' }),
+      logprobs: orNull(Logprobs, 'Null unless requested and reported.'),
       finish_reason: finishReason,
     }),
     { description: 'As many as `n` asks for.' },
@@ -132,7 +135,7 @@ const Delta = Type.Object(
     refusal: Type.Optional(Type.String({ description: 'The next piece of a refusal.' })),
     tool_calls: Type.Optional(Type.Array(ToolCallDelta, { description: 'The next pieces of tool calls.' })),
   },
-  { description: 'What is new. Empty in the chunk that carries the finish reason.' },
+  { description: 'The new parts. Empty in the chunk with the finish reason.' },
 );
 
 export const ChatCompletionChunk = named(

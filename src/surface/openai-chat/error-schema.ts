@@ -13,13 +13,17 @@ const WITH_SHORTAGE = 'With `insufficient_quota` and `budget_contended`.';
 
 /** The fund that is in the way, as it stood. */
 const shortage = {
-  budget: Type.Optional(Type.String({ description: `The budget that is in the way. ${WITH_SHORTAGE}` })),
-  subject: Type.Optional(Type.String({ description: `Whose share of the budget it is. ${WITH_SHORTAGE}` })),
-  balance: Type.Optional(Type.String({ description: `ID of the key whose balance is in the way. ${WITH_SHORTAGE}` })),
-  limit_credits: Type.Optional(credits(`The limit of the budget, or all that was granted. ${WITH_SHORTAGE}`, 50_000)),
+  budget: Type.Optional(Type.String({ description: `The budget that cannot cover the request. ${WITH_SHORTAGE}` })),
+  subject: Type.Optional(
+    Type.String({ description: `The caller whose share of the budget is used up. ${WITH_SHORTAGE}` }),
+  ),
+  balance: Type.Optional(
+    Type.String({ description: `ID of the key whose balance cannot cover the request. ${WITH_SHORTAGE}` }),
+  ),
+  limit_credits: Type.Optional(credits(`The limit of the budget, or all Credits granted. ${WITH_SHORTAGE}`, 50_000)),
   spent_credits: Type.Optional(credits(`Spent of it. ${WITH_SHORTAGE}`, 49_998.5)),
   reserved_credits: Type.Optional(credits(`Held by requests that are running. ${WITH_SHORTAGE}`, 0.5)),
-  needed_credits: Type.Optional(credits(`What this request could cost. ${WITH_SHORTAGE}`, 3.1)),
+  needed_credits: Type.Optional(credits(`The most that this request can cost. ${WITH_SHORTAGE}`, 3.1)),
   renews_at: Type.Optional(
     orNull(
       Type.String({ examples: ['2026-11-30T23:00:00.000Z'] }),
@@ -33,7 +37,7 @@ const WITH_QUOTE = 'With `payment_required`, `payment_invalid`, and `insufficien
 /** The payment that would be accepted. */
 const quote = Type.Object(
   {
-    price_credits: credits('What is to be paid, the settlement included; 0 for a mere signature.', 4.25),
+    price_credits: credits('The amount to pay, including the settlement fee; 0 if only a signature is needed.', 4.25),
     expires_at: Type.Optional(Type.String({ description: 'ISO 8601.', examples: ['2026-11-30T23:00:00.000Z'] })),
     amounts: Type.Array(
       Type.Object({
@@ -68,7 +72,7 @@ const details = Type.Object(
   {
     least_credits: Type.Optional(credits('The least `budget_limit` that would do. With `budget_limit_too_low`.', 0.31)),
     estimated_input_tokens: Type.Optional(
-      tokens('About what the prompt has. With `context_length_exceeded`.', 140_000),
+      tokens('The approximate size of the prompt. With `context_length_exceeded`.', 140_000),
     ),
     context_window: Type.Optional(
       tokens('The largest eligible context window, output included. With `context_length_exceeded`.', 128_000),
@@ -90,14 +94,14 @@ const details = Type.Object(
           model: Type.String({ description: 'ID of the model.' }),
           state: word(['cooling', 'misconfigured'], 'Its provider asked for a pause, or refuses its key.'),
         }),
-        { description: 'The models that could serve else. With `no_healthy_model`.' },
+        { description: 'The models that could serve if they were healthy. With `no_healthy_model`.' },
       ),
     ),
     policy_revision: Type.Optional(
       Type.String({ description: 'The revision in force. With `precondition_failed` and `policy_invalid`.' }),
     ),
     diagnostics: Type.Optional(
-      Type.Array(PolicyDiagnostic, { description: 'All that is wrong with the policy. With `policy_invalid`.' }),
+      Type.Array(PolicyDiagnostic, { description: 'Every mistake in the policy. With `policy_invalid`.' }),
     ),
     relaxation: Type.Optional(
       Type.String({
@@ -106,7 +110,7 @@ const details = Type.Object(
       }),
     ),
   },
-  { description: 'Figures that a program can use; which ones there are depends on the code.' },
+  { description: 'Figures for programs, depending on the code.' },
 );
 
 export const ErrorObject = Type.Object(
@@ -120,10 +124,10 @@ export const ErrorObject = Type.Object(
     code: word(ERROR_CODES, 'The error for programs. Codes are never renamed or reused.'),
     details: Type.Optional(details),
   },
-  { description: 'What went wrong.' },
+  { description: 'The error.' },
 );
 
-export const ErrorBody = named('ErrorBody', 'Every error, whatever its status.', {
+export const ErrorBody = named('ErrorBody', 'The body of every error.', {
   error: ErrorObject,
   x402Version: Type.Optional(
     Type.Literal(2, { description: `Of x402, as in the header PAYMENT-REQUIRED. ${WITH_QUOTE}` }),

@@ -48,6 +48,7 @@ const NAMES: FieldNames = {
 
 const CHAT: RequestReader<ChatBody> = {
   dialect: OPENAI_CHAT,
+  operation: 'chat',
   names: NAMES,
   model: ({ model }) => model ?? 'auto',
   isStream: ({ stream }) => stream === true,

@@ -13,15 +13,15 @@ export const PolicyDiagnostic = named('PolicyDiagnostic', 'One problem of a poli
   code: Type.String({ description: 'The problem for programs. Codes are never renamed.', examples: ['unknown-key'] }),
   message: Type.String({ description: 'The problem for people.' }),
   ...place,
-  expected: Type.Optional(Type.String({ description: 'What would have been right.' })),
-  hint: Type.Optional(Type.String({ description: 'What was probably meant, or what to do.' })),
+  expected: Type.Optional(Type.String({ description: 'The form that would be correct.' })),
+  hint: Type.Optional(Type.String({ description: 'The probable intention, or the way to fix the problem.' })),
   related: Type.Optional(
     Type.Object(
       {
         place: Type.Object(place, { description: 'Where it is.' }),
-        message: Type.String({ description: 'What is there.' }),
+        message: Type.String({ description: 'The meaning of this place.' }),
       },
-      { description: 'Another place that has to do with it.' },
+      { description: 'A related place.' },
     ),
   ),
 });

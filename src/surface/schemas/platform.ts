@@ -30,17 +30,20 @@ export const PlatformPayment = named('PlatformPayment', 'How a wallet paid for t
     'What was paid, in atomic units of the asset.',
   ),
   transaction: orNull(Type.String(), 'Hash of the transaction that settled it.'),
-  paid_credits: credits('What the payment is worth; 0 for balance.', 3.25),
+  paid_credits: credits('The value of the payment; 0 if the balance paid.', 3.25),
   fee_credits: credits('What its settlement cost; 0 where nothing was charged.', 1),
-  balance_added_credits: credits('What the request adds to the balance of the wallet; negative: takes from it.', 2.16),
+  balance_added_credits: credits(
+    'The change of the wallet’s balance by this request; negative if it spent from it.',
+    2.16,
+  ),
 });
 
-export const Platform = named('Platform', 'How the answer came about and what it cost.', {
+export const Platform = named('Platform', 'The routing and the cost of the answer.', {
   routed_model: modelId('The model that answered.'),
   route_reason: routeReason,
   credits_consumed: Type.Union([Type.Number(), Type.Null()], {
     description:
-      'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null where the charge could not be written down, because the disk is broken; `GET /v1/usage` counts it.',
+      'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null if the charge could not be stored because of a disk failure; `GET /v1/usage` counts it later.',
     examples: [0.09],
   }),
   cost_saved_credits: Type.Union([Type.Number(), Type.Null()], {
@@ -64,7 +67,7 @@ export const Platform = named('Platform', 'How the answer came about and what it
       request_id: upstreamRequestId,
       finish_reasons: rawFinishReasons,
     }),
-    { description: 'What was tried, in that order. More than one: the others failed unseen.' },
+    { description: 'The attempts, in order. All but the last failed before the caller received content.' },
   ),
   payment: Type.Optional(PlatformPayment),
 });

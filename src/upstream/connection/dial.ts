@@ -106,7 +106,7 @@ export class Dial {
     this.host = url.hostname;
     const proxy = proxyFor(url, variable);
     const literal = literalAddress(url.hostname);
-    if (literal && addressClass(literal) === 'forbidden') this.#refusal = `no request is sent to ${url.hostname}`;
+    if (literal && addressClass(literal) === 'forbidden') this.#refusal = `requests are never sent to ${url.hostname}`;
     // A proxy does its own lookups.
     if (literal || proxy !== null) this.#fixed = [this.#peerAt(url.hostname)];
     this.hostHeader = this.#fixed ? null : url.host;
@@ -179,10 +179,10 @@ export class Dial {
       else
         refusal =
           kind === 'private'
-            ? `${text}, a private address: \`providers.${provider}.allow_private_network\` would allow it`
-            : `${text}, where no request is sent`;
+            ? `${text}, a private address; set \`providers.${provider}.allow_private_network\` to allow it`
+            : `${text}, an address to which requests are never sent`;
     }
-    if (allowed.length === 0) throw new UpstreamError('connect', `\`${this.host}\` leads to ${refusal}`);
+    if (allowed.length === 0) throw new UpstreamError('connect', `\`${this.host}\` resolves to ${refusal}`);
     const before = new Map(this.#peers.map((peer) => [peer.base, peer]));
     const peers = [...new Set(allowed)].slice(0, PEERS_MAX).map((text) => {
       const fresh = this.#peerAt(text.includes(':') ? `[${text}]` : text);

@@ -77,7 +77,7 @@ export class Breaker {
     this.#consecutiveFaults++;
     this.#window.add(now, true);
     const { total, faults } = this.#window;
-    if (this.#isUnproven) return this.#open(now, 'the first answer after an ejection failed');
+    if (this.#isUnproven) return this.#open(now, 'the first request after an ejection failed');
     if (this.#consecutiveFaults >= FAULTS_IN_A_ROW)
       return this.#open(now, `${this.#consecutiveFaults} faults in a row`);
     if (total < OUTCOMES_MIN || faults < FAULT_SHARE * total) return null;

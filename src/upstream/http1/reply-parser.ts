@@ -81,7 +81,8 @@ export class ReplyParser {
   #limit(more: number): void {
     const inHead = this.#state === 'status' || this.#state === 'headers' || this.#state === 'trailers';
     if (inHead) this.#headBytes += more;
-    if (this.#headBytes > HEAD_MAX || (!inHead && this.#line.length > SIZE_MAX)) throw new BadReply('too long a line');
+    if (this.#headBytes > HEAD_MAX || (!inHead && this.#line.length > SIZE_MAX))
+      throw new BadReply('a line is too long');
   }
 
   #read(line: string): void {
@@ -95,13 +96,13 @@ export class ReplyParser {
         return;
       case 'size': {
         const size = CHUNK_SIZE.exec(line)?.[1];
-        if (size === undefined) throw new BadReply('no size of a chunk');
+        if (size === undefined) throw new BadReply('the size of a chunk is missing');
         this.#left = Number.parseInt(size, 16);
         this.#state = this.#left === 0 ? 'trailers' : 'chunk';
         return;
       }
       case 'chunk-end':
-        if (line !== '') throw new BadReply('a chunk is longer than it says');
+        if (line !== '') throw new BadReply('a chunk is longer than its size');
         this.#state = 'size';
         return;
       case 'trailers':
@@ -123,7 +124,7 @@ export class ReplyParser {
       // Refuses a name that is empty, folded or followed by a space.
       this.#headers.append(line.slice(0, Math.max(0, colon)), line.slice(colon + 1).trim());
     } catch {
-      throw new BadReply('a broken header');
+      throw new BadReply('a header is malformed');
     }
   }
 
@@ -141,7 +142,7 @@ export class ReplyParser {
     const length = headers.get('content-length');
     if (this.#status === 204 || this.#status === 304) this.#state = 'done';
     else if (coding !== null) {
-      if (coding.trim().toLowerCase() !== 'chunked') throw new BadReply('an unknown coding');
+      if (coding.trim().toLowerCase() !== 'chunked') throw new BadReply('the transfer coding is unknown');
       // An intermediary may have used the other of the two lengths.
       if (length !== null) this.keepAlive = false;
       this.#state = 'size';

@@ -267,7 +267,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       }),
   },
   'a checkpoint forgets what is on its way into a balance': {
-    infect: () => patchGetter(Deposits.prototype, 'coming', () => new Map()),
+    infect: () => patchGetter(Deposits.prototype, 'unwrittenRows', () => new Map()),
   },
   'a start books to a key what a wallet paid in its place': {
     wrap: (store) => misreading(store, (row) => (isFund(row) && isWallet(row.name) ? { ...row, name: 'k1' } : row)),

@@ -101,6 +101,7 @@ const NAMES: FieldNames = {
 
 const OLLAMA: RequestReader<OllamaRequest> = {
   dialect: 'ollama-chat',
+  operation: 'chat',
   names: NAMES,
   model: ({ model }) => model,
   isStream: ({ stream }) => stream !== false,

@@ -38,18 +38,18 @@ describe('a name may resolve', () => {
     ['http://localhost.example/v1', '::1', false, 'private'],
     ['http://api.example/v1', '::ffff:10.0.0.5', false, 'private'],
     ['http://api.example/v1', '64:ff9b::a00:5', false, 'private'],
-    ['http://api.example/v1', '169.254.169.254', true, 'where no request is sent'],
-    ['http://localhost/v1', '169.254.169.254', false, 'where no request is sent'],
-    ['http://api.example/v1', 'fd00:ec2::254', true, 'where no request is sent'],
-    ['http://api.example/v1', '64:ff9b::a9fe:a9fe', true, 'where no request is sent'],
-    ['http://api.example/v1', 'fe80::1%eth0', true, 'where no request is sent'],
-    ['http://api.example/v1', 'no address at all', true, 'where no request is sent'],
+    ['http://api.example/v1', '169.254.169.254', true, 'requests are never sent'],
+    ['http://localhost/v1', '169.254.169.254', false, 'requests are never sent'],
+    ['http://api.example/v1', 'fd00:ec2::254', true, 'requests are never sent'],
+    ['http://api.example/v1', '64:ff9b::a9fe:a9fe', true, 'requests are never sent'],
+    ['http://api.example/v1', 'fe80::1%eth0', true, 'requests are never sent'],
+    ['http://api.example/v1', 'no address at all', true, 'requests are never sent'],
   ])('not from %s to %s, with allow_private_network: %p', async (url, address, allowPrivate, why) => {
     const { bases } = dialTo(url, [[address]], allowPrivate);
     const { hostname } = new URL(url);
     const failure = await bases().catch((error: unknown) => error);
     expect(failure).toMatchObject({ failure: { kind: 'connect' } });
-    expect(String(failure)).toContain(`\`${hostname}\` leads to ${address}, `);
+    expect(String(failure)).toContain(`\`${hostname}\` resolves to ${address}, `);
     expect(String(failure)).toContain(why);
     expect(String(failure).includes('`providers.lab.allow_private_network`')).toBe(why === 'private');
   });
@@ -89,7 +89,7 @@ describe('an address that the policy names', () => {
     'http://[::ffff:169.254.169.254]',
   ])('is never called: %s', (url) => {
     const { dial } = dialTo(url, [['1.1.1.1']], true);
-    expect(() => dial.peers(0)).toThrow('no request is sent');
+    expect(() => dial.peers(0)).toThrow('requests are never sent');
   });
 
   test.each(['file:///etc/passwd', 'ftp://api.example', 's3://bucket', 'unix:///run/x.sock', 'nonsense'])(

@@ -3,7 +3,7 @@ import type { Write } from '../../store.ts';
 import type { BookedFund } from './fund-states.ts';
 
 /** An operation that has happened only once its rows are on the disk. */
-export interface Pending {
+export interface PendingOp {
   /** They are; a result replaces the one that was decided on. */
   written(): OpResult | null;
   /** They could not be written: undoes it. */
@@ -19,14 +19,14 @@ export class Batch {
   late: (Promise<OpResult> | undefined)[] | null = null;
   readonly writes: Write[] = [];
   /** By the place of its result; null: nothing waits for the disk. */
-  pending: (Pending | undefined)[] | null = null;
+  pending: (PendingOp | undefined)[] | null = null;
   /** Rows that are written even where the commit fails: of operations that cannot be refused. Null for none. */
   kept: Write[] | null = null;
   /** Funds in which money has come free, reported once the rows are given to the disk. */
   freed: (readonly BookedFund[])[] | null = null;
 
   /** The operation that is being decided waits for the disk. */
-  await(step: Pending): void {
+  await(step: PendingOp): void {
     this.pending ??= [];
     this.pending[this.results.length] = step;
   }

@@ -17,8 +17,8 @@ import type {
 } from '../../books.ts';
 import { StoreError, type Write } from '../../store.ts';
 import type { SqlStore } from '../statement.ts';
-import type { Batch, Pending } from './batch.ts';
-import type { Coming, Deposits } from './deposits.ts';
+import type { Batch, PendingOp } from './batch.ts';
+import type { Deposits, PendingDeposit } from './deposits.ts';
 import type { BookedFund, FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
 import { type BookedEarmark, BookedReservation, type Reservations } from './reservations.ts';
@@ -131,19 +131,19 @@ export class Bookings {
     // A limit that was lowered meanwhile does not undo what was promised: it is drawn on as by what is open already.
     const roomy = funds.filter((fund) => fund.isBalance || fund.free >= 0);
     const first = roomy.length === funds.length ? fundIds : journal.idsOf(roomy);
-    const coming = deposits.begin(balance.title.name, deposit, at);
-    batch.writes.push(...coming.writes, journal.reserve(id, account.id, amount, at, first, earmark.note));
+    const pending = deposits.begin(balance.title.name, deposit, at);
+    batch.writes.push(...pending.writes, journal.reserve(id, account.id, amount, at, first, earmark.note));
     if (first !== fundIds) batch.writes.push(journal.attach(id, account.id, at, fundIds));
     batch.await({
       written: () => {
         // From here on the balance holds all of it, and has what came.
         balance.held += comes;
-        this.#arrived(coming);
+        this.#arrived(pending);
         this.written(made, fundIds, at);
         return null;
       },
       lost: () => {
-        deposits.ended(coming);
+        deposits.ended(pending);
         this.drop(made, comes);
       },
     });
@@ -246,19 +246,19 @@ export class Bookings {
     batch: Batch,
     name: string | null,
   ): OpResult {
-    const coming = this.#parts.deposits.begin(wallet, deposit, at);
-    batch.writes.push(...coming.writes);
+    const pending = this.#parts.deposits.begin(wallet, deposit, at);
+    batch.writes.push(...pending.writes);
     batch.await({
       written: () => {
-        this.#arrived(coming);
+        this.#arrived(pending);
         return null;
       },
       lost: () => {
-        this.#parts.deposits.ended(coming);
+        this.#parts.deposits.ended(pending);
         if (name !== null) this.#paid.forget(name);
       },
     });
-    const result = granted(coming.adds);
+    const result = granted(pending.adds);
     return name === null ? result : this.#paid.add(name, result);
   }
 
@@ -280,9 +280,9 @@ export class Bookings {
     batch.free(earmark.funds);
   }
 
-  #arrived(coming: Coming): void {
-    this.#parts.deposits.ended(coming);
-    if (coming.rows.length > 0) this.#parts.freed([this.#grant(coming.wallet, coming.adds)]);
+  #arrived(pending: PendingDeposit): void {
+    this.#parts.deposits.ended(pending);
+    if (pending.rows.length > 0) this.#parts.freed([this.#grant(pending.wallet, pending.adds)]);
   }
 
   #grant(holder: string, amount: Microcredits): BookedFund {
@@ -321,7 +321,7 @@ export class Bookings {
 }
 
 /** A reservation that is being written: one object, for each request makes one. */
-class HoldStep implements Pending {
+class HoldStep implements PendingOp {
   readonly #bookings: Bookings;
   readonly #made: BookedReservation;
   readonly #fundIds: string | null;

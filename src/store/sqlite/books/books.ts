@@ -24,7 +24,7 @@ import { first, type SqlStore } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
-import { Batch, type Pending } from './batch.ts';
+import { Batch, type PendingOp } from './batch.ts';
 import { Bookings } from './bookings.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Deposits } from './deposits.ts';
@@ -310,7 +310,7 @@ class SqliteBooks implements LedgerBooks {
     return { kind: 'charged', charged: booked.charged, overrun: booked.overrun };
   }
 
-  #commit(batch: Batch, pending: readonly (Pending | undefined)[]): Promise<readonly OpResult[]> {
+  #commit(batch: Batch, pending: readonly (PendingOp | undefined)[]): Promise<readonly OpResult[]> {
     const committed = this.#store.commit(batch.writes);
     this.#tellFreed(batch);
     return committed.then(

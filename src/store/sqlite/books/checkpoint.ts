@@ -11,7 +11,7 @@ export interface CheckpointParts {
   readonly journal: Journal;
   readonly funds: FundStates;
   readonly reservations: Reservations;
-  readonly deposits: Pick<Deposits, 'coming'>;
+  readonly deposits: Pick<Deposits, 'unwrittenRows'>;
 }
 
 /** Brings the sums in the store up to the journal, with what is open there, so that a start reads only what came after. */
@@ -50,10 +50,10 @@ export class Checkpoints {
     // The disk may have refused the latest writes since.
     if (through === this.#through && open === this.#open) return;
     const sums = journal.sums.take();
-    const { coming } = this.#parts.deposits;
+    const { unwrittenRows } = this.#parts.deposits;
     const known = this.#parts.funds.balances.map(balanceRow);
     const balances = known.filter((row) => this.#written.get(row.keyId) !== balanceText(row));
-    const late = [...coming].map(([wallet, rows]) =>
+    const late = [...unwrittenRows].map(([wallet, rows]) =>
       putComingBalance(known.find(({ keyId }) => keyId === wallet) ?? { keyId: wallet, granted: 0, spent: 0 }, rows),
     );
     try {
@@ -67,7 +67,7 @@ export class Checkpoints {
     this.#open = open;
     for (const row of balances) this.#written.set(row.keyId, balanceText(row));
     // Only the disk knows which of these are written.
-    for (const wallet of coming.keys()) this.#written.delete(wallet);
+    for (const wallet of unwrittenRows.keys()) this.#written.delete(wallet);
   }
 }
 

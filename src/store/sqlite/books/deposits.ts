@@ -5,7 +5,7 @@ import type { Write } from '../../store.ts';
 import type { Journal } from './journal.ts';
 
 /** A deposit on its way to the disk. */
-export interface Coming {
+export interface PendingDeposit {
   readonly wallet: string;
   /** Microcredits that it adds to the balance. */
   readonly adds: Microcredits;
@@ -20,14 +20,14 @@ export interface Coming {
  */
 export class Deposits {
   readonly #journal: Journal;
-  readonly #coming = new Set<Coming>();
+  readonly #pending = new Set<PendingDeposit>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
   }
 
   /** Numbers the rows of a deposit, which must be given to the disk at once; `ended` must follow. */
-  begin(wallet: string, deposit: Deposit, at: number): Coming {
+  begin(wallet: string, deposit: Deposit, at: number): PendingDeposit {
     checkDeposit(deposit);
     const { paid, fee, note } = deposit;
     const account = this.#journal.accounts.numberOfHolder(walletOf(wallet));
@@ -40,14 +40,14 @@ export class Deposits {
     };
     book('deposit', paid);
     book('fee', -fee);
-    const coming = { wallet, adds: paid - fee, writes, rows };
-    this.#coming.add(coming);
-    return coming;
+    const pending = { wallet, adds: paid - fee, writes, rows };
+    this.#pending.add(pending);
+    return pending;
   }
 
   /** It is on the disk, or could not be written. */
-  ended(coming: Coming): void {
-    this.#coming.delete(coming);
+  ended(pending: PendingDeposit): void {
+    this.#pending.delete(pending);
   }
 
   /** The row that gives back a fee; null for none. */
@@ -58,9 +58,9 @@ export class Deposits {
   }
 
   /** Rows that are being written, by wallet: whether they arrive is not known yet. */
-  get coming(): ReadonlyMap<string, readonly number[]> {
+  get unwrittenRows(): ReadonlyMap<string, readonly number[]> {
     const byWallet = new Map<string, number[]>();
-    for (const { wallet, rows } of this.#coming) {
+    for (const { wallet, rows } of this.#pending) {
       const known = byWallet.get(wallet);
       if (known) known.push(...rows);
       else byWallet.set(wallet, [...rows]);

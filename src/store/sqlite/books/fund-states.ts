@@ -19,7 +19,7 @@ export interface FundDraw {
   ids: string | null | undefined;
 }
 
-/** How long a window that is over can still be named by a late operation, ms. */
+/** How long after its end a late operation can still name a window, ms. */
 const LATE_MS = 3_600_000;
 
 /** The funds that operations have named, and all balances. */
@@ -28,7 +28,7 @@ export class FundStates {
   readonly #byRef = new WeakMap<FundRef, BookedFund>();
   readonly #drawn = new WeakMap<readonly FundRef[], FundDraw>();
   readonly #balances = new Map<string, BookedFund>();
-  /** Those of wallets that nothing was ever paid into: there only because somebody asked, and not kept. */
+  /** Balances of wallets that have paid nothing in yet. They exist because a request named them, and can be forgotten. */
   readonly #blank = new Set<BookedFund>();
 
   /** The funds that an operation names. */
@@ -37,18 +37,18 @@ export class FundStates {
     if (!drawn) {
       const funds = refs.map((ref) => this.#named(ref));
       drawn = { funds, ids: funds.length === 0 ? null : undefined };
-      // A balance that is not kept must not be remembered.
+      // A balance that can be forgotten must not be cached.
       if (!funds.some((fund) => this.#blank.has(fund))) this.#drawn.set(refs, drawn);
     }
     return drawn;
   }
 
-  /** Returns their figures. Keeps nothing of funds that no operation has named: any caller may ask. */
+  /** Returns the figures of funds. Keeps nothing of funds that no operation has named: any caller may ask. */
   look(refs: readonly FundRef[]): readonly FundStanding[] {
     return this.#drawn.get(refs)?.funds ?? refs.map((ref) => this.#find(ref) ?? newFund(ref));
   }
 
-  /** Gives a fund another limit, which has a row of its own. */
+  /** Gives a fund another limit. The next operation on it writes a new row. */
   limit(ref: FundRef): void {
     const fund = this.#find(ref);
     if (!fund || fund.limit === ref.limit) return;
@@ -56,7 +56,7 @@ export class FundStates {
     fund.rowId = 0;
   }
 
-  /** The balances that something was ever granted to or paid into. */
+  /** The balances that were ever granted something or paid something in. */
   get balances(): BookedFund[] {
     const all = [...this.#balances.values()];
     return this.#blank.size === 0 ? all : all.filter((fund) => !this.#blank.has(fund));
@@ -67,7 +67,7 @@ export class FundStates {
     return fund && !this.#blank.has(fund) ? fund : null;
   }
 
-  /** Adds to the balance of a key or a wallet (or takes from it). A key has one from its first grant on. */
+  /** Adds to the balance of a key or a wallet; a negative amount takes from it. A key has a balance from its first grant on. */
   grant(
     holder: string,
     amount: Microcredits,
@@ -83,7 +83,7 @@ export class FundStates {
     return { fund, isNew: true };
   }
 
-  /** Forgets windows that are over at `latest`, ms since 1970, and balances of wallets that never paid, but for those in use. */
+  /** Forgets windows that have ended at `latest`, ms since 1970, and balances of wallets that never paid, except those in use. */
   forget(latest: number, used: ReadonlySet<BookedFund>): void {
     for (const [key, fund] of this.#byKey) {
       if (fund.title.ends + LATE_MS < latest && fund.held === 0) this.#byKey.delete(key);
@@ -109,7 +109,7 @@ export class FundStates {
     return fund;
   }
 
-  /** A wallet has a balance from the first: without one it would be post-paid. */
+  /** Makes an empty balance. A wallet always has one, so that it cannot be billed afterwards. */
   #blankOf(holder: string): BookedFund {
     if (!isWallet(holder)) throw new RangeError(`${holder} has no balance to draw on`);
     const blank = new BookedFund(balanceTitle(holder), 0, 0);

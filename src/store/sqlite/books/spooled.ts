@@ -1,5 +1,6 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { idText } from '../../../core/id.ts';
+import type { UnbookedSettlements } from '../../driver.ts';
 import type { EntryKind, OpenReservation } from '../../journal-reader.ts';
 import type { SpooledRow, SpooledUnit } from '../spool.ts';
 import { first, type SqlReader, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
@@ -8,13 +9,9 @@ import { recover } from './recover.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** The part of a spool that its database does not have yet. */
-export interface SpooledEntries {
+export interface SpooledEntries extends UnbookedSettlements {
   /** To be written in one commit, or left. */
   readonly writes: readonly SqlWrite[];
-  /** The reservations that they close. */
-  readonly closed: readonly number[];
-  /** The sum of their charges, failed attempts included. */
-  readonly charged: Microcredits;
 }
 
 /** A row of the journal as the spool has it. */

@@ -13,13 +13,13 @@ export interface Sum {
   microcredits: Microcredits;
   input: number;
   output: number;
-  /** Written already: what comes next goes into another. */
+  /** Whether it was handed over to be written. Later charges go into a new sum. */
   taken: boolean;
 }
 
 /** A charge, or (negative) an amount given back. */
 export interface Charge {
-  /** Charges count where their reservation was made, however late they come. */
+  /** A charge counts in the quarter of an hour of its reservation, however late it is. */
   readonly reservation: number;
   /** 0 for none. */
   readonly tariff: number;
@@ -41,10 +41,10 @@ export class Sums {
   #fresh = new Map<string, Sum>();
   /** The sums that are being written. */
   #taken: readonly Sum[] = [];
-  /** How often sums were handed over. */
+  /** The number of times that sums were handed over. */
   takes = 0;
 
-  /** All that is not in the table yet. */
+  /** Yields the sums that are not in the table yet. */
   *[Symbol.iterator](): Generator<Sum> {
     yield* this.#taken;
     yield* this.#fresh.values();
@@ -54,7 +54,7 @@ export class Sums {
     const { tariff, microcredits, input, output } = charge;
     const quarter = quarterOf(timeOfId(charge.reservation));
     let sum = account.sum;
-    // Most charges of an account are like the one before.
+    // Most charges of an account belong to the same sum as the one before.
     if (sum === null || sum.taken || sum.quarter !== quarter || sum.tariff !== tariff) {
       sum = this.#sumOf(quarter, account.id, account.dimensions, tariff);
       account.sum = sum;
@@ -65,7 +65,7 @@ export class Sums {
     sum.output += output;
   }
 
-  /** Hands over all there is and begins anew. One at a time: `written` or `putBack` must follow. */
+  /** Hands over all sums and starts new ones. `written` or `putBack` must follow before the next call. */
   take(): readonly Sum[] {
     this.#taken = [...this.#fresh.values()];
     for (const sum of this.#taken) sum.taken = true;

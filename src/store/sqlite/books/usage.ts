@@ -37,7 +37,7 @@ export async function readUsage(source: UsageSource, { keyId, from, to }: UsageF
       keyId === null
         ? await store.query<UsageRow>(SELECT_OF_ALL, [first, end])
         : await store.query<UsageRow>(SELECT_OF_KEY, [first, end, keyId]);
-    // Sums that set out for the store meanwhile may be in the rows or not: then all is read anew.
+    // If sums were handed over during the query, its rows may or may not include them: read again.
     if (takes === journal.sums.takes) return [...rows.map(usageOf), ...unwritten(journal, keyId, first, end)];
   }
 }

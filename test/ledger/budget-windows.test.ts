@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { idAt } from '../../src/core/id.ts';
 import { countAnew } from '../../src/ledger/count.ts';
 import { BudgetFund } from '../../src/ledger/drawn-fund.ts';
-import { Counter } from '../../src/ledger/funds.ts';
+import { BudgetWindows } from '../../src/ledger/funds.ts';
 import { QUARTER_MS, quarterOf } from '../../src/ledger/rules/quarter.ts';
 import { windowAt } from '../../src/ledger/rules/window.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
@@ -52,15 +52,15 @@ describe('the alerts of a fund', () => {
 describe('the windows of a budget', () => {
   test('are the present one and the one before; older ones take no draws', () => {
     const daily = budget(100, { window: 'day' });
-    const counter = new Counter(daily, windowAt('day', 'UTC', NOON), new Map());
-    expect(counter.fundAt('', NOON - DAY_MS)).toBeNull();
+    const windows = new BudgetWindows(daily, windowAt('day', 'UTC', NOON), new Map());
+    expect(windows.fundAt('', NOON - DAY_MS)).toBeNull();
     for (let day = 0; day < 4; day++) {
       const now = NOON + day * DAY_MS;
-      counter.windowAt(now);
-      expect(counter.fundAt('', now)?.title).toMatchObject(windowAt('day', 'UTC', now));
+      windows.windowAt(now);
+      expect(windows.fundAt('', now)?.title).toMatchObject(windowAt('day', 'UTC', now));
       if (day === 0) continue;
-      expect(counter.fundAt('', now - DAY_MS)?.title).toMatchObject(windowAt('day', 'UTC', now - DAY_MS));
-      expect(counter.fundAt('', now - 2 * DAY_MS)).toBeNull();
+      expect(windows.fundAt('', now - DAY_MS)?.title).toMatchObject(windowAt('day', 'UTC', now - DAY_MS));
+      expect(windows.fundAt('', now - 2 * DAY_MS)).toBeNull();
     }
   });
 });
@@ -86,11 +86,11 @@ describe('a budget that is counted anew', () => {
       const since = [...random, ...edges, [-1, 1] as const, [192, 1] as const];
       const late = () => since.map(([at, microcredits]) => ({ quarter: first + at, dimensions, microcredits }));
       const complete = await countAnew([daily], [], { charges: count.charges, late }, MIDNIGHT - 60_000);
-      const [counter] = complete(swappedAt);
+      const [windows] = complete(swappedAt);
       const day = swappedAt < MIDNIGHT ? 0 : 1;
       const inside = since.filter(([at]) => Math.floor(at / 96) === day);
       const expected = inside.reduce((sum, [, amount]) => sum + amount, day === 0 ? 7 : 0);
-      expect([...counter!.funds].map(({ title, opening }) => [title.starts, opening])).toEqual([
+      expect([...windows!.funds].map(({ title, opening }) => [title.starts, opening])).toEqual([
         [MIDNIGHT + (day - 1) * DAY_MS, expected],
       ]);
     });

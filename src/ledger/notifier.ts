@@ -5,7 +5,7 @@ import type { FundStanding } from './rules/fund.ts';
 /** Reports something about money to an operator. */
 type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;
 
-export interface NewsOptions {
+export interface LedgerNotifierOptions {
   readonly books: Pick<LedgerBooks, 'standing'>;
   /** Something about money that an operator must see. */
   readonly onAlarm: Alarm;
@@ -14,10 +14,10 @@ export interface NewsOptions {
 }
 
 /** Reports to operators about money. A settlement runs where nothing may throw: a failed report must not cost the entry. */
-export class News {
-  readonly #options: NewsOptions;
+export class LedgerNotifier {
+  readonly #options: LedgerNotifierOptions;
 
-  constructor(options: NewsOptions) {
+  constructor(options: LedgerNotifierOptions) {
     this.#options = options;
   }
 
@@ -27,7 +27,7 @@ export class News {
     } catch {}
   }
 
-  /** Looks whether budgets have reached a fraction of their limits. */
+  /** Reports budgets that have reached a fraction of their limits. */
   look(funds: readonly DrawnFund[]): void {
     const { books, onAlert } = this.#options;
     if (!onAlert || funds.length === 0) return;

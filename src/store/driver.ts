@@ -1,0 +1,95 @@
+import type { Microcredits } from '../core/credits.ts';
+import type { StoreActivity } from './activity.ts';
+import type { LedgerBooks } from './books.ts';
+import type { LedgerTables, Repositories } from './repositories.ts';
+import type { Store, StoreError } from './store.ts';
+
+/** A room whose tables a store has. */
+export type StoreRoom = 'access' | 'idempotency' | 'identity' | 'learning' | 'ledger' | 'payments' | 'records';
+
+/** A store with its repositories. */
+export interface OpenStore extends Store, Repositories, LedgerTables {
+  readonly activity: StoreActivity;
+  /** Appends that should outlive the process, and that neither the store nor its spool has. */
+  readonly unkept: number;
+  /**
+   * Opens the books for this one process.
+   * @param now ms since 1970
+   * @throws an Error of one clear sentence, by rejecting, when they are damaged.
+   */
+  openBooks(now: () => number): Promise<LedgerBooks>;
+}
+
+/** A store at one moment. Its repositories read alone. */
+export interface StoreReader extends Repositories, LedgerTables {
+  /** Compares a spool with this store. @throws an Error of one clear sentence, by rejecting, where they do not fit. */
+  unbooked(spool: SpoolSettlements): Promise<UnbookedSettlements>;
+  close(): void;
+}
+
+/** The hold of one process on a store, against other servers. */
+export interface StoreLock {
+  release(): void;
+}
+
+/** The settlements that were read from a spool. Only a reader of the same driver sees what is in them. */
+export interface SpoolSettlements {
+  /** The path of the spool, as it was given. */
+  readonly path: string;
+}
+
+/** The settlements of a spool that its store lacks. */
+export interface UnbookedSettlements {
+  /** IDs of the reservations that they close. */
+  readonly closed: readonly number[];
+  /** The sum of their charges, failed attempts included. */
+  readonly charged: Microcredits;
+}
+
+/** The settlements that an opening has booked from the spool of an earlier run. */
+export interface SpoolReport extends UnbookedSettlements {
+  /** Whether the spool's last entry was torn, and is left out. */
+  readonly isTorn: boolean;
+}
+
+export interface OpenOptions {
+  /**
+   * `serve`: for the server. Brings all tables up to date, and fences off a server that has the store open.
+   * `repair`: for a command that holds the lock of the store. Brings the tables of `rooms` up to date.
+   * `beside`: for a command beside a server. Refuses tables of `rooms` that are not of this version.
+   */
+  readonly mode: 'serve' | 'repair' | 'beside';
+  /** The rooms whose tables are used; all in the mode `serve`. */
+  readonly rooms?: readonly StoreRoom[];
+  /** Called with appended writes that were lost, and once each time the disk starts to fail. */
+  readonly onError?: (error: StoreError) => void;
+  /** In the mode `serve`: a file that takes settlements while the store refuses them. */
+  readonly spool?: string;
+  /** Called once with the settlements that were booked from the spool of an earlier run. */
+  readonly onSpool?: (report: SpoolReport) => void;
+  /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
+  readonly busyTimeoutMs?: number;
+}
+
+/** One kind of database. `open.ts` picks it by the scheme of a URL. Each method rejects with StoreError of one clear sentence. */
+export interface StoreDriver {
+  /** Opens a store for writing, made when missing. The error's reason is `newer` or `older` for tables of another version. */
+  open(url: string, options: OpenOptions): Promise<OpenStore>;
+  /**
+   * Opens an existing store for reading, beside any server: all that is read is of one moment.
+   * @param rooms those whose tables are read; refused where a newer version of Signalbox wrote them.
+   */
+  read(url: string, rooms: readonly StoreRoom[]): Promise<StoreReader>;
+  /** Resolves with whether there is a store. Makes none. */
+  exists(url: string): Promise<boolean>;
+  /** Copies an existing store, as it is at one moment, to a SQLite file, beside any server. An existing file is left alone. */
+  copy(url: string, target: string): Promise<void>;
+  /** Takes a store for this process, until `release` or its end. The error's reason is `busy` where another process has it. */
+  lock(url: string): Promise<StoreLock>;
+  /** Resolves with whether another process, such as a server, has taken the store. */
+  isLocked(url: string): Promise<boolean>;
+  /** Reads a spool; one that does not exist is empty. @throws an Error of one clear sentence when it is damaged. */
+  readSpool(path: string): SpoolSettlements;
+  /** @returns the number of settlements in a spool; undefined where it cannot be read: another server may have taken it over. */
+  settlementsIn(path: string): number | undefined;
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, rmSync } from 'node:fs';
+import { MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+
+const URL_OF_OTHERS = 'postgres://signalbox:hunter2@db/books';
+
+const cases: readonly (readonly [what: string, args: readonly string[], env?: Readonly<Record<string, string>>])[] = [
+  ['serve --data', ['serve', '--port', '0', '--data', URL_OF_OTHERS]],
+  ['serve with SIGNALBOX_DATA', ['serve', '--port', '0'], { SIGNALBOX_DATA: URL_OF_OTHERS }],
+  ['keys create', ['keys', 'create', 'app', `--data=${URL_OF_OTHERS}`]],
+  ['policy check', ['policy', 'check'], { SIGNALBOX_DATA: URL_OF_OTHERS }],
+];
+
+for (const [what, args, env = {}] of cases) {
+  test(`${what} refuses the URL of a database as its data folder, makes nothing and does not repeat its password`, async () => {
+    const cwd = temporaryFolder();
+    try {
+      const { code, out, err } = await runToEnd([MAIN, ...args], env, cwd);
+      expect(err).toMatch(/^signalbox: There is no store for postgres URLs; there is sqlite, [^\n]+\.\n$/);
+      expect(err).not.toContain('hunter2');
+      expect([code, out]).toEqual([1, '']);
+      expect(readdirSync(cwd)).toEqual([]);
+    } finally {
+      rmSync(cwd, { recursive: true, force: true });
+    }
+  }, 30_000);
+}

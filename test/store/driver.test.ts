@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'bun:test';
+import type { StoreDriver } from '../../src/store/driver.ts';
+import { sqliteDriver } from '../../src/store/sqlite/open.ts';
+import { refusalOf } from './implementations.ts';
+import { MemoryDriver } from './memory/driver.ts';
+import { tempFolder } from './support.ts';
+
+const WALLET = `0x${'a1'.repeat(20)}`;
+
+/** The promises of every driver. */
+function suite(open: () => { readonly driver: StoreDriver; readonly url: string } & Disposable): void {
+  test('a store is made by an opening for writing, and by nothing else', async () => {
+    using one = open();
+    const { driver, url } = one;
+    expect(await driver.exists(url)).toBe(false);
+    expect(await refusalOf(driver.read(url, []).then(() => {}))).not.toBeNull();
+    expect([await driver.isLocked(url), await driver.exists(url)]).toEqual([false, false]);
+    const store = await driver.open(url, { mode: 'serve' });
+    expect(await driver.exists(url)).toBe(true);
+    await store.close();
+    expect(await driver.exists(url)).toBe(true);
+  });
+
+  test('a reader beside the server reads what was committed', async () => {
+    using one = open();
+    const { driver, url } = one;
+    const store = await driver.open(url, { mode: 'serve' });
+    await store.commit([store.blocklist.put(WALLET, 'late', 0)]);
+    const reader = await driver.read(url, ['payments']);
+    expect(await reader.blocklist.all()).toEqual([WALLET]);
+    reader.close();
+    await store.close();
+  });
+
+  test('one server at a time holds a store', async () => {
+    using one = open();
+    const { driver, url } = one;
+    const lock = await driver.lock(url);
+    expect(await refusalOf(driver.lock(url).then(() => {}))).toBe('busy');
+    lock.release();
+    expect(await driver.isLocked(url)).toBe(false);
+    (await driver.lock(url)).release();
+  });
+
+  test('a spool that does not exist has no settlements', async () => {
+    using one = open();
+    const { driver, url } = one;
+    const spool = `${url}.spool`;
+    expect(driver.settlementsIn(spool)).toBe(0);
+    const store = await driver.open(url, { mode: 'serve' });
+    const reader = await driver.read(url, ['ledger']);
+    expect(await reader.unbooked(driver.readSpool(spool))).toMatchObject({ closed: [], charged: 0 });
+    reader.close();
+    await store.close();
+  });
+}
+
+describe('in SQLite', () =>
+  suite(() => {
+    const folder = tempFolder();
+    return { driver: sqliteDriver, url: folder.file, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+  }));
+
+describe('in memory', () =>
+  suite(() => ({ driver: new MemoryDriver(), url: 'memory:books', [Symbol.dispose]: () => {} })));

@@ -1,0 +1,62 @@
+import type { OpenStore, StoreDriver, StoreLock, StoreReader } from '../../../src/store/driver.ts';
+import { StoreError } from '../../../src/store/store.ts';
+import { memoryRepositories } from '../implementations.ts';
+import { MemoryBooks } from './books/books.ts';
+import { memoryJournal } from './books/journal.ts';
+import { memoryLedger } from './books/ledger.ts';
+import { MemoryStore } from './store.ts';
+
+function openMemoryStore(): OpenStore & MemoryStore {
+  const store = new MemoryStore();
+  const repositories = memoryRepositories(store);
+  const books = new MemoryBooks(store);
+  return Object.assign(store, repositories, {
+    ledger: memoryLedger(store, books),
+    journal: memoryJournal(books.journal, repositories.payments, () => books.state().usdPerCredit),
+    openBooks: async () => books,
+  });
+}
+
+/** Keeps stores by their URLs until the process ends, in one version: a second driver, for tests. It has no spool, and its readers see the present. */
+export class MemoryDriver implements StoreDriver {
+  readonly #stores = new Map<string, OpenStore & MemoryStore>();
+  readonly #locked = new Set<string>();
+
+  async open(url: string): Promise<OpenStore & MemoryStore> {
+    const store = this.#stores.get(url) ?? openMemoryStore();
+    this.#stores.set(url, store);
+    return store;
+  }
+
+  async read(url: string): Promise<StoreReader> {
+    const store = this.#stores.get(url);
+    if (!store) throw new StoreError(`There is no store ${url}.`, { reason: 'missing' });
+    return { ...store, unbooked: async () => ({ closed: [], charged: 0 }), close: () => {} };
+  }
+
+  async exists(url: string): Promise<boolean> {
+    return this.#stores.has(url);
+  }
+
+  async copy(): Promise<void> {
+    throw new StoreError('A store in memory has no copy.');
+  }
+
+  async lock(url: string): Promise<StoreLock> {
+    if (this.#locked.has(url)) throw new StoreError(`Another server is using ${url}.`, { reason: 'busy' });
+    this.#locked.add(url);
+    return { release: () => this.#locked.delete(url) };
+  }
+
+  async isLocked(url: string): Promise<boolean> {
+    return this.#locked.has(url);
+  }
+
+  readSpool(path: string) {
+    return { path };
+  }
+
+  settlementsIn(): number {
+    return 0;
+  }
+}
