@@ -187,7 +187,6 @@ async function fail(play: Play): Promise<void> {
       const { entry, before } = reference.failed();
       const first = before[0] ?? entry;
       expectEqual('what failed', [kind, id], [first.kind, first.of?.id ?? null]);
-      reference.settleDown();
       if (kind === 'raise') {
         const raised = play.raised.get(entry.of!.id)!;
         play.raised.delete(raised.id);

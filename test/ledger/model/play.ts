@@ -110,19 +110,11 @@ export class Play {
   async settleDown(): Promise<void> {
     const { subject, reference } = this;
     await subject.quiet();
-    this.#written();
+    if (!subject.gate.isShut) reference.written();
     if (this.reload?.swap && !(this.reload.swap !== 'refused' && this.chance.yes(0.2))) await this.#swap();
     reference.at(this.now);
     await compare(this);
     this.limitsMoved = false;
-  }
-
-  #written(): void {
-    const { subject, reference } = this;
-    do {
-      reference.settleDown();
-      if (!subject.gate.isShut) reference.written();
-    } while (reference.isUnsettled);
   }
 
   async #swap(): Promise<void> {
@@ -135,7 +127,7 @@ export class Play {
     swap();
     this.reference.reload(terms);
     await this.subject.quiet();
-    this.#written();
+    if (!this.subject.gate.isShut) this.reference.written();
   }
 
   track<T>(promise: Promise<T>, into: { told: T | Error | null }): void {

@@ -46,8 +46,6 @@ export class Reference extends Books {
   readonly lines = new Map<string, Ask[]>();
   /** In flight, in the order in which it was asked to be written. */
   writing: Writing[] = [];
-  /** Of those who waited: it is written behind what let them in. */
-  #late: Writing[] = [];
 
   // What happens.
 
@@ -62,7 +60,7 @@ export class Reference extends Books {
       this.#join(answer.pot.key, ask);
       return null;
     }
-    if (!isBlocked(answer)) this.#take(ask, answer.got, false);
+    if (!isBlocked(answer)) this.#take(ask, answer.got);
     return answer;
   }
 
@@ -93,11 +91,11 @@ export class Reference extends Books {
     const { charged, overrun } = cost === null ? { charged: 0, overrun: 0 } : chargeOf(made, cost);
     this.#write('settle', made, charged);
     if (overrun > 0) this.#write('overrun', made, overrun);
-    if (waived) {
-      this.entries.push(paidOf('fee', waived, waived.fee));
-      this.#serve(this.balanceOf(waived.wallet).key);
-    }
-    return this.#close(made);
+    // Those who wait are served from what both give back.
+    if (waived) this.entries.push(paidOf('fee', waived, waived.fee));
+    const closed = this.#close(made);
+    if (waived) this.#serve(this.balanceOf(waived.wallet).key);
+    return closed;
   }
 
   // Wallets.
@@ -123,7 +121,7 @@ export class Reference extends Books {
     this.earmarks.delete(id);
     // Where less comes than was expected, the balance pays the difference from now on.
     const comes = Math.min(expected ?? 0, payment.paid - payment.fee);
-    this.#make({ ...earmark, expected: comes }, amount, false, this.#paid(payment));
+    this.#make({ ...earmark, expected: comes }, amount, this.#paid(payment));
     return null;
   }
 
@@ -216,8 +214,6 @@ export class Reference extends Books {
   adopt(rows: readonly Adjustment[]): void {
     for (const { id, kind, keyId, reservation, amount } of rows) {
       if (this.entries.some(({ adjustment }) => adjustment === id)) continue;
-      // Whose account it is has to be read first, and meanwhile those are written whom the one before let in.
-      if (kind === 'correct') this.settleDown();
       const of = reservation === null ? null : this.#get(reservation);
       const entry: Entry = {
         kind,
@@ -236,18 +232,6 @@ export class Reference extends Books {
     }
   }
 
-  /** Whether somebody was let in whose entry is not in the list yet. */
-  get isUnsettled(): boolean {
-    return this.#late.length > 0;
-  }
-
-  /** Those who waited are let in; their entries follow what let them in. */
-  settleDown(): void {
-    const late = this.#late.splice(0);
-    this.entries.push(...late.map(({ entry }) => entry));
-    this.writing.push(...late);
-  }
-
   /** A new start that finds the first so many entries: what is open is closed by rule. Returns what that was. */
   restart(
     kept: number,
@@ -258,7 +242,6 @@ export class Reference extends Books {
     this.lines.clear();
     this.earmarks.clear();
     this.writing = [];
-    this.#late = [];
     this.#keepFirst(kept);
     // No window goes back behind the last that was drawn on.
     this.time = Math.max(0, ...[...this.reservations.values()].map(({ time }) => time));
@@ -298,25 +281,20 @@ export class Reference extends Books {
   }
 
   /** `before`: what is written with it, and comes first. */
-  #make(ask: Ask, amount: number, isLate: boolean, before: readonly Entry[] = []): void {
+  #make(ask: Ask, amount: number, before: readonly Entry[] = []): void {
     const time = timeOf(ask.id);
     const rest = { entries: [], state: 'writing', raising: null, settlement: null } as const;
     const made: Reservation = { ...ask, time, holder: this.holderOf(ask), ...rest, entries: [] };
     this.reservations.set(ask.id, made);
     const entry = entryOf('reserve', made, amount);
     made.entries.push(entry);
-    const writing = { entry, before };
-    if (isLate) {
-      this.#late.push(writing);
-      return;
-    }
     this.entries.push(entry);
-    this.writing.push(writing);
+    this.writing.push({ entry, before });
   }
 
   /** What was asked for is taken: for a reservation, or in memory alone. */
-  #take(ask: Ask, amount: number, isLate: boolean): void {
-    if (ask.expected === null) this.#make(ask, amount, isLate);
+  #take(ask: Ask, amount: number): void {
+    if (ask.expected === null) this.#make(ask, amount);
     else this.earmarks.set(ask.id, { ...ask, amount, time: timeOf(ask.id), holder: this.holderOf(ask)! });
   }
 
@@ -369,6 +347,6 @@ export class Reference extends Books {
 
   #answer(ask: Ask, answer: Answer): void {
     this.answers.set(ask.id, answer);
-    if (!isBlocked(answer)) this.#take(ask, answer.got, true);
+    if (!isBlocked(answer)) this.#take(ask, answer.got);
   }
 }
