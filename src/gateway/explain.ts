@@ -28,7 +28,7 @@ export async function explain(
   if (!record || (record.keyId !== caller.keyId && !caller.scopes.has('admin'))) {
     throw new SignalboxError(
       'not_found',
-      'This key can see no decision with this ID. A decision is written when its request ends. If a crash ended the request, only the ledger has its charge.',
+      'There is no decision with this ID, or this key cannot see it. A decision is written when its request ends. If a crash ended the request, only the ledger has its charge.',
     );
   }
   const revision = await records.findRevision(record.revision);

@@ -17,8 +17,9 @@ interface Waiter {
   readonly resolve: (blocked: FundBlock | null) => void;
 }
 
-/** Names a fund's line. */
-const lineOf = ({ kind, name, subject, starts }: FundTitle): string => `${kind} ${starts} ${subject} ${name}`;
+/** Names a fund's line. A budget that a reload has changed is another fund: its requests must not wait behind those of the old one. */
+const lineOf = ({ kind, name, subject, starts, definition }: FundTitle): string =>
+  `${kind} ${starts} ${subject} ${name} ${definition}`;
 
 /**
  * Lines of requests that wait for money which open reservations hold: first in, first out for each fund. A waiter that is

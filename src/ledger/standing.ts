@@ -2,7 +2,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { FundBlock, FundStanding } from './rules/fund.ts';
 
-/** The reason that a request cannot be paid for: the fund that lacks money, and its figures. Amounts are microcredits. */
+/** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
 export interface FundShortage {
   /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
   readonly why: FundBlock['why'];
@@ -23,9 +23,9 @@ export interface FundShortage {
 export interface AvailableFunds {
   /** The free money of funds with `on_exhausted: downgrade`; null without such a fund. */
   readonly free: Microcredits | null;
-  /** The same, once all open reservations are released. */
+  /** The same money once all open reservations are released. */
   readonly unspent: Microcredits | null;
-  /** The free money of all funds: a request of at most this needs no wait. */
+  /** The free money of all funds. A request of at most this amount does not wait. */
   readonly room: Microcredits;
   /** Returns the shortage of the fund that can never pay the amount; null when all can. */
   shortFor(amount: Microcredits): FundShortage | null;

@@ -13,6 +13,6 @@ export interface StoreActivity {
   readonly waiting: number;
   /** Failed reads, transactions and writes. */
   readonly errors: number;
-  /** Whether the disk has refused the last transaction. Its appends are tried again. */
+  /** Whether the disk refused the last transaction. Its appends are repeated. */
   readonly isFailing: boolean;
 }

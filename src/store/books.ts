@@ -13,31 +13,34 @@ export interface HoldOp {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly dimensions: Dimensions;
-  /** In the order in which a fund that is in the way is looked for. Reused while the same funds apply. */
+  /** In the order in which a fund that lacks the money is looked for. The same array is reused while the same funds apply. */
   readonly funds: readonly FundRef[];
-  /** Microcredits. Refused below the first; granted are it, or the greatest of the others that all funds have free twice. */
+  /**
+   * Microcredits. The hold is refused if the first amount is not free. It gets the first, or the greatest of the others that all
+   * funds have free twice.
+   */
   readonly amounts: readonly [least: Microcredits, ...wanted: Microcredits[]];
-  /** The process that made it. A process that opens the books alone takes over what others left open. */
+  /** The process that made it. A process that opens the books alone closes the reservations that others left open. */
   readonly owner: string;
-  /** Milliseconds since 1970: an unsettled reservation is a defect from then on, and its owner expires it. */
+  /** Milliseconds since 1970. An unsettled reservation is a defect from then on, and its owner expires it. */
   readonly expiresAt: number;
-  /** Kept with the reservation, and moves nothing: the `agent_wallet` of a request. */
+  /** The `agent_wallet` of the request. Stored with the reservation; moves no money. */
   readonly note: string | null;
 }
 
 /**
- * A hold that a payment under way will pay for in part. It lives in the process that made it, and ends with it: nothing is
- * written before it is captured. Granted or refused at once.
+ * A hold that a payment in progress will pay in part. It lives in the memory of its process: nothing is written before it is
+ * captured. Granted or refused at once.
  */
 export interface EarmarkOp extends Omit<HoldOp, 'kind'> {
   readonly kind: 'earmark';
-  /** Microcredits that the payment will add to the balance; that much of the amount the balance need not have. */
+  /** Microcredits that the payment will add to the balance, which need not have that part of the amount. */
   readonly expected: Microcredits;
 }
 
 /**
- * The payment of an earmark has arrived: books the deposit and makes the earmark a reservation. Refused when the balance was
- * lowered meanwhile and no longer suffices: then the deposit and `also` are booked all the same, and the earmark is gone.
+ * Books the deposit of an earmark, whose payment has arrived, and makes the earmark a reservation. Refused if the balance was
+ * lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and the earmark ends.
  */
 export interface CaptureOp {
   readonly kind: 'capture';
@@ -47,35 +50,35 @@ export interface CaptureOp {
   readonly deposit: Deposit;
 }
 
-/** Ends an earmark: no payment has arrived. Harmless after its end. */
+/** Ends an earmark: no payment has arrived. Does nothing after its end. */
 export interface ReleaseOp {
   readonly kind: 'release';
   readonly id: number;
 }
 
-/** Adds to a reservation. Granted or refused; refused, too, when it is closed. */
+/** Adds to a reservation. Granted or refused; refused if it is closed. */
 export interface ExtendOp {
   readonly kind: 'extend';
   readonly id: number;
   /** Counts the extensions and posts of a reservation from 1. */
   readonly step: number;
   readonly at: number;
-  /** Microcredits more, as in a hold. */
+  /** The additional microcredits, as in a hold. */
   readonly amounts: readonly [least: Microcredits, ...wanted: Microcredits[]];
 }
 
-/** Charges a failed attempt as far as the reservation goes, and leaves the rest of it open. Charged. */
+/** Charges a failed attempt, at most what is left of the reservation, and leaves the rest open. The result is `charged`. */
 export interface PostOp {
   readonly kind: 'post';
   readonly id: number;
   readonly step: number;
   readonly at: number;
   readonly entry: EntryLine;
-  /** Microcredits that its maker knows to be left: nothing beyond is charged. */
+  /** Microcredits that the caller knows to be left. Nothing beyond is charged. */
   readonly most: Microcredits;
 }
 
-/** Charges the last attempt, if there was one, and releases the rest. Charged: with all that the reservation was charged. */
+/** Charges the last attempt, if there was one, and releases the rest. The result is `charged`, with the whole reservation's charge. */
 export interface SettleOp {
   readonly kind: 'settle';
   readonly id: number;
@@ -84,7 +87,7 @@ export interface SettleOp {
   readonly most: Microcredits;
 }
 
-/** Closes a reservation that was never settled: charged in full, or released. Charged. */
+/** Closes a reservation that was never settled, charged in full or released. The result is `charged`. */
 export interface ExpireOp {
   readonly kind: 'expire';
   readonly id: number;
@@ -92,7 +95,7 @@ export interface ExpireOp {
   readonly rule: 'charge' | 'release';
 }
 
-/** An open reservation or earmark draws on other funds from now on, because the budgets changed. It may overdraw the new ones. */
+/** Moves an open reservation or earmark to other funds, because the budgets changed. It may overdraw the new ones. */
 export interface AttachOp {
   readonly kind: 'attach';
   readonly id: number;
@@ -100,13 +103,13 @@ export interface AttachOp {
   readonly funds: readonly FundRef[];
 }
 
-/** A budget's fund has another limit from now on; what is spent and held stays. */
+/** Gives a budget's fund another limit. Its spent and held money stays. */
 export interface LimitOp {
   readonly kind: 'limit';
   readonly fund: FundRef;
 }
 
-/** Adds to the balance of a key or a wallet, or takes from it. */
+/** Adds to the balance of a key or a wallet, or deducts from it. */
 export interface GrantOp {
   readonly kind: 'grant';
   readonly id: number;
@@ -117,13 +120,13 @@ export interface GrantOp {
   readonly note: string;
 }
 
-/** Gives a charge of a closed reservation back, to the funds that it counts in. Granted: what was given back. */
+/** Gives back a charge of a closed reservation, to the funds in which it counts. The result is `granted`, with the amount. */
 export interface CorrectOp {
   readonly kind: 'correct';
   readonly id: number;
   readonly at: number;
   readonly reservation: number;
-  /** Microcredits; at most what is left of the charge is given back. */
+  /** Microcredits; limited to what is left of the charge. */
   readonly amount: Microcredits;
   readonly note: string;
 }
@@ -137,7 +140,7 @@ export interface DepositOp {
   readonly deposit: Deposit;
 }
 
-/** Gives a fee back to a wallet's balance. It counts at once, and may ride with a settlement. */
+/** Gives a fee back to a wallet's balance. It counts at once, and can be written with a settlement. */
 export interface WaiveOp {
   readonly kind: 'waive';
   readonly id: string;
@@ -170,15 +173,15 @@ export type OpResult =
   | { readonly kind: 'granted'; readonly amount: Microcredits }
   | {
       readonly kind: 'refused';
-      /** `exhausted`: final; `contended`: open reservations are in the way, and it may be granted later. */
+      /** `exhausted`: final; `contended`: open reservations hold the money, and it may be granted later. */
       readonly why: 'exhausted' | 'contended';
-      /** The fund that is in the way, as it stands; null where the reservation is closed. */
+      /** The fund that lacks the money, with its figures; null if the reservation is closed. */
       readonly fund: FundStanding | null;
     }
-  /** `charged`: of this step or, of a settlement, of the whole reservation; `overrun`: what remains with the operator, likewise. */
+  /** `charged`: the charge of this step, or of the whole reservation for a settlement; `overrun`: the operator's loss, likewise. */
   | { readonly kind: 'charged'; readonly charged: Microcredits; readonly overrun: Microcredits };
 
-/** A reservation that was open when the books were opened: its process is gone. */
+/** A reservation that was open when the books were opened, because its process ended. */
 export interface Orphan {
   readonly id: number;
   /** Microcredits. */
@@ -207,7 +210,7 @@ export interface Count {
   end(): void;
 }
 
-/** A reservation as the books have it. Amounts are microcredits. */
+/** The stored state of a reservation. Amounts are microcredits. */
 export interface ReservationRecord {
   readonly id: number;
   readonly isOpen: boolean;
@@ -219,13 +222,13 @@ export interface ReservationRecord {
 /** Charges of one key at one endpoint in a period, by the times of the reservations. */
 export interface EndpointCharges {
   readonly dimensions: Dimensions;
-  /** ID of the model; null for corrections and what a crash left behind, which name none. */
+  /** ID of the model; null for corrections and for reservations closed after a crash. */
   readonly model: string | null;
   /** The provider that served it; null likewise. */
   readonly provider: string | null;
   /** Attempts that were charged; a correction counts as one. */
   readonly charges: number;
-  /** Less what was given back. */
+  /** Less refunds. */
   readonly microcredits: Microcredits;
   readonly input: number;
   readonly output: number;
@@ -241,15 +244,18 @@ export interface UsageFilter {
   readonly to: number;
 }
 
-/** A listener for changes. Called when an operation is decided and given to the disk; may call the books, and must not throw. */
+/**
+ * A listener for changes. Called once an operation is decided and its rows are handed to the disk. It may call the books, and must
+ * not throw.
+ */
 export interface BooksWatcher {
   /** Money has come free in these funds. */
   freed(funds: readonly FundStanding[]): void;
   /** A key or a wallet has a balance from now on. */
   opened(holder: string): void;
-  /** A grant or a correction counts: what was refused may be granted, and what waits may be in vain. */
+  /** A grant or a correction counts from now on. A refused request may now be granted, and a waiting one may never be. */
   adjusted(): void;
-  /** The funds that a reservation of these dimensions counts in, made at `atMs` (ms since 1970): a correction gives back to them. */
+  /** Returns the funds in which a reservation made at `atMs` (ms since 1970) counts. A correction gives back to them. */
   fundsOf(dimensions: Dimensions, atMs: number): readonly FundRef[];
 }
 
@@ -257,13 +263,13 @@ export interface BooksWatcher {
  * The books: funds, reservations and entries, behind batches of plain data. Rows, packing, memory and locks are those of an
  * implementation; the rules are `ledger/rules`, the same for all.
  *
- * For every fund, whatever happens in whatever order: spent + held ≤ limit, but for a limit that was lowered, a balance that
- * was taken from, and funds that were attached.
+ * For every fund, in any order of operations: spent + held ≤ limit, except after a limit was lowered, a balance was lowered, or
+ * funds were attached.
  */
 export interface LedgerBooks {
   /**
    * Decides operations one after the other, in the order of all calls. Each is applied at most once under the ID that its
-   * maker chose: a repeated one changes nothing and returns the first result. A refusal is not remembered.
+   * caller chose: a repeated one changes nothing and returns the first result. Refusals are not remembered.
    *
    * Resolves when the results survive this process. Rejects with StoreError when they could not be written. Then holds,
    * extensions, captures, grants, corrections and deposits have not happened; settlements, posts, expiries and waivers have,
@@ -271,15 +277,15 @@ export interface LedgerBooks {
    *
    * @param also writes of repositories that ride in the same commit, granted or refused
    * @returns a result for each operation, in their order
-   * @throws RangeError, by rejecting, for an amount or an ID that cannot be: a mistake of the program
+   * @throws RangeError, by rejecting, for an impossible amount or ID, a mistake in the program
    */
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]>;
   /**
-   * Decides operations that cannot be refused, in the order of all calls, for a maker that does not wait for each: posts,
-   * settlements, expiries, attachments, releases, limits and waivers. `written` says when they survive. Never throws.
+   * Decides operations that cannot be refused, in the order of all calls, for a caller that does not wait: posts,
+   * settlements, expiries, attachments, releases, limits and waivers. `written` reports when they survive. Never throws.
    */
   append(ops: readonly LedgerOp[], also?: readonly Write[]): void;
-  /** The figures of funds, of bounded age. A reading that stands in the facts, never a promise. */
+  /** Returns the figures of funds, of bounded age. A reading for the facts, never a promise. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
   /** The balance of a key or a wallet; null for one that was never granted anything and has paid nothing in. */
   balanceOf(holder: string): FundStanding | null;
@@ -287,29 +293,29 @@ export interface LedgerBooks {
   balances(): readonly FundStanding[];
   /** Sets the listener for changes. One, before the first operation. */
   watch(watcher: BooksWatcher): void;
-  /** The reservations of processes that are gone. To be closed before anything else. */
+  /** The reservations of processes that have ended. Close them before anything else. */
   readonly orphans: readonly Orphan[];
   /** The greatest ID of a hold, and of a grant or a correction, when the books were opened; 0 for none. */
   readonly lastIds: { readonly hold: number; readonly adjustment: number };
   /** True once all operations so far survive this process, false while they do not. Never rejects. */
   written(): Promise<boolean>;
-  /** The worth of a Credit of all entries, and the budgets in force. */
+  /** The worth of a Credit in all entries, and the budgets in force. */
   state(): LedgerState;
-  /** Writes both down. Rejects with StoreError. */
+  /** Stores both. Rejects with StoreError. */
   putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void>;
   /** Begins a count. One at a time. Rejects with StoreError. */
   count(): Promise<Count>;
-  /** Microcredits that callers were charged, over all entries, less what was given back. */
+  /** Microcredits charged over all entries, less refunds. */
   charged(): Promise<Microcredits>;
   /** Reads the charges of a period; groups may repeat. */
   usage(filter: UsageFilter): Promise<readonly EndpointCharges[]>;
-  /** Microcredits that a key was charged for what it reserved in a window, less what was given back. */
+  /** Microcredits that a key was charged for its reservations of a window, less refunds. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
   /** A reservation by its ID; null for none. */
   reservation(id: number): Promise<ReservationRecord | null>;
-  /** Takes over what an operator's command has granted or corrected in another process; `isOwn`: in this one, too. */
+  /** Applies grants and corrections that an operator's command requested in another process. `isOwn` also applies those of this one. */
   refresh(isOwn?: boolean): Promise<void>;
-  /** Makes ready for a quick start: whatever must be summed up is. Rejects with StoreError. */
+  /** Writes a checkpoint, so that the next start is quick. Rejects with StoreError. */
   checkpoint(): Promise<void>;
   /** The reservations that are open, and microcredits that they may still charge. */
   open(): { readonly count: number; readonly held: Microcredits };

@@ -3,11 +3,11 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Writes a file, readable by its owner only, in place of one of that name. Its content is on the disk when this resolves. A
- * crash can leave a part of it: write beside the final name, then `moveDurably`. Rejects with the system's error.
+ * Writes a file, readable by its owner only, and replaces one of that name. Its content is on the disk when this resolves. A
+ * crash can leave a partial file: write under a temporary name, then `moveDurably`. Rejects with the system's error.
  */
 export async function writeDurably(file: string, content: string): Promise<void> {
-  // A file that is there might be readable by others.
+  // An existing file might be readable by others.
   await rm(file, { force: true });
   const handle = await open(file, 'wx', 0o600);
   try {

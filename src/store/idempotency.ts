@@ -10,7 +10,7 @@ export interface AnswerRow {
   readonly state: AnswerState;
   /** The decision whose reservation paid for it. */
   readonly decision: number;
-  /** An earlier decision whose charge is given back too if this run is lost; null for none. */
+  /** An earlier decision whose charge is also given back if this run is lost; null for none. */
   readonly earlier: number | null;
   /** Losses of its answer, crashes not counted. */
   readonly losses: number;

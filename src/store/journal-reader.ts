@@ -11,7 +11,7 @@ export interface OpenReservation {
   readonly funds: string | null;
 }
 
-/** The place in the journal up to which everything is summed up. */
+/** The row of the journal up to which the sums are written. */
 export interface JournalCheckpoint {
   readonly through: number;
   /** Null where the list cannot be read. */
@@ -31,7 +31,7 @@ export interface FundRow {
   /** The limit of a budget; 0 for a balance, whose grants are entries. */
   readonly most: Microcredits;
   readonly opening: Microcredits;
-  /** The last row before those that may name it. */
+  /** The last row of the journal before the fund. Only later rows name it. */
   readonly afterSeq: number;
 }
 
@@ -54,14 +54,14 @@ export interface BalanceRow {
 }
 
 /**
- * The kind of an entry. Entries are only ever added, in the order in which things happened; a mistake is put right by
+ * The kind of an entry. Entries are only ever added, in the order of events; a mistake is corrected by
  * another entry.
  *
- * `reserve`: sets `amount` aside in `funds`. `raise`: sets so much more aside. `attach`: draws on `funds` from
+ * `reserve`: sets `amount` aside in `funds`. `raise`: sets `amount` more aside. `attach`: draws on `funds` from
  * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
  * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes a reservation that was never settled,
  * mostly after a crash. `overrun`: an upstream's bill beyond the reservation, charged to no caller.
- * `correct`: gives a charge back (negative). `grant`: adds to a balance, or takes from it. `deposit`: a wallet's payment.
+ * `correct`: gives a charge back (negative). `grant`: adds to a balance or deducts from it. `deposit`: a wallet's payment.
  * `fee`: the part of it that is kept for its settlement (negative), or given back.
  */
 export type EntryKind =
@@ -82,7 +82,7 @@ export type BalanceKind = 'grant' | 'deposit' | 'fee';
 export interface JournalRow {
   readonly seq: number;
   readonly kind: EntryKind;
-  /** Null for what moves a balance alone. */
+  /** Null for an entry that only moves a balance. */
   readonly reservation: number | null;
   readonly account: number;
   readonly amount: Microcredits;
@@ -95,7 +95,7 @@ export interface JournalRow {
   readonly keyId: string;
 }
 
-/** A row of the journal as it is read back, with what it names as far as that exists: it may be damaged. */
+/** A row of the journal with the rows that it names. The journal may be damaged, so these may be missing. */
 export interface AuditRow extends Omit<JournalRow, 'kind' | 'keyId'> {
   readonly kind: string;
   /** Null: the account does not exist. */
@@ -134,7 +134,7 @@ export interface PaymentRow {
 /** An entry that moves money. */
 export interface MoneyEntry {
   readonly kind: Exclude<EntryKind, 'reserve' | 'raise' | 'attach'>;
-  /** Null for what moves a balance alone. */
+  /** Null for an entry that only moves a balance. */
   readonly reservation: number | null;
   readonly amount: Microcredits;
   /** Microcredits that the upstream billed beyond `amount`, of a charge. */
@@ -167,7 +167,7 @@ export interface MoneyFilter {
   readonly model: string | null;
 }
 
-/** Rows in pages, in the order in which they were written: a journal may be larger than the memory. */
+/** Rows in pages, in the order in which they were written. A journal may be larger than the memory. */
 export type RowPages<Row> = AsyncIterable<readonly Row[]>;
 
 /** The journal of a ledger of this version, row by row, for the audit and the export. Rejects with StoreError. */

@@ -1,6 +1,6 @@
 declare const brand: unique symbol;
 
-/** A write that a repository of a store made, for a commit of the same store. Only the store sees what is in it. */
+/** A write that a repository made, for a commit of the same store. Only the store sees its content. */
 export interface Write {
   readonly [brand]?: never;
 }
@@ -25,9 +25,9 @@ export interface Store {
    * settlements; false when neither has. Never rejects.
    */
   written(): Promise<boolean>;
-  /** Changes whenever somebody else has committed: another process, or another handle. Own commits do not change it. Cheap. */
+  /** Changes whenever another process or handle has committed. Own commits do not change it. Cheap. */
   version(): Promise<number>;
-  /** Resolves once everything appended is durable, rejects with StoreError when it could not be made so now. */
+  /** Resolves once all appends are durable. Rejects with StoreError if they cannot be written now. */
   flush(): Promise<void>;
   /** Flushes and closes. Rejects with StoreError when something appended was lost; the store is closed all the same. */
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 import { SignalboxError } from '../core/errors.ts';
 import { StoreError } from './store.ts';
 
-/** When the disk is tried again, ms. */
+/** The time after which the disk is tried again, ms. */
 const RETRY_MS = 1_000;
 
 /**

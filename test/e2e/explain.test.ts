@@ -232,7 +232,7 @@ describe('signalbox policy explain --decision', () => {
     const run = () => box.run('policy', 'explain', folder, '--decision', id, ...args);
     return waitFor(async () => {
       const result = await run();
-      return result.err.includes('no such decision') ? null : result;
+      return result.err.includes('no decision with this ID') ? null : result;
     });
   };
 
@@ -298,7 +298,7 @@ describe('signalbox policy explain --decision', () => {
 
   test('ends with 1 where there is no such record, or no database', async () => {
     const none = await box.run('policy', 'explain', '--decision', 'dec_00000000000');
-    expect([none.code, none.err]).toEqual([1, expect.stringContaining('There is no such decision')]);
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('There is no decision with this ID')]);
     const nowhere = await runCommand([
       'policy',
       'explain',

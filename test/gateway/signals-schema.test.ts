@@ -94,12 +94,12 @@ const wholeSchema = anySchema.map((schema) =>
   typeof schema === 'object' ? { ...schema, $defs: DEFINITIONS } : schema,
 );
 
-/** Of a few schemas, such as `anyOf` beside `not` and `additionalProperties`, its code names what it never declares: then it says nothing. */
+/** Of a few schemas, such as `anyOf` beside `not` and `additionalProperties`, its code names what it never declares, or reads of undefined: then it says nothing. */
 function isAccepted(accepts: (value: unknown) => unknown, value: unknown): boolean {
   try {
     return accepts(value) === true;
   } catch (error) {
-    if (error instanceof ReferenceError) return false;
+    if (error instanceof ReferenceError || error instanceof TypeError) return false;
     throw error;
   }
 }

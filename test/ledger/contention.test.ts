@@ -261,6 +261,26 @@ describe('those who wait are woken', () => {
     await store.close();
   });
 
+  test('by a reload that takes the budget away for them alone, though one before them still waits', async () => {
+    using folder = tempFolder();
+    const all = budget(100);
+    const { ledger, store } = await open(folder.file, { terms: terms(all) });
+    await held(ledger, order(100));
+    const { told, ask } = asking(ledger);
+    ask('head', 50);
+    ask('other', 50, { caller: caller('other', { team: 'y' }) });
+    await turn();
+    const narrowed: Budget = {
+      ...all,
+      definition: 'without team y',
+      match: ({ key }) => key.labels.get('team') !== 'y',
+    };
+    (await ledger.prepare(terms(narrowed)))();
+    await turn();
+    expect(told).toEqual(['other']);
+    await store.close();
+  });
+
   test('by a grant', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);

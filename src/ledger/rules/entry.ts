@@ -32,13 +32,13 @@ export interface Settlement {
 export interface Deposit {
   /** Microcredits that arrived; 0 where only a fee is given back. */
   readonly paid: Microcredits;
-  /** Microcredits of it that the operator keeps for having it settled; negative for what is given back. */
+  /** Microcredits of it that the operator keeps for its settlement; negative for a fee that is given back. */
   readonly fee: Microcredits;
   /** ID of the payment, for the journal. */
   readonly note: string;
 }
 
-/** Throws RangeError for an impossible deposit, a mistake of the program. A fee below 0 is given back. */
+/** Throws RangeError for an impossible deposit, a mistake in the program. A negative fee is given back. */
 export function checkDeposit({ paid, fee }: Pick<Deposit, 'paid' | 'fee'>): void {
   const isPossible = Number.isSafeInteger(paid) && Number.isSafeInteger(fee) && paid >= 0 && fee <= paid;
   if (!isPossible) throw new RangeError(`cannot book a deposit of ${paid} with a fee of ${fee}`);

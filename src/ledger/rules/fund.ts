@@ -1,11 +1,11 @@
 import type { Microcredits } from '../../core/credits.ts';
 
-/** The name of a fund, and when it counts. */
+/** The name of a fund, and its window. */
 export interface FundTitle {
   readonly kind: 'budget' | 'balance';
   /** Of the budget; for a balance the ID of its key, or the address of its wallet. */
   readonly name: string;
-  /** The value of the budget's `each`. Empty for a fund of everyone's and for a balance. */
+  /** The value of the budget's `each`. Empty for a budget without `each` and for a balance. */
   readonly subject: string;
   /** The budget's conditions and window as text; see Budget. Empty for a balance. */
   readonly definition: string;
@@ -15,14 +15,14 @@ export interface FundTitle {
   readonly ends: number;
 }
 
-/** A fund as operations on the books name it. Made once and reused: books may remember it by identity. */
+/** A fund as operations on the books name it. Made once and reused, because books may cache by identity. */
 export interface FundRef {
-  /** Unique among all funds. A budget that is counted anew gets new ones. */
+  /** Unique among all funds. A budget that is counted anew gets new keys. */
   readonly key: string;
   readonly title: FundTitle;
-  /** Of a budget, microcredits. A balance has no limit of its own: books know what was granted. */
+  /** The limit of a budget, microcredits. Unused for a balance: the books know what was granted. */
   readonly limit: Microcredits;
-  /** Microcredits that were spent of it before an operation named it first. */
+  /** Microcredits that were spent before an operation first named the fund. */
   readonly opening: Microcredits;
 }
 
@@ -40,8 +40,8 @@ export interface FundStanding {
 }
 
 /**
- * Money that reservations draw on: a budget's window or a balance. Money is free before it is held or
- * spent, so that `spent + held ≤ limit` holds at every moment, but for a limit that was lowered meanwhile.
+ * Money that reservations draw on: a budget's window or a balance. Only free money is held, so that `spent + held ≤ limit`
+ * holds at every moment, unless the limit was lowered meanwhile.
  */
 export class Fund implements FundStanding {
   readonly title: FundTitle;
@@ -66,7 +66,7 @@ export class Fund implements FundStanding {
 /** Why a reservation is refused. */
 export interface FundBlock<Of extends FundStanding = FundStanding> {
   readonly fund: Of;
-  /** `exhausted`: it could never be had; `contended`: open reservations are in the way. */
+  /** `exhausted`: the fund can never pay it; `contended`: open reservations hold the money. */
   readonly why: 'exhausted' | 'contended';
 }
 
@@ -74,12 +74,12 @@ export const isBlocked = <Of extends FundStanding>(fit: Microcredits | FundBlock
   typeof fit !== 'number';
 
 /**
- * Returns how much to reserve: at least the first amount, which is the choice's. The others are those of its fallbacks,
- * for which a reservation can be raised when they are tried: so the greatest of them is reserved, but only of what all
- * funds have free twice. Near the end of a fund, money held for a rare failover would keep others out.
+ * Returns how much to reserve: at least the first amount, the choice's. The others are those of the fallbacks, for which a
+ * reservation can be raised later. The greatest amount that all funds have free twice is reserved: near the end of a fund,
+ * money held for a rare failover would keep other requests out.
  *
- * @param expected microcredits that a payment under way will add to the balance: the balance need not
- * have that part of an amount. An excess of it may make good a balance below 0.
+ * @param expected microcredits that a payment in progress will add to the balance. The balance need not have this part of an
+ * amount, and an excess of it may cover a negative balance.
  */
 export function fit<Of extends FundStanding>(
   funds: readonly Of[],
@@ -105,11 +105,11 @@ export function fit<Of extends FundStanding>(
   return most;
 }
 
-/** The part of an amount that a fund must have itself; below 0 for a part that it may lack. */
+/** Returns the part of an amount that a fund must have itself; negative if it may lack so much. */
 const needOf = ({ title }: FundStanding, amount: Microcredits, expected: Microcredits): Microcredits =>
   expected > 0 && title.kind === 'balance' ? amount - expected : amount;
 
-/** The fund that is in the way: one that can never pay before one that may, and of several the first. */
+/** Returns the first fund that can never pay, else the first that lacks the money now. */
 function blockedBy<Of extends FundStanding>(
   funds: readonly Of[],
   amount: Microcredits,
@@ -120,7 +120,7 @@ function blockedBy<Of extends FundStanding>(
   return { fund: funds.find((fund) => needOf(fund, amount, expected) > fund.free)!, why: 'contended' };
 }
 
-/** Sets money aside in every fund; in a balance only what is not expected to come in. */
+/** Sets money aside in every fund; in a balance without the expected part. */
 export function hold(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
   for (let i = 0; i < funds.length; i++) funds[i]!.held += Math.max(0, needOf(funds[i]!, amount, expected));
 }

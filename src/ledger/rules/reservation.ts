@@ -5,9 +5,9 @@ export type ReservationState =
   | 'pending'
   /** Closed with something charged, or with a completion that cost nothing. */
   | 'posted'
-  /** Closed with nothing to charge: released whole. */
+  /** Closed with nothing to charge, and fully released. */
   | 'void'
-  /** Never settled, mostly for a crash, and closed by rule. */
+  /** Never settled, mostly because of a crash, and closed by rule. */
   | 'expired';
 
 /**
@@ -33,7 +33,7 @@ export interface Step {
 
 const isAmount = (n: number): boolean => Number.isSafeInteger(n) && n >= 0;
 
-/** A new reservation. Throws RangeError for an amount that is not one or lies above the limit: a mistake of the program. */
+/** Makes a reservation. Throws RangeError for an invalid amount or one above the limit, a mistake in the program. */
 export function openReservation(amount: Microcredits, limit: Microcredits | null): Reservation {
   if (!isAmount(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
   if (limit !== null && !(amount <= limit)) throw new RangeError(`cannot reserve ${amount} with a limit of ${limit}`);
@@ -45,7 +45,7 @@ export function leftOf(reservation: Reservation): Microcredits {
   return reservation.state === 'pending' ? reservation.amount - reservation.charged : 0;
 }
 
-/** The reservation with `by` more in it; null when it is closed or its limit forbids it. */
+/** Returns the reservation raised by `by`; null if it is closed or its limit forbids it. */
 export function raise(reservation: Reservation, by: Microcredits): Reservation | null {
   const amount = reservation.amount + by;
   if (reservation.state !== 'pending' || !isAmount(by) || !isAmount(amount)) return null;
@@ -59,8 +59,8 @@ export function post(reservation: Reservation, cost: Microcredits): Step {
 }
 
 /**
- * Charges the last attempt, if there was one, and releases the rest. A reservation that is closed
- * already stays as it is, and nothing is charged.
+ * Charges the last attempt, if there was one, and releases the rest. A closed reservation stays as it is, and nothing is
+ * charged.
  */
 export function settle(reservation: Reservation, cost: Microcredits | null): Step {
   if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
@@ -81,7 +81,7 @@ export function isCost(cost: Microcredits): boolean {
   return isAmount(cost);
 }
 
-/** Charges a cost. One that cannot be true counts as all that is left: never free, and never more than was reserved. */
+/** Charges a cost. An impossible cost counts as all that is left: never free, and never more than was reserved. */
 function charge(reservation: Reservation, cost: Microcredits, state: ReservationState): Step {
   const left = leftOf(reservation);
   const known = isAmount(cost) ? cost : left;

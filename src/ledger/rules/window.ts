@@ -1,6 +1,6 @@
 import type { WindowKind } from '../../core/budget.ts';
 
-/** A stretch of time, in ms since 1970: from `starts`, and before `ends`, which is Infinity for one that never ends. */
+/** A period, in ms since 1970: from `starts` inclusive to `ends` exclusive, which is Infinity for a window that never ends. */
 export interface Window {
   readonly starts: number;
   readonly ends: number;
@@ -20,7 +20,7 @@ export function windowAt(kind: WindowKind, timeZone: string, timeMs: number): Wi
   return { starts: beginningOf(first, timeZone), ends: beginningOf(next, timeZone) };
 }
 
-/** The first date of the window with this one in it, and of the one after. */
+/** Returns the first date of the window that contains a date, and of the next window. */
 function datesOf(kind: 'day' | 'week' | 'month', date: Temporal.PlainDate): [Temporal.PlainDate, Temporal.PlainDate] {
   if (kind === 'day') return [date, date.add({ days: 1 })];
   if (kind === 'week') {

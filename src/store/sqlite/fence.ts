@@ -11,7 +11,7 @@ export const FENCE_TABLE: Migrations = {
 
 export type Fence = () => void;
 
-/** How often a server looks whether its file is still where it was, ms. */
+/** The interval of checks that the file is still in its place, ms. */
 const LOOK_MS = 1_000;
 
 /**

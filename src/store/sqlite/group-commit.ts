@@ -4,12 +4,12 @@ import { SpoolError, StoreError, type StoreErrorReason } from '../store.ts';
 import { type Spool, spooledRows } from './spool.ts';
 import type { SqlWrite } from './statement.ts';
 
-/** With so many commits asked for within the window, it pays to wait for more of them. */
+/** With this many commits within the window, it pays to wait for more. */
 const DENSE_COMMITS = 24;
 const DENSE_WINDOW_MS = 1;
 /** Pause between two transactions while commits come densely. A sync costs as much as several requests. */
 const SPACING_MS = 1;
-/** An append waits at most so long for a commit to ride with, or to be synced by one. */
+/** An append waits at most this long to be written or synced with a commit. */
 const APPEND_DELAY_MS = 5;
 /** Pause after the disk has failed, so that a broken one is not hammered. */
 const RETRY_MS = 100;
@@ -30,9 +30,9 @@ interface Unit {
 
 export interface Transactions {
   /**
-   * Writes all of it in one transaction, or throws and changes nothing. `synced`: it and all before is on the disk
-   * then, even if there is nothing to write; else it may be in the system's memory alone. One of nothing tries the disk
-   * all the same while it fails.
+   * Writes all units in one transaction, or throws and changes nothing. `synced`: they and all earlier writes are then on the
+   * disk, even if there is nothing to write; otherwise they may only be in the system's memory. While the disk fails, an empty
+   * transaction tries it too.
    */
   transact(units: readonly { readonly writes: readonly SqlWrite[] }[], synced: boolean): void;
   /** Why it threw. `refused` and `unmet` lie in the writes themselves, so that they will never succeed. */
@@ -42,10 +42,10 @@ export interface Transactions {
 }
 
 /**
- * Gathers writes into as few transactions as is good: a sync to the disk is most of the cost of
- * a commit. Alone, a commit is done in the same turn of the event loop. Where many come at once,
- * a millisecond passes between transactions. Appends ride along; where somebody must know them written
- * and no commit is near, they are written without a sync, which outlives the process though not the machine.
+ * Groups writes into few transactions, because a sync to the disk is most of the cost of a commit. A single commit is done in
+ * the same turn of the event loop. When many come at once, a millisecond passes between transactions. Appends are written with
+ * the next commit. If a caller waits for them and no commit is near, they are written without a sync, which survives the
+ * process but not the machine.
  */
 export class GroupCommit implements StoreActivity {
   readonly commits = new Spread(COMMIT_BOUNDS);
@@ -108,8 +108,8 @@ export class GroupCommit implements StoreActivity {
   }
 
   /**
-   * Resolves once everything appended so far is written, though maybe not synced yet, so that it outlives this
-   * process; or once the disk has refused it, to be tried again: with whether the spool has it then.
+   * Resolves with true once all appends so far are written, perhaps not synced yet, so that they outlive this process. If the
+   * disk refuses them, they are tried again, and this resolves with whether the spool has them.
    */
   written(): Promise<boolean> {
     if (this.#units.length === 0 || this.#closed) return Promise.resolve(this.unkept === 0);
@@ -145,7 +145,7 @@ export class GroupCommit implements StoreActivity {
     else setImmediate(() => this.#run(false));
   }
 
-  /** The timer is left alone when a commit takes its appends along: setting one costs more than letting it lapse. */
+  /** The timer stays when a commit writes its appends: setting a timer costs more than letting it fire in vain. */
   #armAppend(delayMs: number): void {
     this.#appendTimer ??= setTimeout(() => {
       this.#appendTimer = null;

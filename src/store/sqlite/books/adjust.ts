@@ -13,7 +13,7 @@ interface Step {
   readonly payer: string | null;
 }
 
-/** A clock that was put back by less than this does not hide a reservation, ms. */
+/** A clock that was set back by less than this does not hide a reservation, ms. */
 const SLACK_MS = 120_000;
 /** Rows looked through at once. */
 const STRETCH = 10_000;
@@ -40,7 +40,7 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
   const ends = await first<{ first: number; last: number }>(reader, SELECT_ENDS);
   if (!ends) return null;
   const from = await firstAt(reader, timeOfId(id) - SLACK_MS, ends);
-  // A clock that was put back further leaves only to look at everything.
+  // The clock may have been set back further. Then only a full search finds the reservation.
   const steps =
     (await stepsOf(reader, id, from, ends.last)) ??
     (from > ends.first ? await stepsOf(reader, id, ends.first, ends.last) : null);
@@ -53,7 +53,7 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
     keyId,
     payer,
     isOpen: !steps.some(isEnd),
-    // A balance is drawn on from the start or not at all.
+    // A reservation draws on a balance from its start or never.
     onBalance: await hasBalance(reader, funds),
     charged: steps.filter(isCharge).reduce((sum, { amount }) => sum + amount, 0),
     overrun: steps.filter(({ kind }) => kind === 'overrun').reduce((sum, { amount }) => sum + amount, 0),

@@ -19,7 +19,7 @@ import {
   SELECT_ADJUSTMENTS,
 } from './tables.ts';
 
-/** The reservation that a correction is about, and whose it is. */
+/** The reservation that a correction concerns, and its account. */
 interface CorrectedReservation {
   readonly row: AccountRow;
   readonly reservation: number;
@@ -36,10 +36,10 @@ export interface AdoptionParts {
   readonly watcher: () => BooksWatcher;
 }
 
-/** Takes over the grants and corrections that were asked for, each once: into the journal, the sums and the funds. */
+/** Applies requested grants and corrections, each once: in the journal, the sums and the funds. */
 export class Adoption {
   readonly #parts: AdoptionParts;
-  /** Adjustments that were taken over, and may not be marked so in the store yet. */
+  /** Adjustments that were applied, but may not be marked so in the store yet. */
   #adopted = new Set<number>();
 
   constructor(parts: AdoptionParts) {
@@ -68,7 +68,7 @@ export class Adoption {
       await this.run();
       return [{ kind: 'granted', amount }];
     }
-    // Its settlement may be among what is not written yet.
+    // Its settlement may not be written yet.
     await this.#parts.store.flush();
     const booked = await findReservation(this.#parts.store, op.reservation);
     if (booked?.isOpen) throw new RangeError(`reservation ${op.reservation} is open: what it costs is not known`);

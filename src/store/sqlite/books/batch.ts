@@ -2,43 +2,43 @@ import type { OpResult } from '../../books.ts';
 import type { Write } from '../../store.ts';
 import type { BookedFund } from './fund-states.ts';
 
-/** An operation that has happened only once its rows are on the disk. */
+/** An operation that counts only once its rows are on the disk. */
 export interface PendingOp {
-  /** They are; a result replaces the one that was decided on. */
+  /** Called when its rows are written. A returned result replaces the decided one. */
   written(): OpResult | null;
-  /** They could not be written: undoes it. */
+  /** Called when its rows could not be written. Undoes the operation. */
   lost(): void;
 }
 
 const UNKNOWN: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
 
-/** Operations that are decided together, and written in one commit. Each request makes two: what most have not is null. */
+/** Operations that are decided together and written in one commit. Each request makes two, so rarely used fields are null. */
 export class Batch {
   readonly results: OpResult[] = [];
-  /** Results that have to be looked up, by their places. */
+  /** Results that must be looked up, by index. */
   late: (Promise<OpResult> | undefined)[] | null = null;
   readonly writes: Write[] = [];
-  /** By the place of its result; null: nothing waits for the disk. */
+  /** By index of the result; null if no operation waits for the disk. */
   pending: (PendingOp | undefined)[] | null = null;
-  /** Rows that are written even where the commit fails: of operations that cannot be refused. Null for none. */
+  /** Rows that are written even if the commit fails, of operations that cannot be refused. Null for none. */
   kept: Write[] | null = null;
   /** Funds in which money has come free, reported once the rows are given to the disk. */
   freed: (readonly BookedFund[])[] | null = null;
 
-  /** The operation that is being decided waits for the disk. */
+  /** Makes the operation that is being decided wait for the disk. */
   await(step: PendingOp): void {
     this.pending ??= [];
     this.pending[this.results.length] = step;
   }
 
-  /** The operation that is being decided repeats one that memory has forgotten. */
+  /** Takes the result of the operation that is being decided from a query: it repeats one that memory has forgotten. */
   lookUp(result: Promise<OpResult>): void {
     this.late ??= [];
     this.late[this.results.length] = result;
     this.results.push(UNKNOWN);
   }
 
-  /** The operation that was decided last, whose rows begin at `from`, happens even where the others of the batch do not. */
+  /** Keeps the operation that was decided last, whose rows begin at `from`, even if the rest of the batch fails. */
   keep(from: number): void {
     this.kept ??= [];
     this.kept.push(...this.writes.slice(from));

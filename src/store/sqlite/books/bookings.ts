@@ -38,7 +38,7 @@ export interface BookingParts {
 const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
 const granted = (amount: Microcredits): OpResult => ({ kind: 'granted', amount });
 const refusedBy = ({ fund, why }: FundBlock<BookedFund>): OpResult => ({ kind: 'refused', why, fund: figuresOf(fund) });
-/** As they are now: the fund goes on changing. */
+/** A copy, because the fund keeps changing. */
 const figuresOf = ({ title, limit, spent, held, free, unspent }: BookedFund) => ({
   title,
   limit,
@@ -123,12 +123,12 @@ export class Bookings {
       return refusedBy({ fund: balance, why: 'exhausted' });
     }
     reservations.earmarks.delete(id);
-    // Of what comes, so much is held already; where less comes than was promised, the balance holds the difference from now on.
+    // This much of the deposit is held already. If it is less than promised, the balance holds the difference from now on.
     const comes = Math.min(promised, adds);
     balance.held += promised - comes;
     const made = this.#make(id, dimensions, funds, amount, journal.idsOf(funds));
     const { fundIds, account } = made;
-    // A limit that was lowered meanwhile does not undo what was promised: it is drawn on as by what is open already.
+    // A limit that was lowered meanwhile does not undo the earmark. Such funds are drawn on as by open reservations.
     const roomy = funds.filter((fund) => fund.isBalance || fund.free >= 0);
     const first = roomy.length === funds.length ? fundIds : journal.idsOf(roomy);
     const pending = deposits.begin(balance.title.name, deposit, at);
@@ -136,7 +136,7 @@ export class Bookings {
     if (first !== fundIds) batch.writes.push(journal.attach(id, account.id, at, fundIds));
     batch.await({
       written: () => {
-        // From here on the balance holds all of it, and has what came.
+        // From here on the balance holds all of it, and has the deposit.
         balance.held += comes;
         this.#arrived(pending);
         this.written(made, fundIds, at);
@@ -156,7 +156,7 @@ export class Bookings {
     const by = fit(made.funds, amounts);
     if (isBlocked(by)) return refusedBy(by);
     if (by === 0) return granted(0);
-    // Held from now on, so that no other takes it while it is written.
+    // Held from now on, so that no other request takes it while the row is written.
     hold(made.funds, by);
     made.extending = by;
     batch.writes.push(this.#parts.journal.raise(made.id, made.account.id, by, at));
@@ -168,7 +168,7 @@ export class Bookings {
     batch.await({
       written: () => {
         const raised = raise(made.state, by);
-        // It may be closed by now: closed it stays.
+        // The reservation may be closed by now. It stays closed.
         if (!raised) {
           giveBack();
           return CLOSED;

@@ -91,7 +91,7 @@ class SqliteBooks implements LedgerBooks {
   readonly #adoption: Adoption;
   readonly #orphans: Orphans;
   readonly #now: () => number;
-  /** Whether there was no entry at the start, and the number of the last row then. */
+  /** Whether there was no entry at the start, and the number of the last row at that time. */
   readonly #isEmpty: boolean;
   readonly #firstSeq: number;
   #state: LedgerState;
@@ -184,7 +184,7 @@ class SqliteBooks implements LedgerBooks {
     if (this.#counting) throw new Error('one count at a time');
     this.#counting = true;
     try {
-      // From here on the table holds all up to now, and the sums in memory what comes after.
+      // From here on the table has all charges up to now, and the sums in memory those that follow.
       await this.#checkpoints.write();
     } catch (cause) {
       this.#counting = false;
@@ -218,14 +218,14 @@ class SqliteBooks implements LedgerBooks {
   }
 
   async reservation(id: number): Promise<ReservationRecord | null> {
-    // Its settlement may be among what is not written yet.
+    // Its settlement may not be written yet.
     await this.#store.flush();
     const booked = await findReservation(this.#store, id);
     return booked && { id, isOpen: booked.isOpen, charged: booked.charged, givenBack: booked.givenBack };
   }
 
   async refresh(isOwn = false): Promise<void> {
-    // Where this look fails, the next one finds what other processes did not write.
+    // Cleared first: if this read fails, the next one repeats it even if no other process has written.
     if (isOwn) this.#version = null;
     const version = await this.#store.version();
     if (version === this.#version) return;
@@ -354,7 +354,7 @@ class SqliteBooks implements LedgerBooks {
     return batch;
   }
 
-  /** Whether an operation is not on a reservation that is yet to be written. */
+  /** Whether an operation does not concern a reservation that is not written yet. */
   #isIndependent(op: LedgerOp): boolean {
     return !('id' in op && typeof op.id === 'number' && this.#reservations.find(op.id)?.isWritten === false);
   }

@@ -26,7 +26,7 @@ export class Deposits {
     this.#journal = journal;
   }
 
-  /** Numbers the rows of a deposit, which must be given to the disk at once; `ended` must follow. */
+  /** Numbers the rows of a deposit. Hand them to the disk at once; `ended` must follow. */
   begin(wallet: string, deposit: Deposit, at: number): PendingDeposit {
     checkDeposit(deposit);
     const { paid, fee, note } = deposit;
@@ -45,7 +45,7 @@ export class Deposits {
     return pending;
   }
 
-  /** It is on the disk, or could not be written. */
+  /** Ends a deposit, which is on the disk or could not be written. */
   ended(pending: PendingDeposit): void {
     this.#pending.delete(pending);
   }
@@ -57,7 +57,7 @@ export class Deposits {
     return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(walletOf(wallet)), fee, at, note);
   }
 
-  /** Rows that are being written, by wallet: whether they arrive is not known yet. */
+  /** Rows that are being written, by wallet. They may still fail. */
   get unwrittenRows(): ReadonlyMap<string, readonly number[]> {
     const byWallet = new Map<string, number[]>();
     for (const { wallet, rows } of this.#pending) {

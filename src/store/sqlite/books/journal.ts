@@ -99,7 +99,7 @@ export class Journal {
     note: string | null,
   ): SqlWrite {
     const params = [++this.#seq, 'reserve', id, account, amount, at, funds] as const;
-    // Most have none, and bind one value less.
+    // Most requests have no note, and bind one value less.
     return note === null ? write(INSERT_HOLDING, ...params) : write(INSERT_NOTED, ...params, note);
   }
 
@@ -165,7 +165,7 @@ export class Journal {
     return write(INSERT_PAID, ++this.#seq, kind, null, account, amount, at, note);
   }
 
-  /** How the journal names a set of funds; null for none. Those without a row get one. */
+  /** Returns the IDs of funds as the journal names them; null for none. Funds without a row get one. */
   idsOf(funds: readonly BookedFund[]): string | null {
     if (funds.length === 0) return null;
     for (const fund of funds) if (fund.rowId === 0) this.#introduce(fund);

@@ -120,7 +120,7 @@ class Fold implements JournalState {
     return null;
   }
 
-  /** Spends of the balance that was drawn on, whosever request it was. */
+  /** Spends from the balance that was drawn on, whichever account made the request. */
   #draw(funds: string | null, amount: Microcredits): void {
     const holder = amount === 0 ? null : this.holderOf(funds);
     if (holder !== null) this.#balanceOf(holder).spent += amount;

@@ -16,9 +16,9 @@ export class BookedReservation implements Links<BookedReservation> {
   state: Reservation;
   /** Microcredits that were granted first. */
   readonly first: Microcredits;
-  /** Whether its row is in the store: until then it may still come to nothing. */
+  /** Whether its row is in the store. Until then the write may fail. */
   isWritten = false;
-  /** Microcredits that an extension holds which is being written. */
+  /** Microcredits held by an extension that is being written. */
   extending: Microcredits = 0;
   overrun: Microcredits = 0;
   /** The first result of each step; null while there was none. */
@@ -58,7 +58,7 @@ export class BookedReservation implements Links<BookedReservation> {
   }
 }
 
-/** Money set aside in memory alone, for a payment under way. */
+/** Money set aside only in memory, for a payment in progress. */
 export interface BookedEarmark {
   readonly id: number;
   readonly dimensions: Dimensions;

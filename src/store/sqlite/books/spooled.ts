@@ -10,7 +10,7 @@ import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** The part of a spool that its database does not have yet. */
 export interface SpooledEntries extends UnbookedSettlements {
-  /** To be written in one commit, or left. */
+  /** Written in one commit or not at all. */
   readonly writes: readonly SqlWrite[];
 }
 

@@ -44,7 +44,7 @@ export interface LastIds {
   readonly adjustment: number;
 }
 
-/** Rows after a number, in order, so many at once. */
+/** Rows after a number, in order. Parameters: the number, and the length of a page. */
 export const SELECT_JOURNAL =
   sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
       j.output_tokens AS output, a.key_id AS keyId
