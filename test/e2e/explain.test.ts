@@ -200,7 +200,7 @@ describe('signalbox policy explain', () => {
       [explain('--input-tokens', 'many'), '--input-tokens takes a number'],
       [explain('--input-tokens', '1.5'), '`estimated_input_tokens` must be a whole number'],
       [explain('--metadata', 'x'), '--metadata is written name=value'],
-      [explain('--time', 'noon'), '--time is written'],
+      [explain('--time', 'noon'), '--time takes a time with its offset'],
       [explain('gone.json'), 'gone.json cannot be read'],
       [explain('--colour'), 'colour'],
       [explain(folder), 'takes one folder and one file'],
