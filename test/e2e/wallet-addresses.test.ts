@@ -75,7 +75,7 @@ describe('operators', () => {
     ]) {
       const { code, err } = await paid.box.run(...args);
       expect({ args, code }).toEqual({ args, code: 1 });
-      expect(err).toMatch(/^signalbox: .*(?:EIP-55|The ID of a key)/);
+      expect(err).toMatch(/^signalbox: .*(?:EIP-55|Give only the ID of the key)/);
     }
   });
 
