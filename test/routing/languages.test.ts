@@ -108,7 +108,7 @@ describe('a language of the question', () => {
     ]);
     expect(ofModel('lacks').map(({ adds }) => adds)).toEqual([0.01, 0]);
     expect(story(certificate, request)).toContain(
-      'Languages that it is about count as quality: declares +0.01 go unknown, +0.02 for rust; unknown +0.01 go unknown, +0.01 rust unknown.',
+      'Quality added for programming languages: declares +0.01 go unknown, +0.02 for rust; unknown +0.01 go unknown, +0.01 rust unknown.',
     );
     expect(certify(from, facts(), given).candidates.flatMap(({ languages }) => languages)).toEqual([]);
   });
