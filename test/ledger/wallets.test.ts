@@ -146,7 +146,7 @@ test('a database of the version before opens, and its entries keep the wallets t
   await before.close();
   const spool = join(folder.path, 'settlements.spool');
   const command = { file: folder.file, spool, now: () => NOON, write: async () => {}, warn };
-  await expect(runLedger(['audit'], command)).rejects.toThrow('start the server once');
+  await expect(runLedger(['audit'], command)).rejects.toThrow('Start the server once');
   const { ledger, store } = await open(folder.file);
   expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });
   expect(
