@@ -105,7 +105,7 @@ describe('a provider that refuses its key', () => {
     const response = await chat();
     expect(response.status).toBe(502);
     expect(response.headers.get('x-should-retry')).toBe('false');
-    expect((await answerOf(response)).error.message).toContain('tried best (auth).');
+    expect((await answerOf(response)).error.message).toContain('Tried: best (auth).');
     const alarms = () => box.lines.filter((text) => text.includes('misconfigured'));
     await waitFor(() => alarms().length === 2);
     expect(JSON.parse(alarms()[0]!)).toMatchObject({

@@ -119,7 +119,7 @@ describe('large answers at once', () => {
       return response.status === 503 ? response : null;
     });
     const { message } = await expectError(refused, 'overloaded', null, false);
-    expect(message).toContain('no memory left for the answer');
+    expect(message).toContain('no memory left for this answer');
     // What the provider made until then is paid.
     expect(Number(refused.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
     // No other endpoint is asked for what would find no room either.
