@@ -220,7 +220,7 @@ describe('a signature', () => {
       errorReason: 'invalid_exact_evm_insufficient_balance',
     });
     expect(((await response.clone().json()) as { error: { message: string } }).error.message).toEndWith(
-      ': fill it up.',
+      'Add funds to it.',
     );
     await refusedFor(response, 'invalid_exact_evm_insufficient_balance');
   });
