@@ -97,7 +97,7 @@ same tests with few runs and a new seed each time.
 Run one section with \`npm run test:deep -- reload\`, and repeat a seed with \`SIGNALBOX_SEED=…\`. A \`+\` after a commit means
 uncommitted changes. All runs used ${cpus().length} cores.
 
-This work left \`npm test\`, which takes at most five minutes:
+This work left \`npm test\`, so that it takes less time:
 
 ${LEFT}
 

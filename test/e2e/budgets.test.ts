@@ -196,6 +196,10 @@ describe('open reservations in the way', () => {
     await Bun.sleep(WAIT_MS / 6);
     caller.abort();
     expect(await waiting).toBeNull();
+    // The server has to see the closed connection before money comes free.
+    await waitFor(async () =>
+      /^signalbox_contention_waiting 0$/m.test(await (await fetch(`${purse.live.box.url}/metrics`)).text()),
+    );
     purse.gate.open();
     await Promise.all(running);
     await purse.spend(key, 1);

@@ -244,7 +244,7 @@ const MUTANTS: Readonly<Record<string, Infection>> = {
 describe('the law notices that', () => {
   for (const [name, infection] of Object.entries(MUTANTS)) {
     test(name, async () => {
-      const { failed } = await fc.check(law(infection), { numRuns: 60, seed, endOnFailure: true });
+      const { failed } = await fc.check(law(infection), { numRuns: 600, seed, endOnFailure: true });
       expect(failed).toBe(true);
     }, 120_000);
   }
