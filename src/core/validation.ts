@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
+import { ValuePointer } from '@sinclair/typebox/value';
 import { misspelt } from './edit-distance.ts';
 import { type ErrorCode, SignalboxError } from './errors.ts';
 import { dropNulls } from './nullable.ts';
@@ -40,14 +41,6 @@ function toParam(path: string): string {
     (param, part) => (/^\d+$/.test(part) ? `${param}[${part}]` : param ? `${param}.${part}` : part),
     '',
   );
-}
-
-/** The object that lacks a field, or has one too many. */
-function parentOf(body: unknown, path: string): Readonly<Record<string, unknown>> {
-  let at: unknown = body;
-  for (const step of stepsOf(path).slice(0, -1))
-    at = isObject(at) ? at[step] : Array.isArray(at) ? at[Number(step)] : null;
-  return isObject(at) ? at : {};
 }
 
 function toError(error: ValueError, body: unknown): SignalboxError {
@@ -96,10 +89,15 @@ function explain(error: ValueError, name: string, body: unknown): [ErrorCode, st
 
 const lastStep = (path: string): string => stepsOf(path).at(-1) ?? '';
 
+/** Names of an object that are compared with a missing one: one with more has no typing error. */
+const NAMES_MAX = 64;
+
 /** The field that the body has in place of a missing one, as a part of the sentence. */
 function givenInstead({ path }: ValueError, body: unknown): string {
-  const missing = lastStep(path);
-  const found = Object.keys(parentOf(body, path)).find((name) => misspelt(name, [missing]) !== null);
+  const parent: unknown = ValuePointer.Get(body, path.slice(0, path.lastIndexOf('/')));
+  if (!isObject(parent)) return '';
+  const names = Object.keys(parent).slice(0, NAMES_MAX);
+  const found = names.find((name) => misspelt(name, [lastStep(path)]) !== null);
   return found === undefined ? '' : `; the body has \`${found}\``;
 }
 

@@ -90,7 +90,7 @@ export function decideRoute(
   });
 }
 
-/** Screens a request, reads from it all that a decision goes by, and decides. */
+/** Checks a request, reads its facts and decides. */
 async function decideRequest(
   gateway: Gateway,
   request: ModelRequest,
