@@ -18,6 +18,7 @@ import { missingSpaceHint } from './missing-space.ts';
 import type { Report } from './report.ts';
 import { findDerailingSlip, findSlipOfLine, type SyntaxSlip } from './syntax-slips.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
+import { yamlFault } from './yaml-messages.ts';
 
 /** One file of a policy, or the reason why it could not be read. */
 export type PolicyFile =
@@ -97,15 +98,6 @@ const DEPTH_MAX = 64;
 /** Limit of reported syntax errors of one file, and of unknown tags. */
 const SYNTAX_ERRORS_MAX = 5;
 
-/** Errors of the library, worded for operators. */
-const MESSAGES: Readonly<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY: 'the value holds `: `, so YAML reads a second key',
-  MULTIPLE_DOCS: 'a policy file holds one YAML document: move the text after `---` to another file',
-};
-
-/** The library reports a stack overflow like any other error. */
-const isTooDeep = ({ message }: YAMLError): boolean => /call stack/i.test(message);
-
 class YamlReader {
   readonly #path: string;
   readonly #text: string;
@@ -151,8 +143,8 @@ class YamlReader {
         this.#report.add(code, place, open.message, { hint: open.hint });
         continue;
       }
-      const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'maps and lists nest too deeply' : error.message);
-      this.#report.add(code, place, message, { hint: this.#hintFor(error.code, place.line) });
+      const { message, hint } = yamlFault(error);
+      this.#report.add(code, place, message, { hint: this.#hintFor(error.code, place.line) ?? hint });
     }
     if (document.errors.length > 0) return null;
     return this.#tree(document.contents, this.#place(0, 0), 0);
@@ -189,8 +181,6 @@ class YamlReader {
 
   /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
   #hintFor(code: string, lineNumber: number): string | undefined {
-    if (code === 'TAB_AS_INDENT') return 'indent with spaces';
-    if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'put the value in quotes';
     const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
     const [, key, value = ''] =
       /^\s*(?:-\s+)?(when|require|prefer|match|each):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
