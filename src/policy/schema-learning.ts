@@ -42,14 +42,16 @@ const ExploreText = closed(
   },
 );
 
+export const LEARNING_MODE_MEANINGS: Readonly<Record<LearningMode, string>> = {
+  off: 'Quality is as declared, corrected by the length of the question.',
+  shadow: 'Learns, and shows the effect in explanations.',
+  on: 'Learns, and decides by it.',
+};
+
 export const LearningText = closed(
   {
     mode: oneOfExplained({
-      means: {
-        off: 'Quality is as declared, corrected by the length of the question.',
-        shadow: 'Learns, and shows the effect in explanations.',
-        on: 'Learns, and decides by it.',
-      } satisfies Record<LearningMode, string>,
+      means: LEARNING_MODE_MEANINGS,
       default: 'off',
       examples: ['shadow'],
       description:

@@ -5,6 +5,7 @@ import {
   type SchemaOptions,
   type StringOptions,
   type TProperties,
+  type TSchema,
   type TUnsafe,
   Type,
 } from '@sinclair/typebox';
@@ -55,6 +56,13 @@ export function oneOfExplained<Word extends string>({
 }: WordOptions & { readonly means: Readonly<Record<Word, string>> }): TUnsafe<Word> {
   const literals = Object.entries<string>(means).map(([word, description]) => Type.Literal(word, { description }));
   return Type.Unsafe<Word>(Type.Union(literals, options));
+}
+
+/** The literals of a union of them, each with its meaning or ''; null for any other schema. */
+export function literalsOf({ anyOf: options }: TSchema): [word: string, means: string][] | null {
+  if (!Array.isArray(options) || options.length === 0) return null;
+  const words = options.map(({ const: word, description = '' }: TSchema): [unknown, string] => [word, description]);
+  return words.every((one): one is [string, string] => typeof one[0] === 'string') ? words : null;
 }
 
 /** A list of texts; empty where it is left out. */

@@ -1,5 +1,5 @@
 import { type NumberOptions, type Static, Type } from '@sinclair/typebox';
-import { boolean, closed, integer, number, oneOfExplained, optional, string } from './schema-parts.ts';
+import { boolean, closed, integer, number, oneOfExplained, optional, string, VARIABLE_NAME } from './schema-parts.ts';
 
 const variable = (description: string, example: string) => optional.string({ ...VARIABLE_NAME, example }, description);
 

@@ -4,7 +4,17 @@ import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { ModelText } from './schema-model.ts';
-import { boolean, closed, integer, number, oneOfExplained, optional, string, texts } from './schema-parts.ts';
+import {
+  boolean,
+  closed,
+  integer,
+  number,
+  oneOfExplained,
+  optional,
+  string,
+  texts,
+  VARIABLE_NAME,
+} from './schema-parts.ts';
 import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';

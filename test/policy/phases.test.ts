@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { caseDiagnostics } from '../../src/policy/case-diagnostics.ts';
+import { caseDiagnostics } from '../../src/policy/cases.ts';
 import { diagnosticsJson, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, compileSteps, parsePolicy } from '../../src/policy/load.ts';
 import { shippedContext } from './shipped.ts';
