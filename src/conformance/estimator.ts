@@ -1,4 +1,3 @@
-import { isDeepStrictEqual as isEqual } from 'node:util';
 import fc from 'fast-check';
 import type {
   EstimatorCatalog,
@@ -8,7 +7,7 @@ import type {
   PreparedEstimator,
 } from '../contract/estimator.ts';
 import { describeHistory, type EstimatorHistory, findingFor, histories, replay } from './estimator-history.ts';
-import { type Law, law, shortJson } from './law.ts';
+import { isEqual, type Law, law, shortJson } from './law.ts';
 import { defaultsOf, optionsFrom, optionsLaw, preparedWith, type StatedOptions } from './schema-values.ts';
 import { repeatFault } from './sealed.ts';
 

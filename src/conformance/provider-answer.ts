@@ -1,9 +1,8 @@
-import { isDeepStrictEqual as isEqual } from 'node:util';
 import fc from 'fast-check';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { Frame, WireAdapter } from '../contract/provider.ts';
 import { bodies, frames, oddTexts } from './answers.ts';
-import { type Law, quote, shortJson } from './law.ts';
+import { isEqual, type Law, quote, shortJson } from './law.ts';
 import { failureFault, partsFault } from './parts.ts';
 import { type ProviderSubject, wireLaw } from './provider-subject.ts';
 import { repeatFault } from './sealed.ts';

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual as isEqual } from 'node:util';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
@@ -7,7 +6,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { deepFreeze } from '../policy/freeze.ts';
 import { calls, copyOfCall, describeCall, frozenCall, plainCalls, plainOf, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
-import { type Law, law, quote, shortJson } from './law.ts';
+import { isEqual, type Law, law, quote, shortJson } from './law.ts';
 import { adapterLaw, type ProviderSubject, presetSettings, settingsFor, wireLaw } from './provider-subject.ts';
 import { defaultsOf, optionsLaw } from './schema-values.ts';
 import { CANARY, reachedFault, runSealed } from './sealed.ts';

@@ -1,10 +1,9 @@
-import { isDeepStrictEqual as isEqual } from 'node:util';
 import fc from 'fast-check';
 import type { StreamPart } from '../contract/parts.ts';
 import type { WireAdapter } from '../contract/provider.ts';
 import { isPlausible } from '../core/usage.ts';
 import type { ConformanceHost } from './host.ts';
-import { type Law, shortJson } from './law.ts';
+import { isEqual, type Law, shortJson } from './law.ts';
 import { joinParts } from './parts.ts';
 import { framesIn, type ProviderSubject, wireLaw } from './provider-subject.ts';
 import { expectationFault, type Sample } from './samples.ts';

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual as isEqual } from 'node:util';
+import { isEqual } from './law.ts';
 
 /** Globals that plugins may not use: a label, the owner and the member. */
 const FORBIDDEN: readonly (readonly [string, () => object, string])[] = [

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual as isEqual } from 'node:util';
 import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import { deepFreeze } from '../policy/freeze.ts';
@@ -14,7 +13,7 @@ import {
   weights,
 } from './candidates.ts';
 import type { ConformanceHost } from './host.ts';
-import { type Law, law, shortJson } from './law.ts';
+import { isEqual, type Law, law, shortJson } from './law.ts';
 import { defaultsOf, optionsFrom, optionsLaw, preparedWith, type StatedOptions } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 
