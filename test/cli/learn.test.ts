@@ -132,7 +132,7 @@ describe('learn status', () => {
     expect(text).toMatch(/^best +all +16 +0\.900 +0\.\d{3} +-\d+\.\d$/m);
     expect(text).toMatch(/^plain +general +15 +0\.500 +0\.\d{3} +\+\d+\.\d$/m);
     expect(text).toMatch(/^k1 +21\.0 +67\.7 % +0\.0 %$/m);
-    expect(text).toEndWith('To see whether `on` would help, run: signalbox learn replay\n');
+    expect(text).toEndWith('To see whether `on` would help, run: ./signalbox learn replay\n');
   });
 
   test('tells of scores that counted for nothing, and of the key whose they are', async () => {
@@ -279,8 +279,8 @@ describe('learn reset', () => {
 
 describe('a command that cannot be is refused in one sentence:', () => {
   const cases: readonly (readonly [what: string, args: readonly string[], message: RegExp])[] = [
-    ['none of them', [], /learn takes status, reset, export or replay/],
-    ['one that is none', ['toString'], /learn takes status, reset, export or replay/],
+    ['none of them', [], /learn takes status, replay, export or reset/],
+    ['one that is none', ['toString'], /learn takes status, replay, export or reset/],
     ['a format that is none', ['export', '--format', 'xml'], /--format is jsonl or csv, not "xml"/],
     ['a source that is none', ['export', '--source', 'me'], /--source is caller, checks or retry, not "me"/],
     ['a period that ends before it begins', ['export', '--from', '2026-02', '--to', '2026-01'], /must be later than/],
@@ -308,7 +308,7 @@ describe('a command that cannot be is refused in one sentence:', () => {
   test('a policy that is none', async () => {
     await using one = await place();
     writeFileSync(join(folder.path, 'p.yaml'), 'version: 1\n');
-    await expect(one.run('status')).rejects.toThrow(/Run signalbox policy check to see why\.$/);
+    await expect(one.run('status')).rejects.toThrow(/Run \.\/signalbox policy check to see why\.$/);
     expect(await one.run('export')).toBe('');
   });
 });
