@@ -1,8 +1,11 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { commandName } from '../core/command-name.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { nearest } from '../policy/nearest.ts';
 import { parseCredits } from './text.ts';
+import { unknownCommand } from './unknown-command.ts';
 
 /** The kinds of flags. */
 export const TEXT = { type: 'string' } as const;
@@ -13,11 +16,11 @@ type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
 
 /** The flags of a command that takes nothing else. Throws UsageError. */
 export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(() => parsed({ args: [...args], options })).values;
+  inOurWords(options, () => parsed({ args: [...args], options })).values;
 
 /** Parses the flags of a command, and the arguments between them. Throws UsageError. */
 export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(() => parsed({ args: [...args], options, allowPositionals: true }));
+  inOurWords(options, () => parsed({ args: [...args], options, allowPositionals: true }));
 
 /** Parses, and refuses a repeated option: node's parser silently keeps the last value. */
 function parsed<T extends ParseArgsConfig>(config: T) {
@@ -32,23 +35,34 @@ function parsed<T extends ParseArgsConfig>(config: T) {
 }
 
 /** Runs node's parser and rewords its errors. */
-function inOurWords<T>(parse: () => T): T {
+function inOurWords<T>(known: FlagSpecs, parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    const [sentence = ''] = messageOf(cause).split(/\.\s/);
-    throw new UsageError(`${sentence.replace(/\.$/, '')}. See signalbox help.`);
+    throw new UsageError(`${rewordedFault(messageOf(cause), Object.keys(known))} See ${commandName()} help.`);
   }
+}
+
+/** Flags that are read before a command's own. */
+const GLOBAL_FLAGS = ['data', 'help'];
+
+/** The message of node's parser in one or two sentences of ours. */
+function rewordedFault(message: string, known: readonly string[]): string {
+  const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
+  const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
+  if (meant !== null) return `Unknown option '--${unknown}'. Did you mean --${meant}?`;
+  const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
+  if (valueless !== undefined) return `${valueless} needs a value.`;
+  const [, plain] = /^Option '(--?[^']+)' does not take an argument/.exec(message) ?? [];
+  if (plain !== undefined) return `${plain} takes no value.`;
+  return `${(message.split(/\.\s/)[0] ?? '').replace(/\.$/, '')}.`;
 }
 
 /** Finds a command of a group by its name. Throws UsageError. */
 export function commandIn<Run>(group: string, commands: Readonly<Record<string, Run>>, name = ''): Run {
   const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (run !== undefined) return run;
-  const names = Object.keys(commands)
-    .join(', ')
-    .replace(/, (?=[^,]*$)/, ' or ');
-  throw new UsageError(`${group} takes ${names}. See signalbox help.`);
+  if (run === undefined) throw unknownCommand(group, name);
+  return run;
 }
 
 /** The arguments of a command that moves Credits: `HOLDER CREDITS [--note TEXT]`. */

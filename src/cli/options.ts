@@ -5,6 +5,7 @@ import { refuseUrl } from '../store/open.ts';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
 import { parseFlags, TEXT } from './arguments.ts';
 import { helpOf } from './help.ts';
+import { unknownCommand } from './unknown-command.ts';
 
 /** Arguments of a command on a data folder. */
 export interface DataArguments {
@@ -64,9 +65,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
     const own = dataOf(args, env);
     return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), ...own };
   }
-  throw new UsageError(
-    `There is no command \`${name}\`; there are serve, health, policy, plugin, import, learn, decisions, keys, wallets, ledger, version and help.`,
-  );
+  throw unknownCommand('', name);
 }
 
 /** The data folder that a flag names, else the environment. Throws UsageError for a URL, of which it shows the scheme alone. */

@@ -1,5 +1,6 @@
 import { checkText } from '../access/terms.ts';
 import { iso } from '../core/clock.ts';
+import { commandName } from '../core/command-name.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import { creditsText } from '../core/text.ts';
@@ -49,7 +50,9 @@ async function show(args: readonly string[], source: WalletSource): Promise<stri
   const { values, positionals } = parseArguments(args, { json: SWITCH });
   const [address, more] = positionals;
   if (!address || more !== undefined) {
-    throw new UsageError('wallets show takes the address of one wallet. Run signalbox wallets list to see them.');
+    throw new UsageError(
+      `wallets show takes the address of one wallet. Run ${commandName()} wallets list to see them.`,
+    );
   }
   const wallet = addressIn(address);
   const found = await findWallet(source, wallet);

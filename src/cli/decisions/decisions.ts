@@ -13,6 +13,7 @@ import type { RecordEntry } from '../../store/records.ts';
 import { LIST, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
+import { unknownCommand } from '../unknown-command.ts';
 
 const OPTIONS = {
   ...{ from: TEXT, to: TEXT, key: TEXT, model: TEXT, task: TEXT, status: TEXT, operation: TEXT, label: LIST },
@@ -26,7 +27,7 @@ const OPTIONS = {
  * @throws UsageError
  */
 export async function runDecisions([name, ...args]: readonly string[], file: string): Promise<string> {
-  if (name !== 'list') throw new UsageError('decisions takes list. See signalbox help.');
+  if (name !== 'list') throw unknownCommand('decisions', name);
   const { json, ...filters } = parseFlags(args, OPTIONS);
   const query = queryOf(filters);
   const reader = await readStore(file, ['records']);

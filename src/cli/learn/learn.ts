@@ -1,3 +1,4 @@
+import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
@@ -20,7 +21,9 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
     if (model === null || (await reader.learning.outcomes.models()).includes(model)) return;
     const { snapshot } = await learningPolicy(command.folder, command.judge, reader);
     if (snapshot.modelIndex.has(model)) return;
-    throw new UsageError(`There is no model \`${model}\`. Run signalbox learn status to see the models with outcomes.`);
+    throw new UsageError(
+      `There is no model \`${model}\`. Run ${commandName()} learn status to see the models with outcomes.`,
+    );
   });
   const what = model === null ? 'everything that was learned' : `everything that was learned about ${model}`;
   if (!yes) throw new UsageError(`This deletes ${what}, and cannot be undone. To confirm, add --yes.`);
