@@ -4,6 +4,7 @@ import { atomicOf, type PaymentNetwork, type PaymentPolicy, worthOf } from '../.
 import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { parsePolicy } from '../../src/policy/load.ts';
 import { diffPolicies } from '../../src/runtime/diff.ts';
+import { tries } from '../deep/effort.ts';
 import { brief, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
 
 const PAY_TO = '0x52908400098527886E0F7030069857D2E4169EE7';
@@ -208,7 +209,7 @@ describe('amounts', () => {
       expect(worth(quoteMax) <= usd(high) * 1_000_000n && worth(quoteMax + 1) > usd(high) * 1_000_000n).toBe(true);
       expect(worth(settleFee) >= usd(low) * 1_000_000n && worth(settleFee - 1) < usd(low) * 1_000_000n).toBe(true);
     });
-    fc.assert(law, { numRuns: 150 });
+    fc.assert(law, tries('amounts of a policy are the nearest whole microcredits on the right side', 40, 5_000));
   });
 });
 
@@ -244,7 +245,7 @@ describe('the rate of an asset', () => {
       const [least, most] = atomic < microcredits ? [atomic, microcredits] : [microcredits, atomic];
       for (const prime of [2n, 3n, 5n, 7n]) expect(least % prime === 0n && most % prime === 0n).toBe(false);
     });
-    fc.assert(law, { numRuns: 150 });
+    fc.assert(law, tries('the rate of an asset is exact and in lowest terms', 40, 5_000));
   });
 
   const amounts = fc.oneof(fc.nat(5000), fc.maxSafeNat(), fc.constant(Number.MAX_SAFE_INTEGER));
@@ -258,7 +259,7 @@ describe('the rate of an asset', () => {
     });
 
   test('never loses money of the payee: a quote is the least worth the amount, and no unit is credited twice', () => {
-    fc.assert(law(atomicOf, worthOf), { numRuns: 300 });
+    fc.assert(law(atomicOf, worthOf), tries('a quote never loses money of the payee', 100, 10_000));
   });
 
   test.each<[string, typeof atomicOf, typeof worthOf]>([
