@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { commandName } from '../core/command-name.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
+import { nearest } from '../policy/nearest.ts';
 import { refuseUrl } from '../store/open.ts';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
 import { helpOf } from './help.ts';
+import { unknownCommand } from './unknown-command.ts';
 
 /** Arguments of a command on a data folder. */
 export interface DataArguments {
@@ -65,9 +68,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
     const own = dataOf(args, env);
     return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), ...own };
   }
-  throw new UsageError(
-    `There is no command \`${name}\`; there are serve, health, policy, plugin, import, learn, decisions, keys, wallets, ledger, version and help.`,
-  );
+  throw unknownCommand('', name);
 }
 
 /** The data folder that a flag names, else the environment. Throws UsageError for a URL, of which it shows the scheme alone. */
@@ -128,15 +129,18 @@ export function takeNegative(args: readonly string[]): { rest: string[]; amount:
   return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };
 }
 
+/** Flags that are read before a command's own. */
+const GLOBAL_FLAGS = ['data', 'help'];
+
 type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
 
 /** The flags of a command that takes nothing else. Throws UsageError. */
 export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(() => parsed({ args: [...args], options })).values;
+  inOurWords(options, () => parsed({ args: [...args], options })).values;
 
 /** Parses the flags of a command, and the arguments between them. Throws UsageError. */
 export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(() => parsed({ args: [...args], options, allowPositionals: true }));
+  inOurWords(options, () => parsed({ args: [...args], options, allowPositionals: true }));
 
 /** Parses, and refuses a repeated option: node's parser silently keeps the last value. */
 function parsed<T extends ParseArgsConfig>(config: T) {
@@ -151,13 +155,24 @@ function parsed<T extends ParseArgsConfig>(config: T) {
 }
 
 /** Runs node's parser and rewords its errors. */
-function inOurWords<T>(parse: () => T): T {
+function inOurWords<T>(known: FlagSpecs, parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    const [sentence = ''] = messageOf(cause).split(/\.\s/);
-    throw new UsageError(`${sentence.replace(/\.$/, '')}. See signalbox help.`);
+    throw new UsageError(`${rewordedFault(messageOf(cause), Object.keys(known))} See ${commandName()} help.`);
   }
+}
+
+/** The message of node's parser in one or two sentences of ours. */
+function rewordedFault(message: string, known: readonly string[]): string {
+  const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
+  const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
+  if (meant !== null) return `Unknown option '--${unknown}'. Did you mean --${meant}?`;
+  const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
+  if (valueless !== undefined) return `${valueless} needs a value.`;
+  const [, plain] = /^Option '(--?[^']+)' does not take an argument/.exec(message) ?? [];
+  if (plain !== undefined) return `${plain} takes no value.`;
+  return `${(message.split(/\.\s/)[0] ?? '').replace(/\.$/, '')}.`;
 }
 
 function portOf(text: string): number {

@@ -1,5 +1,6 @@
 import { checkText, KeyTermsError } from '../access/terms.ts';
 import { iso } from '../core/clock.ts';
+import { commandName } from '../core/command-name.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import { creditsText } from '../core/text.ts';
@@ -11,6 +12,7 @@ import type { Payment } from '../store/payments.ts';
 import { parseArguments, parseFlags, takeNegative } from './options.ts';
 import { table } from './terminal.ts';
 import { jsonText, minute, parseCredits } from './text.ts';
+import { unknownCommand } from './unknown-command.ts';
 import { userName } from './user.ts';
 
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
@@ -21,7 +23,7 @@ export async function runWallets([name, ...rest]: readonly string[], command: Wa
   if (name === 'list') return list(rest, command);
   if (name === 'show') return show(rest, command);
   if (name === 'credit') return credit(rest, command);
-  throw new UsageError('wallets takes list, show or credit. See signalbox help.');
+  throw unknownCommand('wallets', name);
 }
 
 async function list(args: readonly string[], source: WalletSource): Promise<string> {
@@ -124,7 +126,8 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
 }
 
 function addressOf([text, more]: readonly string[], usage: string): string {
-  if (!text || more !== undefined) throw new UsageError(`wallets ${usage}. Run signalbox wallets list to see them.`);
+  if (!text || more !== undefined)
+    throw new UsageError(`wallets ${usage}. Run ${commandName()} wallets list to see them.`);
   const wallet = walletOf(text);
   // It is not repeated: somebody may have put a private key in its place.
   if (!wallet) throw new UsageError(`The address of a wallet is ${WALLET_FORM}.`);

@@ -13,6 +13,7 @@ import type { RecordEntry } from '../../store/records.ts';
 import { parseFlags } from '../options.ts';
 import { table } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
+import { unknownCommand } from '../unknown-command.ts';
 
 const OPTIONS = {
   from: { type: 'string' },
@@ -35,7 +36,7 @@ const OPTIONS = {
  * @throws UsageError
  */
 export async function runDecisions([name, ...args]: readonly string[], file: string): Promise<string> {
-  if (name !== 'list') throw new UsageError('decisions takes list. See signalbox help.');
+  if (name !== 'list') throw unknownCommand('decisions', name);
   const { json, ...filters } = parseFlags(args, OPTIONS);
   const query = queryOf(filters);
   const reader = await readStore(file, ['records']);

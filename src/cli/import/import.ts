@@ -2,6 +2,7 @@ import { createReadStream, readFileSync, realpathSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
+import { commandName } from '../../core/command-name.ts';
 import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
@@ -16,6 +17,7 @@ import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { parseArguments } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { day } from '../text.ts';
+import { unknownCommand } from '../unknown-command.ts';
 import { reportJson, reportText } from './report.ts';
 
 /** The inputs of an import. */
@@ -42,8 +44,11 @@ const PRICES_BYTES_MAX = 64 * 1024 * 1024;
 export async function runImport(args: readonly string[], command: ImportCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const [from, file, ...rest] = positionals;
-  if (from !== 'litellm' || file === undefined || rest.length > 0) {
-    throw new UsageError('import takes litellm FILE, or - for what comes in. See signalbox help.');
+  if (from !== 'litellm') throw unknownCommand('import', from);
+  if (file === undefined || rest.length > 0) {
+    throw new UsageError(
+      `import litellm takes one file, or - for the standard input. See ${commandName()} help import.`,
+    );
   }
   const name = file === '-' ? 'stdin' : basename(file);
   const imported = read(file, await textOf(file, CONFIGURATION_BYTES_MAX), {

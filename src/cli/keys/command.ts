@@ -1,5 +1,6 @@
 import { keyStateOf } from '../../access/key-entry.ts';
 import type { Keys } from '../../access/keys.ts';
+import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { LedgerTables } from '../../store/repositories.ts';
@@ -19,7 +20,7 @@ export interface KeysCommand {
 export function idOf(positionals: readonly string[], command: string): string {
   const [id, more] = positionals;
   if (!id || more !== undefined) {
-    throw new UsageError(`keys ${command} takes the ID of one key. Run signalbox keys list to see the IDs.`);
+    throw new UsageError(`keys ${command} takes the ID of one key. Run ${commandName()} keys list to see the IDs.`);
   }
   if (!/^[0-9a-z]{1,32}$/.test(id)) {
     throw new UsageError('Give only the ID of the key: the part between sb_live_ and the next underscore.');

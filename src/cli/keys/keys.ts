@@ -9,6 +9,7 @@ import type { Actor } from '../../store/trail.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { table } from '../terminal.ts';
 import { day, jsonText, minute, parseCredits } from '../text.ts';
+import { unknownCommand } from '../unknown-command.ts';
 import { userName } from '../user.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 import { log, show } from './show.ts';
@@ -22,7 +23,7 @@ const COMMANDS: Readonly<Record<string, Run>> = { create, list, show, grant, rot
 export async function runKeys(args: readonly string[], command: KeysCommand): Promise<string> {
   const [name = '', ...rest] = args;
   const run = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!run) throw new UsageError('keys takes create, list, show, grant, rotate, revoke or log. See signalbox help.');
+  if (!run) throw unknownCommand('keys', name);
   try {
     return await run(rest, command);
   } catch (cause) {

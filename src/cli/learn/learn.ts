@@ -1,8 +1,10 @@
+import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
 import { openStore } from '../../store/open.ts';
 import { parseFlags } from '../options.ts';
+import { unknownCommand } from '../unknown-command.ts';
 import { type LearnCommand, reading } from './command.ts';
 import { learnExport } from './export.ts';
 import { learnReplay } from './replay.ts';
@@ -15,7 +17,7 @@ export async function runLearn(args: readonly string[], command: LearnCommand): 
   if (name === 'reset') return reset(rest, command);
   if (name === 'export') return learnExport(rest, command);
   if (name === 'replay') return learnReplay(rest, command);
-  throw new UsageError('learn takes status, reset, export or replay. See signalbox help.');
+  throw unknownCommand('learn', name);
 }
 
 async function reset(args: readonly string[], command: LearnCommand): Promise<void> {
@@ -25,7 +27,9 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
     if (model === null || (await reader.learning.outcomes.models()).includes(model)) return;
     const { snapshot } = await learningPolicy(command.folder, command.judge, reader);
     if (snapshot.modelIndex.has(model)) return;
-    throw new UsageError(`There is no model \`${model}\`. Run signalbox learn status to see the models with outcomes.`);
+    throw new UsageError(
+      `There is no model \`${model}\`. Run ${commandName()} learn status to see the models with outcomes.`,
+    );
   });
   const what = model === null ? 'everything that was learned' : `everything that was learned about ${model}`;
   if (!yes) throw new UsageError(`This deletes ${what}, and cannot be undone. To confirm, add --yes.`);

@@ -1,4 +1,5 @@
 import type { ModelKnowledge } from '../../contract/estimator.ts';
+import { commandName } from '../../core/command-name.ts';
 import type { LearningMode } from '../../core/learning-policy.ts';
 import type { KeyShare } from '../../learning/overview.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
@@ -91,7 +92,7 @@ const SCORE =
 function nextStep({ learning: { mode }, sources, brier }: LearningStatus): string | null {
   if (mode === 'off') return OFF;
   if (sources.length === 0 || !Number.isFinite(brier.declared)) return SCORE;
-  return mode === 'shadow' ? 'To see whether `on` would help, run: signalbox learn replay' : null;
+  return mode === 'shadow' ? `To see whether \`on\` would help, run: ${commandName()} learn replay` : null;
 }
 
 const signed = (value: number): string => {

@@ -11,6 +11,7 @@ import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
 import { parseArguments, parseFlags, takeNegative } from '../options.ts';
 import { parseCredits } from '../text.ts';
+import { unknownCommand } from '../unknown-command.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, type Writer, writeExport } from './export.ts';
 import { parseUsage, usageText } from './usage.ts';
@@ -35,7 +36,7 @@ export async function runLedger(args: readonly string[], command: LedgerCommand)
   if (name === 'usage') return usage(rest, command);
   if (name === 'backup') return backup(rest, command);
   if (name === 'refund') return refundDecision(rest, command);
-  throw new UsageError('ledger takes audit, usage, export, backup or refund. See signalbox help.');
+  throw unknownCommand('ledger', name);
 }
 
 /** Reads the books, and warns of settlements in the spool that they lack. Throws UsageError where there are none. */

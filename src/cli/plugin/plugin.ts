@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/usage-error.ts';
 import type { CommandResult } from '../result.ts';
+import { unknownCommand } from '../unknown-command.ts';
 import type { PluginCommand } from './command.ts';
 import { newPlugin } from './new.ts';
 import { testPlugin } from './test.ts';
@@ -9,5 +9,5 @@ export async function runPlugin(args: readonly string[], command: PluginCommand)
   const [name, ...rest] = args;
   if (name === 'new') return newPlugin(rest, command);
   if (name === 'test') return testPlugin(rest, command);
-  throw new UsageError('plugin takes new or test. See signalbox help.');
+  throw unknownCommand('plugin', name);
 }

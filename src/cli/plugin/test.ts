@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { LawReport } from '../../conformance/law.ts';
+import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
@@ -94,7 +95,7 @@ function asText(
   const kept = all.filter(({ outcome }) => outcome === 'holds').length;
   const sum = broken === 0 ? `${file}: all ${kept} laws hold` : `${file}: ${broken} of ${kept + broken} laws broken`;
   const again =
-    broken === 0 ? '' : `\nTo repeat these cases: signalbox plugin test ${file} --seed ${seed} --runs ${runs}`;
+    broken === 0 ? '' : `\nTo repeat these cases: ${commandName()} plugin test ${file} --seed ${seed} --runs ${runs}`;
   return `${parts.join('\n\n')}\n\n${sum}; seed ${seed}, ${runs} cases a law${again}\n`;
 }
 

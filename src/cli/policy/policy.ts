@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/usage-error.ts';
 import type { CommandResult } from '../result.ts';
+import { unknownCommand } from '../unknown-command.ts';
 import type { PolicyCommand } from './command.ts';
 
 type Run = (args: readonly string[], command: PolicyCommand) => Promise<CommandResult>;
@@ -24,7 +24,7 @@ const isRecorded = (args: readonly string[]): boolean =>
 export async function runPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const [name = '', ...rest] = args;
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!load) throw new UsageError('policy takes check, test, explain, diff, fmt or schema. See signalbox help.');
+  if (!load) throw unknownCommand('policy', name);
   const run = await load(rest);
   return run(rest, command);
 }
