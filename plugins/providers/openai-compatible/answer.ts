@@ -56,7 +56,7 @@ function usageOf(chunk: Json, choices: readonly unknown[]) {
 }
 
 /** Reads a `usage` object; null without token counts. The host checks their plausibility. */
-export function readUsage(usage: unknown): Usage | null {
+function readUsage(usage: unknown): Usage | null {
   if (!isObject(usage)) return null;
   const input = numberOf(usage.prompt_tokens);
   const output = numberOf(usage.completion_tokens);
