@@ -6,7 +6,7 @@ export interface YamlFault {
   readonly hint?: string;
 }
 
-interface Wording extends YamlFault {
+interface FaultWording extends YamlFault {
   /** Matches the library's message. */
   readonly of: RegExp;
 }
@@ -14,7 +14,7 @@ interface Wording extends YamlFault {
 const FEATURE = 'anchors, aliases and tags are parts of YAML that policies do not support';
 
 /** The first that matches counts. `$1` is the first group of the library's message. */
-const WORDINGS: readonly Wording[] = [
+const WORDINGS: readonly FaultWording[] = [
   {
     of: /at node end$/,
     message: 'there is more text after the end of the value',
