@@ -196,10 +196,11 @@ async function ledger({ args, data }: DataArguments): Promise<void> {
 
 async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {
   const file = await existing(data);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, run] = await Promise.all([
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, served, run] = await Promise.all([
     import('./store/open.ts'),
     import('./access/stored-keys.ts'),
     import('./server/trail-note.ts'),
+    import('./operate/served.ts'),
     name === 'keys'
       ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
       : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
@@ -213,8 +214,9 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
     out.write(await run(args, { keys, store, file, now }));
     const change = await note.lastChange(store);
-    if (change > before && !(await note.servedChange(data, change, () => isStoreLocked(file)))) {
-      complain(`The change is saved. ${note.NOT_SERVED}`);
+    const isNoted = () => note.isChangeNoted(data, change);
+    if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
+      complain(`The change is saved. ${served.NOT_SERVED}`);
     }
   } finally {
     keys.close();
