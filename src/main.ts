@@ -1,4 +1,5 @@
 #!/usr/bin/env -S DO_NOT_TRACK=1 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --no-install --no-env-file --config=/dev/null --max-http-header-size=262144
+import './cli/command-name.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { parseCommand } from './cli/options.ts';
 import { type CommandHost, complaint, runCommand } from './commands.ts';
