@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
+import { calls, made } from '../support/tool-messages.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
@@ -231,14 +232,9 @@ describe('tools', () => {
     expect(bodyOf({ tools: strict }).toolConfig).toEqual({ functionCallingConfig: { mode: 'VALIDATED' } });
   });
 
-  const call = (id: string, name: string, args: string) => ({
-    id,
-    type: 'function' as const,
-    function: { name, arguments: args },
-  });
   const history: ChatRequest['messages'] = [
     { role: 'user', content: 'Weather?' },
-    { role: 'assistant', content: null, tool_calls: [call('a', 'f', '{"city":"Paris"}'), call('b', 'g', '')] },
+    { role: 'assistant', content: null, tool_calls: [made('a', 'f', '{"city":"Paris"}'), made('b', 'g', '')] },
     { role: 'tool', tool_call_id: 'b', content: '12345678901234567890' },
     {
       role: 'tool',
@@ -281,7 +277,7 @@ describe('tools', () => {
   test('called twice with one ID answer the preceding call', () => {
     const again: ChatRequest['messages'] = [
       ...history,
-      { role: 'assistant', content: null, tool_calls: [call('a', 'g', '{}')] },
+      { role: 'assistant', content: null, tool_calls: [made('a', 'g', '{}')] },
       { role: 'tool', tool_call_id: 'a', content: 'x' },
     ];
     expect(JSON.stringify(contentsOf(again, OLD))).toEndWith(
@@ -292,7 +288,7 @@ describe('tools', () => {
   test.each(['{"a":', '[1]', 'null', 'hi'])('called without a JSON object do not break a conversation: %s', (text) => {
     const messages: ChatRequest['messages'] = [
       { role: 'user', content: 'Hi' },
-      { role: 'assistant', content: null, tool_calls: [call('a', 'f', text)] },
+      { role: 'assistant', content: null, tool_calls: [made('a', 'f', text)] },
       { role: 'tool', tool_call_id: 'a', content: 'x' },
     ];
     expect(contentsOf(messages, OLD)).toMatchObject([
@@ -390,4 +386,54 @@ describe('the configuration', () => {
     const extras = { safetySettings, generationConfig: { maxOutputTokens: 1_000_000 } };
     expect(bodyOf({}, { extras })).toMatchObject({ safetySettings, generationConfig: { maxOutputTokens: 1_000 } });
   });
+});
+
+test('cache hints are dropped and reported', () => {
+  const hint = { cache_control: { type: 'ephemeral' } };
+  const { body, dropped } = build({
+    messages: [
+      { role: 'system', content: 'S', ...hint },
+      { role: 'user', content: [{ type: 'text', text: 'Hi', ...hint }] },
+      calls('c'),
+      { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: 'r', ...hint }] },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'f' }, ...hint },
+      { type: 'function', function: { name: 'g', ...hint } },
+    ],
+  });
+  expect(JSON.stringify(body)).not.toContain('cache_control');
+  expect(dropped.toSorted()).toEqual([
+    'messages[0].cache_control',
+    'messages[1].content[0].cache_control',
+    'messages[3].content[0].cache_control',
+    'tools[0].cache_control',
+    'tools[1].function.cache_control',
+  ]);
+});
+
+const requested = (url: string) =>
+  adapter.request(
+    providerCall(
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] },
+      { upstream: NEW },
+    ),
+  );
+
+test.each([
+  'https://generativelanguage.googleapis.com/v1beta/files/abc',
+  'https://GenerativeLanguage.googleapis.com./v1beta/files/abc',
+  'https://www.youtube.com/watch?v=9hE5-98ZeCg',
+  'http://m.youtube.com:443/shorts/9hE5-98ZeCg',
+  'https://youtu.be/9hE5-98ZeCg#.png',
+])('an address that names something at Google is no image: %s', (url) => {
+  expect(requested(url)).toMatchObject({ kind: 'rejected', message: expect.stringContaining('and no image') });
+});
+
+test.each([
+  'https://storage.googleapis.com/bucket/a.png',
+  'https://example.com/youtube.com.png',
+  'https://notyoutube.com/a',
+])('any other is fetched: %s', (url) => {
+  expect(requested(url)).toMatchObject({ body: expect.stringContaining(url) });
 });
