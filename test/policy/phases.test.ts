@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
-import { caseDiagnostics } from '../../src/policy/case-diagnostics.ts';
+import { caseDiagnostics } from '../../src/policy/cases.ts';
 import { diagnosticsJson, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, compileSteps, parsePolicy } from '../../src/policy/load.ts';
 import { LANGUAGE_POLICY } from './language-policy.ts';
