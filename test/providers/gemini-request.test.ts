@@ -15,8 +15,6 @@ const build = (request: Partial<ChatRequest>, rest: Rest = {}) =>
 const bodyOf = (request: Partial<ChatRequest>, rest: Rest = {}) => build(request, rest).body;
 const configOf = (request: Partial<ChatRequest>, rest: Rest = {}) => bodyOf(request, rest).generationConfig;
 const contentsOf = (messages: ChatRequest['messages'], upstream = NEW) => bodyOf({ messages }, { upstream }).contents;
-const parts = (...content: Exclude<ChatRequest['messages'][0]['content'], string | null | undefined>) =>
-  contentsOf([{ role: 'user', content }]);
 
 describe('the path', () => {
   test.each([
@@ -124,45 +122,6 @@ describe('calls in the older form', () => {
       { role: 'user', parts: [{ text: 'Hi' }] },
       { role: 'model', parts: [{ functionCall: { ...id, name: 'look', args: { at: 2 } } }] },
       { role: 'user', parts: [{ functionResponse: { ...id, name: 'look', response: { output: 'r' } } }] },
-    ]);
-  });
-});
-
-describe('media', () => {
-  test('within the request are unchanged', () => {
-    expect(
-      parts(
-        { type: 'image_url', image_url: { url: 'data:image/PNG;base64,aGk=', detail: 'auto' } },
-        { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'mp3' } },
-        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } },
-      ),
-    ).toEqual([
-      {
-        role: 'user',
-        parts: [
-          { inlineData: { mimeType: 'image/png', data: 'aGk=' } },
-          { inlineData: { mimeType: 'audio/mp3', data: 'UklGRg==' } },
-          { inlineData: { mimeType: 'application/pdf', data: 'JVBERg==' } },
-        ],
-      },
-    ]);
-  });
-
-  test.each([
-    ['https://example.com/cat.png', 'image/png'],
-    ['https://example.com/cat.JPG?size=2#x.png', 'image/jpeg'],
-    ['https://example.com/a.b/cat', 'image/jpeg'],
-    ['https://example.com/cat.webp?sig=a.b', 'image/webp'],
-  ])('at an address are fetched by Google, with the type that it shows: %s', (url, mimeType) => {
-    expect(parts({ type: 'image_url', image_url: { url } })).toEqual([
-      { role: 'user', parts: [{ fileData: { fileUri: url, mimeType } }] },
-    ]);
-  });
-
-  test('lose the requested detail, which is reported', () => {
-    const content = [{ type: 'image_url' as const, image_url: { url: 'https://a.example/b.png', detail: 'low' } }];
-    expect(build({ messages: [{ role: 'user', content }] }).dropped).toEqual([
-      'messages[0].content[0].image_url.detail',
     ]);
   });
 });
@@ -410,30 +369,4 @@ test('cache hints are dropped and reported', () => {
     'tools[0].cache_control',
     'tools[1].function.cache_control',
   ]);
-});
-
-const requested = (url: string) =>
-  adapter.request(
-    providerCall(
-      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] },
-      { upstream: NEW },
-    ),
-  );
-
-test.each([
-  'https://generativelanguage.googleapis.com/v1beta/files/abc',
-  'https://GenerativeLanguage.googleapis.com./v1beta/files/abc',
-  'https://www.youtube.com/watch?v=9hE5-98ZeCg',
-  'http://m.youtube.com:443/shorts/9hE5-98ZeCg',
-  'https://youtu.be/9hE5-98ZeCg#.png',
-])('an address that names something at Google is no image: %s', (url) => {
-  expect(requested(url)).toMatchObject({ kind: 'rejected', message: expect.stringContaining('and no image') });
-});
-
-test.each([
-  'https://storage.googleapis.com/bucket/a.png',
-  'https://example.com/youtube.com.png',
-  'https://notyoutube.com/a',
-])('any other is fetched: %s', (url) => {
-  expect(requested(url)).toMatchObject({ body: expect.stringContaining(url) });
 });
