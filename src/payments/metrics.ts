@@ -1,16 +1,10 @@
-import type { Family, PlainFamily } from '../telemetry/families.ts';
+import { byLabel } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
 import type { Payments } from './service.ts';
 
 export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): readonly Family[] {
-  const figure = (name: string, help: string, read: () => Iterable<readonly [string, number]>): PlainFamily => ({
-    name,
-    type: 'gauge',
-    help,
-    labels: ['network'],
-    *samples() {
-      for (const [network, value] of read()) yield [{ network }, value];
-    },
-  });
+  const figure = (name: string, help: string, read: () => Iterable<readonly [string, number]>) =>
+    byLabel('gauge', name, help, 'network', read);
   return [
     ...activity.counts.families,
     figure('signalbox_payments_unsettled', 'Payments with an unknown outcome.', () => {

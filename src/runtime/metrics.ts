@@ -1,5 +1,5 @@
-import { gauge } from '../telemetry/counts.ts';
-import type { Family, Labels, PlainFamily } from '../telemetry/families.ts';
+import { byLabel, gauge } from '../telemetry/counts.ts';
+import type { Family, PlainFamily } from '../telemetry/families.ts';
 import { rounded } from '../upstream/health/metrics.ts';
 import type { Runtime } from './runtime.ts';
 import type { PolicyStatus } from './status.ts';
@@ -15,28 +15,12 @@ export interface PolicyReadings {
  * @param version of the build
  */
 export const policyFamilies = (policy: PolicyReadings, version: string): readonly Family[] => [
-  {
-    name: 'signalbox_build_info',
-    help: 'The build that answers.',
-    labels: ['version'],
-    type: 'gauge',
-    samples: () => [[{ version }, 1]],
-  },
-  {
-    name: 'signalbox_policy_info',
-    help: 'The policy in force.',
-    labels: ['revision'],
-    type: 'gauge',
-    samples: () => [[{ revision: policy.status().revision }, 1]],
-  },
+  byLabel('gauge', 'signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
+  byLabel('gauge', 'signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
-  {
-    name: 'signalbox_policy_reloads_total',
-    help: 'Checks of the policy’s files, by result.',
-    labels: ['result'],
-    type: 'counter',
-    samples: () => Object.entries(policy.status().counts).map(([result, count]) => [{ result }, count]),
-  },
+  byLabel('counter', 'signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
+    Object.entries(policy.status().counts),
+  ),
   gauge('signalbox_policy_last_reload_failed', '1 while the policy files are refused.', () =>
     policy.status().last.result === 'refused' ? 1 : 0,
   ),
@@ -54,24 +38,19 @@ export const policyFamilies = (policy: PolicyReadings, version: string): readonl
 
 /** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
 export function taskFamilies(lease: () => Runtime): readonly PlainFamily[] {
-  const of = (figure: (runtime: Runtime, task: string, at: number) => number) => (): [Labels, number][] => {
-    const runtime = lease();
-    return runtime.snapshot.tasks.map(({ name }, at) => [{ task: name }, rounded(figure(runtime, name, at))]);
-  };
+  const of = (name: string, help: string, figure: (runtime: Runtime, task: string, at: number) => number) =>
+    byLabel('gauge', name, help, 'task', () => {
+      const runtime = lease();
+      return runtime.snapshot.tasks.map(({ name: task }, at) => [task, rounded(figure(runtime, task, at))]);
+    });
   return [
-    {
-      name: 'signalbox_task_output_tokens',
-      help: 'Expected visible output tokens of a choice.',
-      labels: ['task'],
-      type: 'gauge',
-      samples: of(({ readings }, _, at) => readings().outputTokens[at]!),
-    },
-    {
-      name: 'signalbox_task_answers',
-      help: 'Weight of observed answers; the declared figure has 20.',
-      labels: ['task'],
-      type: 'gauge',
-      samples: of(({ outputs }, task) => outputs.weight(task)),
-    },
+    of(
+      'signalbox_task_output_tokens',
+      'Expected visible output tokens of a choice.',
+      ({ readings }, _, at) => readings().outputTokens[at]!,
+    ),
+    of('signalbox_task_answers', 'Weight of observed answers; the declared figure has 20.', ({ outputs }, task) =>
+      outputs.weight(task),
+    ),
   ];
 }

@@ -1,4 +1,5 @@
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { byLabel } from '../counts.ts';
 import type { Family } from '../families.ts';
 import type { Log } from '../log.ts';
 
@@ -22,16 +23,11 @@ export class ExportMonitor {
   }
 
   get family(): Family {
-    return {
-      type: 'counter',
-      name: 'signalbox_spans_total',
-      help: 'Spans, by whether the collector accepted them.',
-      labels: ['outcome'],
-      samples: () => [
-        [{ outcome: 'exported' }, this.#exported],
-        [{ outcome: 'lost' }, this.#lost],
-      ],
-    };
+    const help = 'Spans, by whether the collector accepted them.';
+    return byLabel('counter', 'signalbox_spans_total', help, 'outcome', () => [
+      ['exported', this.#exported],
+      ['lost', this.#lost],
+    ]);
   }
 
   exported(count: number): void {
