@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { PaymentRequirements } from '@x402/core/types';
 import { readText } from '../../upstream/read-text.ts';
+import { fetchedReply } from '../../upstream/reply.ts';
 import { queryOf, reasonCode } from './authorization.ts';
 import {
   type Authorization,
@@ -166,7 +167,7 @@ export class RemoteFacilitator implements Facilitator {
       decompress: false,
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const { text } = await readText(response, ANSWER_MAX);
+    const { text } = await readText(fetchedReply(response), ANSWER_MAX);
     const content = parseJson(text);
     return { status: response.status, content: Value.Check(form, content) ? content : null };
   }
