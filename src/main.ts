@@ -1,4 +1,5 @@
 #!/usr/bin/env -S DO_NOT_TRACK=1 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --no-install --no-env-file --config=/dev/null --max-http-header-size=262144
+import './cli/command-name.ts';
 import { resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { type DataArguments, type HealthArguments, type PolicyArguments, parseCommand } from './cli/options.ts';

@@ -19,8 +19,8 @@ import { exampleOf, noteRequest } from '../../src/gateway/learn-from-answer.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
+import type { Learner } from '../../src/learning/learner.ts';
 import { openLearner } from '../../src/learning/open.ts';
-import type { ServerLearner } from '../../src/learning/stored-learner.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
@@ -65,7 +65,7 @@ export interface Chat {
 
 interface Parts {
   readonly store: Store;
-  readonly learner: ServerLearner;
+  readonly learner: Learner;
   readonly gateway: Gateway;
   close(): Promise<void>;
 }
@@ -159,7 +159,7 @@ export class RealPath {
     const { gateway, learner } = this.#parts;
     const messages: ChatRequest['messages'] = [{ role: 'user', content: input.prompt }];
     const facts = this.#factsOf(input, model);
-    const features = learner.read(this.#runtime, questionOf(messages));
+    const features = learner.memories.read(this.#runtime, questionOf(messages));
     const fields = { stream: false, user: null, metadata: null };
     const { turns } = chatRequest({ messages }).conversation;
     const decision = await decide(gateway, { facts, fields, turns, features, isMade }, CALLER, this.#runtime);

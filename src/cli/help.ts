@@ -1,3 +1,4 @@
+import { commandName } from '../core/command-name.ts';
 import { type CommandHelp, HELP } from './help-texts.ts';
 
 /**
@@ -21,7 +22,7 @@ const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '      ')
 
 /** The command with its arguments, and its summary below. */
 function usageOf({ command, usage, summary }: CommandHelp): string {
-  const head = `  signalbox ${command}`;
+  const head = `  ${commandName()} ${command}`;
   const lines = usage.split('\n').join(`\n${' '.repeat(head.length + 1)}`);
   return `${`${head} ${lines}`.trimEnd()}\n${indented(summary)}\n`;
 }
@@ -29,12 +30,12 @@ function usageOf({ command, usage, summary }: CommandHelp): string {
 const fullHelp = (help: CommandHelp): string =>
   `${usageOf(help)}${help.details ? `\n${indented(help.details)}\n` : ''}`;
 
-const MORE = '`signalbox help COMMAND` shows a command in full.\n';
+const MORE = `\`${commandName()} help COMMAND\` shows a command in full.\n`;
 
 const WIDTH = Math.max(...HELP.map(({ command }) => command.length)) + 2;
 
 const OVERVIEW = `Signalbox: a self-hosted LLM gateway and policy engine
 
-${HELP.map(({ command, summary }) => `  signalbox ${command.padEnd(WIDTH)}${summary}\n`).join('')}
+${HELP.map(({ command, summary }) => `  ${commandName()} ${command.padEnd(WIDTH)}${summary}\n`).join('')}
 ${MORE}Data is in ./.signalbox unless --data or SIGNALBOX_DATA says otherwise.
 `;

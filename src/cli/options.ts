@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { refuseUrl } from '../store/open.ts';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
+import { parseFlags, TEXT } from './arguments.ts';
 import { helpOf } from './help.ts';
+import { unknownCommand } from './unknown-command.ts';
 
 /** Arguments of a command on a data folder. */
 export interface DataArguments {
@@ -65,9 +65,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
     const own = dataOf(args, env);
     return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), ...own };
   }
-  throw new UsageError(
-    `There is no command \`${name}\`; there are serve, health, policy, plugin, import, learn, decisions, keys, wallets, ledger, version and help.`,
-  );
+  throw unknownCommand('', name);
 }
 
 /** The data folder that a flag names, else the environment. Throws UsageError for a URL, of which it shows the scheme alone. */
@@ -95,17 +93,9 @@ function folderOf(flag: string, rest: readonly string[]): { folder: string | nul
 }
 
 function serveCommand(args: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
-  const options = {
-    port: { type: 'string' },
-    host: { type: 'string' },
-    data: { type: 'string' },
-    policies: { type: 'string' },
-    'drain-ms': { type: 'string', default: '25000' },
-    metrics: { type: 'string' },
-    log: { type: 'string' },
-  } as const;
+  const options = { port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT };
   const flags = parseFlags(args, options);
-  const { port, host, policies, 'drain-ms': drainMs, metrics, log } = flags;
+  const { port, host, policies, 'drain-ms': drainMs = '25000', metrics, log } = flags;
   const data = dataFolder(flags.data, env);
   return {
     name: 'serve',
@@ -120,44 +110,6 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
       log: logFormOf(log ?? (env.SIGNALBOX_LOG || 'auto')),
     },
   };
-}
-
-/** Takes a negative amount out of the arguments: node's parser would read it as an option. Such a note is written `--note=-5`. */
-export function takeNegative(args: readonly string[]): { rest: string[]; amount: string | null } {
-  const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
-  return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };
-}
-
-type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
-
-/** The flags of a command that takes nothing else. Throws UsageError. */
-export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(() => parsed({ args: [...args], options })).values;
-
-/** Parses the flags of a command, and the arguments between them. Throws UsageError. */
-export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(() => parsed({ args: [...args], options, allowPositionals: true }));
-
-/** Parses, and refuses a repeated option: node's parser silently keeps the last value. */
-function parsed<T extends ParseArgsConfig>(config: T) {
-  const result = parseArgs({ ...config, tokens: true });
-  const seen = new Set<string>();
-  for (const token of result.tokens ?? []) {
-    if (token.kind !== 'option' || token.value === undefined || config.options?.[token.name]?.multiple) continue;
-    if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; it takes one value`);
-    seen.add(token.name);
-  }
-  return result;
-}
-
-/** Runs node's parser and rewords its errors. */
-function inOurWords<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (cause) {
-    const [sentence = ''] = messageOf(cause).split(/\.\s/);
-    throw new UsageError(`${sentence.replace(/\.$/, '')}. See signalbox help.`);
-  }
 }
 
 function portOf(text: string): number {

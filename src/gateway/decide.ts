@@ -105,7 +105,7 @@ async function decideRequest(
   const history = gateway.affinity.history(caller.keyId, request);
   const facts = history.recall(factsOf(request, caller, snapshot), snapshot);
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
-  const features = gateway.learner.read(runtime, questionOf(request.conversation.turns));
+  const features = gateway.learner.memories.read(runtime, questionOf(request.conversation.turns));
   const input = { ...given, facts: cap === null ? facts : capped(facts, cap), fields, features, windowsOnly, context };
   return { history, features, decision: await decide(gateway, input, caller, runtime) };
 }
@@ -169,7 +169,7 @@ function tryDecision(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate: gateway.learner.estimate(runtime, ruled, features),
+    estimate: gateway.learner.memories.estimate(runtime, ruled, features),
     explore: isMade ? explorationOf(runtime.snapshot.learning, ruled) : null,
     ...chosen,
     onShortlist: context?.trace ? () => context.step('decide') : undefined,

@@ -3,7 +3,7 @@ import type { DecisionRecord } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { FeedbackRequest } from '../core/feedback.ts';
 import { idText, parseId, timeOfId } from '../core/id.ts';
-import type { ScoreReceipt } from '../learning/learner.ts';
+import type { ScoreReceipt } from '../learning/answer.ts';
 import type { RecordReader } from '../records/reader.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { hasSecret } from '../telemetry/secrets.ts';

@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import type { Example } from '../learning/learner.ts';
+import type { Example } from '../learning/answer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
@@ -54,7 +54,7 @@ export function noteRequest(
   { learner }: Pick<Gateway, 'learner'>,
   { runtime, decision, features }: Pick<LearnableRequest, 'runtime' | 'decision' | 'features'>,
 ): void {
-  learner.noteRequest(runtime, decision.facts, features);
+  learner.memories.noteRequest(runtime, decision.facts, features);
 }
 
 /** Notes a retry against the earlier answer: its caller was not content. */

@@ -33,7 +33,7 @@ export const statusRoutes = (sources: StatusSources) =>
         access: 'admin',
         summary: 'Results of learning',
         description:
-          'Returns the stored outcomes, the changes that they made to the quality of each model, and the keys that they came from. `signalbox learn status` shows the same figures.',
+          'Returns the stored outcomes, the changes that they made to the quality of each model, and the keys that they came from. `./signalbox learn status` shows the same figures.',
         answer: { schema: schemas.LearningStatus, description: 'The status.' },
       }),
     );

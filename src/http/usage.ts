@@ -41,7 +41,7 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
         access: 'key',
         summary: 'Your own usage',
         description:
-          'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews. A request counts on the day on which it began. `signalbox ledger export --key … --by day,model` gives the same figures.',
+          'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
         tag: 'usage',
         answer: { schema: schemas.UsageReport, description: 'The report.' },
         errorField: 'from',
@@ -68,7 +68,7 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
         access: 'admin',
         summary: 'Usage by groups',
         description:
-          'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `signalbox ledger usage` gives the same figures.',
+          'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures.',
         answer: { schema: schemas.AdminUsage, description: 'The report.' },
         errorField: 'by',
         errors: ['invalid_value', 'out_of_range'],

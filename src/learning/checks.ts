@@ -1,5 +1,5 @@
 import { SIGNALS, type Signal } from '../core/learning-policy.ts';
-import type { AnswerSignals } from './learner.ts';
+import type { AnswerSignals } from './answer.ts';
 
 /** The prior probability that a bad answer shows a signal. */
 const GUESSES: Readonly<Record<Signal, number>> = {

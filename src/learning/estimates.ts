@@ -3,7 +3,7 @@ import { declaredFor } from '../core/declared.ts';
 import { allMoved, type Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LearningPolicyInForce } from './learner.ts';
+import type { LearningPolicyInForce } from './answer.ts';
 import { type BoundMemory, findingOf } from './memory.ts';
 
 type QuestionFacts = Pick<Facts, 'task' | 'mix'>;

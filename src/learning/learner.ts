@@ -1,86 +1,315 @@
-import type { EstimatorPlugin } from '../contract/estimator.ts';
-import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
-import type { Facts } from '../core/facts.ts';
-import type { Signal } from '../core/learning-policy.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Write } from '../store/store.ts';
+import { declaredFor } from '../core/declared.ts';
+import { idAt, timeOfId } from '../core/id.ts';
+import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store, Write } from '../store/store.ts';
+import type {
+  AnswerScore,
+  AnswerSignals,
+  Example,
+  LearningActivity,
+  LearningPolicyInForce,
+  ScoreReceipt,
+  ScoreRefusal,
+} from './answer.ts';
+import { judge } from './checks.ts';
+import { learnedQualities } from './estimates.ts';
+import type { LearningState } from './learning-state.ts';
+import type { Memories } from './memories.ts';
+import type { OnEstimatorFault } from './memory.ts';
+import { addIfNew } from './recent.ts';
 
-/** The parts of a runtime that learning needs. */
-export interface LearningPolicyInForce {
-  readonly snapshot: PolicySnapshot;
-  readonly estimator: EstimatorPlugin;
+/** Keeps the features of outcomes that no checkpoint includes yet, ms. */
+const SLACK_MS = 600_000;
+
+/** The store of a server that learns. */
+type LearningStore = Pick<Store, 'append' | 'commit' | 'flush' | 'version'> & Pick<Repositories, 'learning'>;
+
+/** The number of recent answers to remember, so that none counts twice. */
+const OBSERVED_MAX = 10_000;
+
+interface LearnerParts {
+  readonly memories: Memories;
+  readonly state: LearningState;
+  readonly faults: { readonly count: number };
 }
 
-/** The stored part of a decision that its answer can later be scored by. Never text. */
-export interface Example {
-  readonly decision: number;
-  readonly keyId: string;
-  /** ID of the model that answered or was recommended. */
-  readonly model: string;
-  readonly facts: Facts;
-  readonly features: Uint8Array | null;
-  /** Null if the model was not drawn, or another one answered. */
-  readonly draw: ExplorationDraw | null;
+export interface LearnerOptions {
+  readonly store: LearningStore;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Numbers that grow with time and never repeat. */
+  readonly nextId: () => number;
+  /** Called once for each kind of fault of each plugin. */
+  readonly onFault?: OnEstimatorFault;
+  /** A checkpoint or refresh failed; it will be repeated. */
+  readonly onError?: (error: unknown) => void;
+  /** The interval of refreshes, ms; absent: on `refresh` only. */
+  readonly refreshMs?: number;
+  /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
+  readonly checkpointMs?: number;
 }
 
-/** Whether an answer showed each signal. Signals that could not occur are absent. */
-export type AnswerSignals = Partial<Readonly<Record<Signal, boolean>>>;
+/** An outcome before its weight is known. */
+type OutcomeDraft = Pick<OutcomeRow, 'source' | 'score' | 'offered' | 'looked' | 'label'>;
 
-/** A caller's score of an answer. */
-export interface AnswerScore {
-  readonly decision: number;
-  /** 0..1 */
-  readonly score: number;
-  /** The caller's own label. */
-  readonly label: string | null;
-}
+/**
+ * Learns the quality of models from the outcomes of answers: in memory in the order of their IDs, and writes them in that
+ * order. Requests never wait for it.
+ */
+export class Learner {
+  readonly memories: Memories;
+  readonly #store: LearningStore;
+  readonly #now: () => number;
+  readonly #nextId: () => number;
+  readonly #onError: (error: unknown) => void;
+  readonly #state: LearningState;
+  readonly #faults: LearnerParts['faults'];
+  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  /** `decision source` of the latest observations, the oldest first. */
+  readonly #observed = new Set<string>();
+  /** By decision: settles after its last score. */
+  readonly #scoring = new Map<number, Promise<unknown>>();
+  /** By decision: learned scores that may not be durable yet. */
+  readonly #unwritten = new Map<number, OutcomeRow>();
+  readonly #outcomes = new Map<string, number>();
+  #withheld = 0;
+  #version: number | null = null;
+  /** The state as the last checkpoint has it. */
+  #stateWritten = '';
+  #writing: Promise<void> | null = null;
 
-/** The result of a score. */
-export interface ScoreReceipt {
-  /**
-   * `learnt`: it counts. `kept`: stored without counting, because its key has reached its share or the policy gives it
-   * no weight. `repeated`: the same score is already stored.
-   */
-  readonly result: 'learnt' | 'kept' | 'repeated';
-  /** In outcomes, 0..1. */
-  readonly weight: number;
-  /** The stored label; of a repeated score, the first one's. */
-  readonly label: string | null;
-}
+  constructor(options: LearnerOptions, { memories, state, faults }: LearnerParts) {
+    const { store, now, nextId, onError = () => {}, refreshMs, checkpointMs } = options;
+    this.#store = store;
+    this.#now = now;
+    this.#nextId = nextId;
+    this.#onError = onError;
+    this.memories = memories;
+    this.#state = state;
+    this.#faults = faults;
+    if (refreshMs) this.#every(refreshMs, () => this.refresh());
+    if (checkpointMs) this.#every(checkpointMs, () => this.checkpoint());
+  }
 
-/** The reason why a score is rejected. */
-export type ScoreRefusal = 'unknown' | 'contradicts';
+  get activity(): LearningActivity {
+    const { declared, estimated } = this.#state.brier;
+    return {
+      outcomes: this.#outcomes,
+      withheld: this.#withheld,
+      brier: { declared, estimated },
+      faults: this.#faults.count,
+    };
+  }
 
-/** Figures of learning since the process began. */
-export interface LearningActivity {
-  /** Number of outcomes by source: `caller`, `checks`, `retry`. */
-  readonly outcomes: ReadonlyMap<string, number>;
-  /** Outcomes that did not count because their key had reached its share. */
-  readonly withheld: number;
-  /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN before any. */
-  readonly brier: { readonly declared: number; readonly estimated: number };
-  /** Number of failures of estimator plugins, after which declared qualities applied. */
-  readonly faults: number;
-}
-
-/** Learns the quality of models from the outcomes of answers. */
-export interface Learner {
-  /** The features of a question; null without text. */
-  read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null;
-  /** Estimates Q of every model for a request. */
-  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate;
-  /** Counts a request whose answer will be used in the estimator's means. */
-  noteRequest(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void;
   /** The writes that make an answer scorable, for the commit of its settlement; none while learning is off. */
-  exampleWrites(policy: LearningPolicyInForce, example: Example): Write[];
+  exampleWrites(policy: LearningPolicyInForce, example: Example): Write[] {
+    if (policy.snapshot.learning.mode === 'off') return [];
+    const row = this.#rowOf(policy, example);
+    return row ? [this.#store.learning.examples.add(row)] : [];
+  }
+
   /**
    * Learns from the signals of an answer. Never throws.
    * @returns the writes for the commit of its settlement
    */
-  observeAnswer(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[];
+  observeAnswer(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[] {
+    if (policy.snapshot.learning.mode === 'off') return [];
+    try {
+      return this.#observe(policy, example, signals);
+    } catch (error) {
+      this.#onError(error);
+      return [];
+    }
+  }
+
   /** Learns from a caller's score. Resolves once it is durable; rejects with StoreError. */
-  score(policy: LearningPolicyInForce, score: AnswerScore): Promise<ScoreReceipt | ScoreRefusal>;
-  readonly activity: LearningActivity;
+  async score(policy: LearningPolicyInForce, score: AnswerScore): Promise<ScoreReceipt | ScoreRefusal> {
+    const { decision } = score;
+    // Of two concurrent scores, the second sees the result of the first.
+    const before = this.#scoring.get(decision) ?? Promise.resolve();
+    const work = before.then(() => this.#score(policy, score));
+    const ended = work.catch(() => {});
+    this.#scoring.set(decision, ended);
+    try {
+      return await work;
+    } finally {
+      if (this.#scoring.get(decision) === ended) this.#scoring.delete(decision);
+    }
+  }
+
+  /** Applies the resets of other processes. Rejects with StoreError. */
+  async refresh(): Promise<void> {
+    const version = await this.#store.version();
+    if (version === this.#version) return;
+    const resets = await this.#store.learning.resets.after(this.memories.lastReset);
+    // A concurrent refresh may have applied some.
+    const fresh = resets.filter(({ id }) => id > this.memories.lastReset);
+    for (const reset of fresh) {
+      this.memories.forget(reset);
+      if (reset.model === null) this.#state.brier.restart();
+      this.#store.append([this.#store.learning.resets.apply(reset.id, this.memories.lastOutcome)]);
+    }
+    this.#version = version;
+    if (fresh.length > 0) await this.checkpoint();
+  }
+
+  /** Writes a checkpoint, so that a start learns only the outcomes since. One at a time: none lands without an earlier one. Rejects with StoreError. */
+  async checkpoint(): Promise<void> {
+    // Changes during a write belong to the next checkpoint.
+    while (this.#writing) await this.#writing.catch(() => {});
+    this.#writing = this.#writeCheckpoint().finally(() => {
+      this.#writing = null;
+    });
+    return this.#writing;
+  }
+
+  /** Deletes unscorable examples and outcomes older than `ageMs`, in batches. Rejects with StoreError. */
+  async prune(ageMs: number): Promise<void> {
+    const { examples, outcomes } = this.#store.learning;
+    await examples.prune(this.#now() - SLACK_MS);
+    await outcomes.prune(idAt(this.#now() - ageMs));
+  }
+
   /** Writes a last checkpoint. Rejects with StoreError. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.checkpoint();
+  }
+
+  async #writeCheckpoint(): Promise<void> {
+    const { learning } = this.#store;
+    const changes = this.memories.changes(learning);
+    const { text } = this.#state;
+    const writes = [...changes.writes];
+    if (text !== this.#stateWritten) writes.push(learning.memories.putState(this.memories.lastOutcome, text));
+    if (writes.length > 0) await this.#store.commit(writes);
+    this.memories.markWritten(changes);
+    this.#stateWritten = text;
+  }
+
+  #every(ms: number, work: () => Promise<void>): void {
+    const timer = setInterval(() => work().catch((error: unknown) => this.#onError(error)), ms);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+
+  /** Null if the policy lacks the model. */
+  #rowOf({ snapshot, estimator }: LearningPolicyInForce, example: Example): ExampleRow | null {
+    const { decision, keyId, model, facts, features, draw } = example;
+    const at = snapshot.modelIndex.get(model);
+    if (at === undefined) return null;
+    const { byTask } = this.memories.over({ snapshot, estimator });
+    return {
+      decision,
+      until: timeOfId(decision) + snapshot.learning.feedbackWindowMs,
+      keyId,
+      estimator: estimator.name,
+      model,
+      task: facts.task,
+      declared: declaredFor(facts, snapshot, byTask)[at]!,
+      probability: draw?.probability ?? 1,
+      among: draw?.among ?? 1,
+      features,
+    };
+  }
+
+  #observe(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[] {
+    const { snapshot } = policy;
+    const isCheck = signals.retry === undefined;
+    const name = `${example.decision} ${isCheck ? 'checks' : 'retry'}`;
+    const row = this.#rowOf(policy, example);
+    if (!row || !addIfNew(this.#observed, name, OBSERVED_MAX)) return [];
+    if (isCheck) this.#state.influence.noteChat(example.keyId, this.#now());
+    const modelAt = snapshot.modelIndex.get(example.model)!;
+    const quality = learnedQualities(policy, this.memories.over(policy), example.facts, example.features)[modelAt]!;
+    const verdict = judge(signals, snapshot.learning.signals, this.#state.signals, quality);
+    if (!verdict) return [];
+    const { weight: offered, blamed: label, ...rest } = verdict;
+    const { outcome, writes } = this.#learn(policy, row, { ...rest, offered, label });
+    // A withheld outcome without a caller is not stored.
+    return outcome.weight > 0 ? writes : [];
+  }
+
+  async #score(
+    policy: LearningPolicyInForce,
+    { decision, score, label }: AnswerScore,
+  ): Promise<ScoreReceipt | ScoreRefusal> {
+    const { mode, feedbackWindowMs, feedbackWeight } = policy.snapshot.learning;
+    const example = await this.#findExample(decision);
+    const until = example ? Math.min(example.until, timeOfId(decision) + feedbackWindowMs) : 0;
+    if (!example || this.#now() > until) return 'unknown';
+    const earlier = this.#unwritten.get(decision) ?? (await this.#store.learning.outcomes.findScore(decision));
+    if (earlier && earlier.score !== score) return 'contradicts';
+    if (earlier) {
+      await this.#flush();
+      return { result: 'repeated', weight: earlier.weight, label: earlier.label };
+    }
+    const offered = mode === 'off' ? 0 : feedbackWeight;
+    const { outcome, writes } = this.#learn(policy, example, { source: 'caller', score, offered, looked: 0, label });
+    this.#unwritten.set(decision, outcome);
+    // A commit could be rejected after the outcome is already learned.
+    this.#store.append(writes);
+    await this.#flush();
+    return { result: outcome.weight > 0 ? 'learnt' : 'kept', weight: outcome.weight, label };
+  }
+
+  /** An example may wait for a later commit; a reader that needs it now flushes. */
+  async #findExample(decision: number): Promise<ExampleRow | null> {
+    const { examples } = this.#store.learning;
+    const found = await examples.find(decision);
+    if (found) return found;
+    await this.#store.flush();
+    return examples.find(decision);
+  }
+
+  /** Rejects with StoreError; unwritten scores stay for the next attempt. */
+  async #flush(): Promise<void> {
+    const waiting = [...this.#unwritten.keys()];
+    await this.#store.flush();
+    for (const decision of waiting) this.#unwritten.delete(decision);
+  }
+
+  /** Takes an ID and learns synchronously, so that outcomes are learned in the order of their IDs. */
+  #learn(
+    policy: LearningPolicyInForce,
+    row: ExampleRow,
+    { source, score, offered, looked, label }: OutcomeDraft,
+  ): { outcome: OutcomeRow; writes: Write[] } {
+    const { influence } = this.#state;
+    const { outcomes } = this.#store.learning;
+    const { estimator, snapshot } = policy;
+    const { decision, keyId, model, task, declared, probability, among } = row;
+    const bound = this.memories.over(policy);
+    const id = Math.max(this.#nextId(), this.memories.lastOutcome + 1);
+    const weight = influence.admit(keyId, offered, snapshot.learning.influenceMax, timeOfId(id));
+    // A weightless outcome may never be written.
+    const begin = weight > 0 ? this.memories.beginWrite(estimator.name, this.#store.learning) : null;
+    // Features of another plugin are unreadable.
+    const features = row.estimator === estimator.name ? row.features : null;
+    const lesson = { model, task, declared, score, weight, probability, among, features };
+    const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? declared;
+    this.memories.advance(id);
+    const place = { decision, keyId, model, task, declared, probability, among };
+    const outcome: OutcomeRow = {
+      id,
+      source,
+      estimator: estimator.name,
+      score,
+      offered,
+      weight,
+      estimated,
+      looked,
+      label,
+      ...place,
+    };
+    this.#state.note(outcome);
+    this.#count(outcome);
+    return { outcome, writes: begin ? [begin, outcomes.add(outcome)] : [outcomes.add(outcome)] };
+  }
+
+  #count({ source, weight, offered }: OutcomeRow): void {
+    this.#outcomes.set(source, (this.#outcomes.get(source) ?? 0) + 1);
+    if (weight === 0 && offered > 0) this.#withheld++;
+  }
 }

@@ -1,16 +1,21 @@
 import type { ModelKnowledge, TellingWord } from '../contract/estimator.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import type { EstimatorMemories, LearningTables, OutcomeWithFeatures, ResetRow } from '../store/learning.ts';
+import type {
+  EstimatorMemories,
+  LearningTables,
+  OutcomeWithFeatures,
+  ResetRow,
+  StoredPosition,
+} from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Write } from '../store/store.ts';
+import type { LearningPolicyInForce } from './answer.ts';
 import { countRequest, estimateFor } from './estimates.ts';
-import type { LearningPolicyInForce } from './learner.ts';
 import {
   type BoundMemory,
   HostedMemory,
   type MemoryChanges,
-  type MemoryPosition,
   type MemoryStep,
   type OnEstimatorFault,
   type StoredMemory,
@@ -19,19 +24,6 @@ import type { LearningSecret } from './secret.ts';
 
 /** The maximum number of outcomes to learn again at a start. Checkpoints are more frequent. */
 const TAIL_MAX = 100_000;
-
-/** Read-only access to what was learned. */
-export interface LearningReader {
-  read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null;
-  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate;
-  known(policy: LearningPolicyInForce): readonly ModelKnowledge[];
-  /** The words of a text with the most influence on the estimate for a model, by its ID. */
-  telling(
-    policy: LearningPolicyInForce,
-    question: { readonly text: string; readonly task: string; readonly model: string },
-    most: number,
-  ): readonly TellingWord[];
-}
 
 interface MemoriesOptions {
   readonly store: Pick<Repositories, 'learning'>;
@@ -43,20 +35,20 @@ interface MemoriesOptions {
 interface CheckpointChanges {
   readonly writes: readonly Write[];
   readonly saved: readonly HostedMemory[];
-  readonly through: ReadonlyMap<string, MemoryPosition>;
+  readonly through: ReadonlyMap<string, StoredPosition>;
 }
 
 /** The memories of all estimator plugins that have learned here, by name. */
-export class Memories implements LearningReader {
+export class Memories {
   readonly #secret: LearningSecret;
   readonly #onFault: OnEstimatorFault;
   readonly #memories = new Map<string, HostedMemory>();
   /** As stored. */
-  readonly #through = new Map<string, MemoryPosition>();
+  readonly #through = new Map<string, StoredPosition>();
   #lastOutcome: number;
   #lastReset: number;
 
-  constructor({ secret, onFault }: Omit<MemoriesOptions, 'store'>, last: MemoryPosition) {
+  constructor({ secret, onFault }: Omit<MemoriesOptions, 'store'>, last: StoredPosition) {
     this.#secret = secret;
     this.#onFault = onFault;
     this.#lastOutcome = last.outcome;
@@ -99,15 +91,17 @@ export class Memories implements LearningReader {
     return (this.#memories.get(name) ?? this.#add(name, { parts: new Map(), steps: [] })).over(policy);
   }
 
+  /** The features of a question; null without text. */
   read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null {
     return text === null ? null : this.over(policy).memory.read(text, policy.snapshot.learning.mode === 'off');
   }
 
+  /** Estimates Q of every model for a request. */
   estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate {
     return estimateFor(policy, this.over(policy), facts, features);
   }
 
-  /** Counts a request whose answer will be used. */
+  /** Counts a request whose answer will be used in the estimator's means. */
   noteRequest(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
     countRequest(policy, this.over(policy), facts, features, policy.snapshot.learning.mode === 'off');
   }
@@ -122,6 +116,7 @@ export class Memories implements LearningReader {
     }
   }
 
+  /** The words of a text with the most influence on the estimate for a model, by its ID. */
   telling(
     policy: LearningPolicyInForce,
     { text, task, model }: { readonly text: string; readonly task: string; readonly model: string },
@@ -162,7 +157,7 @@ export class Memories implements LearningReader {
     const last = { outcome: this.#lastOutcome, reset: this.#lastReset };
     const writes: Write[] = [];
     const saved: HostedMemory[] = [];
-    const through = new Map<string, MemoryPosition>();
+    const through = new Map<string, StoredPosition>();
     for (const [name, memory] of this.#memories) {
       const changes = memory.save();
       if (!changes && !memory.isUpToDate) continue;

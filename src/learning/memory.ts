@@ -9,8 +9,8 @@ import type {
 import { declaredByTask } from '../core/declared.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { OutcomeWithFeatures, ResetRow } from '../store/learning.ts';
+import type { LearningPolicyInForce } from './answer.ts';
 import { catalogOf, catalogWith } from './catalog.ts';
-import type { LearningPolicyInForce } from './learner.ts';
 import type { LearningSecret } from './secret.ts';
 
 /** The part of an outcome that an estimator learns from. */
@@ -28,12 +28,6 @@ export type MemoryStep =
 
 /** Receives plugin failures. `where` is `open`, `read`, `estimate`, `learn`, `known`, `telling` or `save`. */
 export type OnEstimatorFault = (estimator: string, where: string, error: unknown) => void;
-
-/** The last outcome and reset that a memory includes. */
-export interface MemoryPosition {
-  readonly outcome: number;
-  readonly reset: number;
-}
 
 interface MemoryOptions {
   readonly name: string;

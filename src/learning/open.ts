@@ -1,10 +1,9 @@
 import type { Repositories } from '../store/repositories.ts';
-import type { Learner } from './learner.ts';
+import { Learner, type LearnerOptions } from './learner.ts';
 import { LearningState } from './learning-state.ts';
-import { type LearningReader, Memories } from './memories.ts';
+import { Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
 import { findSecret, loadSecret } from './secret.ts';
-import { type LearnerOptions, type ServerLearner, StoredLearner } from './stored-learner.ts';
 
 const STATE_BATCH = 1_000;
 
@@ -12,7 +11,7 @@ const STATE_BATCH = 1_000;
  * Opens the memories for learning, which only one server may do.
  * @throws StoreError
  */
-export async function openLearner(options: LearnerOptions): Promise<ServerLearner> {
+export async function openLearner(options: LearnerOptions): Promise<Learner> {
   const { store, now } = options;
   const secret = await loadSecret(store);
   const faults = new FaultReporter(options.onFault);
@@ -21,7 +20,7 @@ export async function openLearner(options: LearnerOptions): Promise<ServerLearne
   const open = resets.filter(({ applied }) => applied === null);
   if (open.length > 0) await store.commit(open.map(({ id }) => store.learning.resets.apply(id, memories.lastOutcome)));
   const state = await loadLearningState(store, now());
-  return new StoredLearner(options, { memories, state, faults });
+  return new Learner(options, { memories, state, faults });
 }
 
 /**
@@ -31,18 +30,12 @@ export async function openLearner(options: LearnerOptions): Promise<ServerLearne
 export async function openLearningReader(
   store: Pick<Repositories, 'learning'>,
   onFault?: OnEstimatorFault,
-): Promise<(LearningReader & { readonly brier: Learner['activity']['brier'] }) | null> {
+): Promise<(Memories & Pick<LearningState, 'brier'>) | null> {
   const secret = await findSecret(store);
   if (!secret) return null;
   const { memories } = await Memories.load({ store, secret, onFault: new FaultReporter(onFault).report });
   const { brier } = await loadLearningState(store, 0);
-  return {
-    read: (policy, text) => memories.read(policy, text),
-    estimate: (policy, facts, features) => memories.estimate(policy, facts, features),
-    known: (policy) => memories.known(policy),
-    telling: (policy, question, most) => memories.telling(policy, question, most),
-    brier,
-  };
+  return Object.assign(memories, { brier });
 }
 
 /** Memories without outcomes or a store: they estimate by declared quality and question length. */

@@ -1,10 +1,11 @@
 import { idAt } from '../core/id.ts';
-import type { OutcomeWithFeatures } from '../store/learning.ts';
+import type { OutcomeWithFeatures, StoredPosition } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
+import type { LearningPolicyInForce } from './answer.ts';
 import { countRequest } from './estimates.ts';
-import type { LearningPolicyInForce } from './learner.ts';
-import { type BoundMemory, HostedMemory, type MemoryPosition, type OnEstimatorFault } from './memory.ts';
+import { partWrites } from './memories.ts';
+import { type BoundMemory, HostedMemory, type OnEstimatorFault } from './memory.ts';
 import { addIfNew } from './recent.ts';
 import { findSecret } from './secret.ts';
 
@@ -34,7 +35,7 @@ export interface ReplayResult {
   readonly outcomes: number;
   /** The memory, and the last outcome and reset in it. */
   readonly memory: HostedMemory;
-  readonly through: MemoryPosition;
+  readonly through: StoredPosition;
   readonly known: ReturnType<NonNullable<ReturnType<HostedMemory['over']>['estimator']>['known']>;
 }
 
@@ -97,4 +98,23 @@ async function resetsOf(
   const times = new Map(resets.map(({ model, at }) => [model, idAt(at)]));
   const since = (model: string) => Math.max(times.get(model) ?? 0, times.get(null) ?? 0);
   return { reset: resets.at(-1)?.id ?? 0, since };
+}
+
+/**
+ * Replaces the stored memory of an estimator by a replay. No server may use the store meanwhile, because its
+ * checkpoints would overwrite the result.
+ * @throws StoreError; Error if the plugin cannot be saved
+ */
+export async function saveReplay(
+  store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>,
+  { memory, through }: ReplayResult,
+): Promise<void> {
+  const { name } = memory;
+  const { memories } = store.learning;
+  const saved = memory.save();
+  if (!saved) throw new Error(`The estimator \`${name}\` cannot be saved, so nothing was replaced.`);
+  await store.commit([
+    ...partWrites(memories, name, { ...saved, everything: true }),
+    memories.putPosition(name, through),
+  ]);
 }

@@ -9,9 +9,9 @@ import { SECTIONS } from './schema.ts';
 const NO_NAMES: PolicyNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };
 
 const ABOUT =
-  `A policy of Signalbox: one file of its folder. All files together are one policy, and each may hold any of the
-sections, so that nothing is required here. What an editor cannot know (whether names exist, whether an expression is
-right, whether cases hold) \`signalbox policy check\` tells.`.replaceAll('\n', ' ');
+  `A file of a Signalbox policy. All files of the folder together are one policy, and each may hold any of the
+sections, so nothing is required here. \`./signalbox policy check\` also checks what an editor cannot: names, expressions
+and cases.`.replaceAll('\n', ' ');
 
 /**
  * The policy language as a JSON Schema (draft-07) for editors, with the options of plugins, and the policy's own names as

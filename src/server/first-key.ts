@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { newKey } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
 import { SCOPES } from '../core/caller.ts';
+import { commandName } from '../core/command-name.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
@@ -53,7 +54,7 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
     return pending(key);
   }
   if (isEmpty(file)) {
-    const cure = 'signalbox keys create --scope chat,route,admin';
+    const cure = `${commandName()} keys create --scope chat,route,admin`;
     log.warn('admin.key is empty: delete it, and create another key if you do not have this one', { file, cure });
   }
   if (!existsSync(part)) return null;

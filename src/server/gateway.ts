@@ -11,9 +11,9 @@ import { Retries } from '../gateway/signals/retry.ts';
 import { x402Funding } from '../gateway/x402/funding.ts';
 import type { X402Gateway } from '../gateway/x402/gateway.ts';
 import type { StatusSources } from '../http/status.ts';
-import type { LearningPolicyInForce } from '../learning/learner.ts';
+import type { LearningPolicyInForce } from '../learning/answer.ts';
+import type { Learner } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
-import type { ServerLearner } from '../learning/stored-learner.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { openLedger } from '../ledger/ledger.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
@@ -67,12 +67,12 @@ const openLearning = (store: OpenStore, nextId: () => number, { now }: Host, log
 /** The status of learning by the server's own memories, which may be ahead of those that are stored. */
 async function statusOfLearning(
   store: Pick<OpenStore, 'learning'>,
-  learner: ServerLearner,
+  learner: Learner,
   policy: LearningPolicyInForce,
   now: number,
 ): Promise<LearningStatus> {
   const { brier, faults } = learner.activity;
-  const status = await learningStatus(store, { brier, known: (policy) => learner.known(policy) }, policy, now);
+  const status = await learningStatus(store, { brier, known: (policy) => learner.memories.known(policy) }, policy, now);
   return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
 }
 

@@ -1,7 +1,7 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
-import type { ServerLearner } from '../learning/stored-learner.ts';
+import type { Learner } from '../learning/learner.ts';
 import type { Records } from '../records/records.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 interface PrunedParts {
   readonly records: Records;
   readonly idempotency: Idempotency;
-  readonly learner: Pick<ServerLearner, 'prune'>;
+  readonly learner: Pick<Learner, 'prune'>;
 }
 
 /** Deletes rows that are older than the policy's retention. */

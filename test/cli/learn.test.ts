@@ -64,9 +64,9 @@ async function place(mode = 'shadow', more = '') {
   const teach = async (lessons: readonly Lesson[]) => {
     const given = lessons.map(({ model, score, text = 'Why is the sky blue?', keyId = 'k1' }) => {
       one.pass(1_000);
-      const features = one.learner.read(policy, text);
+      const features = one.learner.memories.read(policy, text);
       const told = { model, keyId, features, facts: facts({ task: 'general' }) };
-      one.learner.noteRequest(policy, told.facts, features);
+      one.learner.memories.noteRequest(policy, told.facts, features);
       return { score, example: exampleOf(one.nextId(), told) };
     });
     await one.store.commit(given.flatMap(({ example }) => one.learner.exampleWrites(policy, example)));
@@ -111,7 +111,7 @@ describe('learn status', () => {
       faults: [],
     });
     expect(models).toEqual(
-      one.learner
+      one.learner.memories
         .known(one.policy)
         .map((known) => ({ ...known, difference_points: 100 * (known.learnt - known.declared) })),
     );
@@ -132,7 +132,7 @@ describe('learn status', () => {
     expect(text).toMatch(/^best +all +16 +0\.900 +0\.\d{3} +-\d+\.\d$/m);
     expect(text).toMatch(/^plain +general +15 +0\.500 +0\.\d{3} +\+\d+\.\d$/m);
     expect(text).toMatch(/^k1 +21\.0 +67\.7 % +0\.0 %$/m);
-    expect(text).toEndWith('To see whether `on` would help, run: signalbox learn replay\n');
+    expect(text).toEndWith('To see whether `on` would help, run: ./signalbox learn replay\n');
   });
 
   test('tells of scores that counted for nothing, and of the key whose they are', async () => {
@@ -226,7 +226,7 @@ describe('learn replay', () => {
       { model: 'plain', task: 'general' },
     ]);
     const { learner, store } = await one.open();
-    expect(learner.known(one.policy)).toMatchObject([{ model: 'plain', outcomes: 10 }, { outcomes: 10 }]);
+    expect(learner.memories.known(one.policy)).toMatchObject([{ model: 'plain', outcomes: 10 }, { outcomes: 10 }]);
     await store.close();
   });
 
@@ -238,12 +238,14 @@ describe('learn replay', () => {
       await one.teach([lesson]);
     }
     const text = 'Question of many words';
-    const features = one.learner.read(one.policy, text);
-    const before = [one.learner.estimate(one.policy, asked, features), one.learner.known(one.policy)];
+    const features = one.learner.memories.read(one.policy, text);
+    const before = [one.learner.memories.estimate(one.policy, asked, features), one.learner.memories.known(one.policy)];
     await one.learner.close();
     await one.run('replay', '--write');
     const { learner, store } = await one.open();
-    expect([learner.estimate(one.policy, asked, features), learner.known(one.policy)]).toEqual(before);
+    expect([learner.memories.estimate(one.policy, asked, features), learner.memories.known(one.policy)]).toEqual(
+      before,
+    );
     await store.close();
   });
 
@@ -269,7 +271,7 @@ describe('learn reset', () => {
     );
     expect(await known()).toEqual(['plain', 'plain']);
     await one.learner.refresh();
-    expect(new Set(one.learner.known(one.policy).map(({ model }) => model))).toEqual(new Set(['plain']));
+    expect(new Set(one.learner.memories.known(one.policy).map(({ model }) => model))).toEqual(new Set(['plain']));
     expect(await one.run('reset', '--yes')).toStartWith('Deleted everything that was learned.');
     expect(await known()).toEqual([]);
   });
@@ -277,8 +279,8 @@ describe('learn reset', () => {
 
 describe('a command that cannot be is refused in one sentence:', () => {
   const cases: readonly (readonly [what: string, args: readonly string[], message: RegExp])[] = [
-    ['none of them', [], /learn takes status, reset, export or replay/],
-    ['one that is none', ['toString'], /learn takes status, reset, export or replay/],
+    ['none of them', [], /learn takes status, replay, export or reset/],
+    ['one that is none', ['toString'], /learn takes status, replay, export or reset/],
     ['a format that is none', ['export', '--format', 'xml'], /--format is jsonl or csv, not "xml"/],
     ['a source that is none', ['export', '--source', 'me'], /--source is caller, checks or retry, not "me"/],
     ['a period that ends before it begins', ['export', '--from', '2026-02', '--to', '2026-01'], /must be later than/],
@@ -306,7 +308,7 @@ describe('a command that cannot be is refused in one sentence:', () => {
   test('a policy that is none', async () => {
     await using one = await place();
     writeFileSync(join(folder.path, 'p.yaml'), 'version: 1\n');
-    await expect(one.run('status')).rejects.toThrow(/Run signalbox policy check to see why\.$/);
+    await expect(one.run('status')).rejects.toThrow(/Run \.\/signalbox policy check to see why\.$/);
     expect(await one.run('export')).toBe('');
   });
 });

@@ -1,18 +1,38 @@
 import { describe, expect, test } from 'bun:test';
 import { HELP } from '../../src/cli/help-texts.ts';
 import { parseCommand } from '../../src/cli/options.ts';
+import { unknownCommand } from '../../src/cli/unknown-command.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
 const parse = (args: readonly string[], env: Environment = {}) => parseCommand(args, env, () => '/shipped');
 
+test('a wrong subcommand leads to the one that is near, and to all', () => {
+  expect(unknownCommand('policy', 'chek').message).toBe(
+    'There is no command `policy chek`. Did you mean `policy check`? policy takes check, test, explain, diff, fmt or schema. See ./signalbox help policy.',
+  );
+  expect(unknownCommand('keys').message).toMatch(/^keys takes create, .* or log\. See \.\/signalbox help keys\.$/);
+});
+
 describe('a command line that cannot be is refused in one sentence:', () => {
   const cases: readonly (readonly [what: string, args: readonly string[], message: RegExp, env?: Environment])[] = [
-    ['an unknown flag', ['serve', '--prot', '1'], /Unknown option '--prot'/],
+    [
+      'an unknown flag',
+      ['serve', '--prot', '1'],
+      /^Unknown option '--prot'\. Did you mean --port\? See \.\/signalbox help\.$/,
+    ],
+    ['an unknown flag like none', ['serve', '--verbose'], /^Unknown option '--verbose'\. See/],
+    ['a flag at the end without its value', ['serve', '--port'], /^--port needs a value\./],
+    ['a flag before another flag', ['serve', '--port', '--host', 'x'], /^--port needs a value\./],
     ['a flag without its value', ['serve', '--data'], /--data/],
     ['a flag where a value is due', ['serve', '--data', '--port', '1'], /--data/],
-    ['an unknown command', ['sevre'], /no command `sevre`/],
+    [
+      'an unknown command',
+      ['sevre'],
+      /no command `sevre`\. Did you mean `serve`\? Signalbox takes serve, health, policy, /,
+    ],
+    ['an unknown command like none', ['frobnicate'], /no command `frobnicate`\. Signalbox takes serve, /],
     ['a port that is none', ['serve', '--port', '70000'], /port must be a number from 0 to 65535/],
     ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
     ['a drain time that is none', ['serve', '--drain-ms', 'soon'], /drain time/],
@@ -72,10 +92,10 @@ test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it g
 test('help is of the command that is asked about, and of all where there is none', () => {
   const help = (...argv: string[]) => {
     const command = parse(argv);
-    return command.name === 'help' ? (command.text.match(/^ {2}signalbox [a-z]+(?: [a-z]+)?/gm) ?? []) : null;
+    return command.name === 'help' ? (command.text.match(/^ {2}\.\/signalbox [a-z]+(?: [a-z]+)?/gm) ?? []) : null;
   };
-  expect(help('policy', 'test', 'folder', '--help')).toEqual(['  signalbox policy test']);
-  expect(help('help', 'plugin')?.every((usage) => usage.startsWith('  signalbox plugin'))).toBe(true);
+  expect(help('policy', 'test', 'folder', '--help')).toEqual(['  ./signalbox policy test']);
+  expect(help('help', 'plugin')?.every((usage) => usage.startsWith('  ./signalbox plugin'))).toBe(true);
   expect(help('help')?.length).toBeGreaterThan(20);
   expect(help('-h')).toEqual(help('sevre', '--help'));
   expect(help()).toEqual(help('help'));
@@ -89,7 +109,7 @@ test('help is a line for each of all commands, usage for a group, and everything
   expect(
     help()
       .split('\n')
-      .filter((line) => /^ {2}signalbox [a-z ]+ {2}\S.*\.$/.test(line)),
+      .filter((line) => /^ {2}\.\/signalbox [a-z ]+ {2}\S.*\.$/.test(line)),
   ).toHaveLength(HELP.length);
   expect(help('keys')).toContain('[--overlap 24h]');
   expect(help('keys')).not.toContain('at most 30d');

@@ -35,7 +35,7 @@ describe('signalbox plugin new', () => {
     async (kind) => {
       const { text, code } = await run('new', kind, 'my-own-7', '--dir', at(kind));
       expect(code).toBe(0);
-      expect(text).toContain(`signalbox plugin test ${at(`${kind}/my-own-7/index.ts`)}`);
+      expect(text).toContain(`./signalbox plugin test ${at(`${kind}/my-own-7/index.ts`)}`);
       const home = at(`${kind}/my-own-7`);
       const made = readFileSync(join(home, 'index.ts'), 'utf8');
       expect(made).toContain(`export const myOwn7${kind[0]?.toUpperCase()}${kind.slice(1)} = `);
@@ -79,21 +79,21 @@ describe('signalbox plugin new', () => {
     write('other/compose.yaml', 'version: 3\nservices: {}\n');
     const said = async (name: string, dir: string) => {
       const { text } = await run('new', 'strategy', name, '--dir', at(dir));
-      return [/plugins: \[(.+)\]/, /signalbox policy check.*/, /signalbox policy explain.*/].map((form) =>
+      return [/plugins: \[(.+)\]/, /\.\/signalbox policy check.*/, /\.\/signalbox policy explain.*/].map((form) =>
         form.exec(text)?.at(-1),
       );
     };
     const inPolicy = (name: string) => [
       `./${name}/index.ts`,
-      `signalbox policy check ${at('policy')}`,
-      `signalbox policy explain ${at('policy')} --model auto-${name.replace('plugins/', '')} --message Hello`,
+      `./signalbox policy check ${at('policy')}`,
+      `./signalbox policy explain ${at('policy')} --model auto-${name.replace('plugins/', '')} --message Hello`,
     ];
     expect(await said('near', 'policy')).toEqual(inPolicy('near'));
     expect(await said('inner', 'policy/plugins')).toEqual(inPolicy('plugins/inner'));
     expect(await said('far', 'other')).toEqual([
       at('other/far/index.ts'),
-      'signalbox policy check',
-      'signalbox policy explain --model auto-far --message Hello',
+      './signalbox policy check',
+      './signalbox policy explain --model auto-far --message Hello',
     ]);
   });
 
@@ -120,7 +120,7 @@ describe('signalbox plugin test', () => {
       / {6}A ranks above B, which is as good in everything and better in something\n {6}in: A \(Q 0, C 0\.\d+, L 0 ms\), B \(Q 0, C 0, L 0 ms\); costReference /,
     );
     expect(out).toContain('1 of 13 laws broken; seed 7, 60 cases a law');
-    expect(out).toContain(`signalbox plugin test ${file} --seed 7 --runs 60`);
+    expect(out).toContain(`./signalbox plugin test ${file} --seed 7 --runs 60`);
   });
 
   test('tells all of it as JSON, the same for the same seed; and that a name is taken', async () => {

@@ -104,7 +104,7 @@ failed   legal may use what is dear
   - model: dear
   + model: cheap
     \`dear\` is left out: the policy rejects it: legal-is-cheap (policy.yaml:${lineOf('name: legal-is')})
-  more: signalbox policy explain ${folder} --case "legal may use what is dear"
+  more: ./signalbox policy explain ${folder} --case "legal may use what is dear"
 
 not run  the spare one serves: the case names idle, which cannot be served (left out with its provider spare, which serves only while no other provider can)
 failed   Europe is served wherever it runs
@@ -113,7 +113,7 @@ failed   Europe is served wherever it runs
   - cost_below_credits: below 100 Credits
   + refused: no_eligible_model
     No model meets the request: the policy rejects it: eu-only.
-  more: signalbox policy explain ${folder} --case "Europe is served wherever it runs" --here
+  more: ./signalbox policy explain ${folder} --case "Europe is served wherever it runs" --here
 
 ${folder}: 4 cases: 1 hold, 2 failed, 1 not run
 

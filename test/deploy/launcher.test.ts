@@ -62,6 +62,18 @@ test('it runs by a link on the PATH', async () => {
   expect((await launch(link, ['version'])).out).toBe('ran with version\n');
 });
 
+test('help names the command as it was typed', async () => {
+  const usage = async (typed: string, cwd: string) => {
+    const env = { PATH: `${bin}:${process.env.PATH}` };
+    const { out } = await runToEnd(['sh', '-c', `${typed} help version`], env, cwd);
+    return out.trim().split('\n', 1)[0];
+  };
+  expect(await usage('./signalbox', ROOT)).toBe('./signalbox version');
+  expect(await usage('../signalbox', join(ROOT, 'docs'))).toBe('../signalbox version');
+  symlinkSync(join(ROOT, 'signalbox'), join(bin, 'signalbox'));
+  expect(await usage('signalbox', '/')).toBe('signalbox version');
+});
+
 test('two at once install once', async () => {
   const both = await Promise.all([launch(), launch()]);
   expect(both.map(({ code, out }) => [code, out])).toEqual(Array(2).fill([0, 'ran with policy check file\n']));

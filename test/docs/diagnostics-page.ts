@@ -20,7 +20,7 @@ export function diagnosticsPage(): string {
   );
   return `# Diagnostics
 
-For everyone whose policy is refused or warned about: the codes that \`signalbox policy check\`, a start and a reload report, with
+For everyone whose policy is refused or warned about: the codes that \`./signalbox policy check\`, a start and a reload report, with
 the mend of each. The message shows the place, the expected form and a probable intention:
 
 \`\`\`text

@@ -12,7 +12,7 @@ const RULE = `constraints:
 test('docs/route/explain.md shows what its command prints', async () => {
   const page = readFileSync(join(ROOT, 'docs/route/explain.md'), 'utf8');
   const [, flags = '', shown = ''] =
-    /^```text\n\$ signalbox policy explain \.\/policies (.+)\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    /^```text\n\$ \.\/signalbox policy explain \.\/policies (.+)\n([\s\S]*?)^```$/m.exec(page) ?? [];
   const folder = writePolicy({ 'policy.yaml': '' });
   try {
     cpSync(join(ROOT, 'policies'), folder, { recursive: true });

@@ -210,7 +210,7 @@ describe('signalbox policy explain', () => {
       [explainInput({ task: 'coding' }), '`task` is not a known field'],
       [explainInput({ max_tokens: 5 }, '--task', 'coding'), '`max_tokens` is not a known field'],
       [explainHere('', empty), 'No provider of'],
-      [explainHere('', wrong), 'Run signalbox policy check to see why'],
+      [explainHere('', wrong), 'Run ./signalbox policy check to see why'],
       [explainHere('', '/no/such/folder'), 'cannot be read'],
     ];
     for (const [running, words] of cases) {

@@ -207,7 +207,7 @@ describe('signalbox policy check', () => {
     expect(unverified(plain.out)).toEqual([
       expect.stringMatching(/many\.yaml:8:\d+ .*`models\.a\.price`.*, and 4 more in this file \(--all lists them\)$/),
     ]);
-    expect(plain.out).toMatch(/a, b, c, d, e\. To list the variables, run: signalbox policy check --all\n$/);
+    expect(plain.out).toMatch(/a, b, c, d, e\. To list the variables, run: \.\/signalbox policy check --all\n$/);
     for (const { out } of full) {
       expect(unverified(out)).toHaveLength(names.length);
       expect(out).toContain('e (KEY_E is not set)');

@@ -7,7 +7,7 @@ import type { LearningPolicy } from '../../src/core/learning-policy.ts';
 import type { FeedbackGateway } from '../../src/gateway/feedback.ts';
 import { errorResponse, publicError } from '../../src/http/errors.ts';
 import { feedbackRoutes } from '../../src/http/feedback.ts';
-import type { AnswerScore, ScoreReceipt, ScoreRefusal } from '../../src/learning/learner.ts';
+import type { AnswerScore, ScoreReceipt, ScoreRefusal } from '../../src/learning/answer.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SIGNALS, type Signal } from '../../src/core/learning-policy.ts';
+import type { AnswerSignals } from '../../src/learning/answer.ts';
 import { judge, SignalRates } from '../../src/learning/checks.ts';
-import type { AnswerSignals } from '../../src/learning/learner.ts';
 
 const WEIGHTS = { schema: 1, tool_arguments: 1, refusal: 0.5, empty: 0.5, retry: 0.2 };
 const LOOKS = ['schema', 'tool_arguments', 'refusal', 'empty'] as const;

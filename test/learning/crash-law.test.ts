@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { learned } from '../../plugins/estimators/learned.ts';
 import { createIds } from '../../src/core/id.ts';
-import type { Example, LearningPolicyInForce } from '../../src/learning/learner.ts';
+import type { Example, LearningPolicyInForce } from '../../src/learning/answer.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { copyDatabase } from '../../src/store/sqlite/copy.ts';
@@ -109,15 +109,15 @@ class Bench implements AsyncDisposable {
   /** The observable state. */
   seen(): unknown {
     const asked = [null, ...QUESTIONS].map((text) =>
-      this.#learner.estimate(this.#policy, facts(), this.#learner.read(this.#policy, text)),
+      this.#learner.memories.estimate(this.#policy, facts(), this.#learner.memories.read(this.#policy, text)),
     );
-    return { known: this.#learner.known(this.#policy), asked, brier: this.#learner.activity.brier };
+    return { known: this.#learner.memories.known(this.#policy), asked, brier: this.#learner.activity.brier };
   }
 
   /** The learned state, and that of a replay of the log. */
   async compared(): Promise<readonly [unknown, unknown]> {
     const { known } = await replayOutcomes(this.#store, this.#policy);
-    return [this.#learner.known(this.#policy), known];
+    return [this.#learner.memories.known(this.#policy), known];
   }
 
   /** Teaches without waiting for the disk. */
@@ -134,9 +134,9 @@ class Bench implements AsyncDisposable {
   /** Simulates a request and its answer. */
   #request(model: string): Example {
     const decision = this.#nextId();
-    const features = this.#learner.read(this.#policy, QUESTIONS[decision % QUESTIONS.length]!);
+    const features = this.#learner.memories.read(this.#policy, QUESTIONS[decision % QUESTIONS.length]!);
     const example = exampleOf(decision, { model, features });
-    this.#learner.noteRequest(this.#policy, example.facts, example.features);
+    this.#learner.memories.noteRequest(this.#policy, example.facts, example.features);
     return example;
   }
 

@@ -30,7 +30,7 @@ describe('a faulty plugin', () => {
     for (const given of ['words', [1, 2], { a: 1 }, Promise.resolve(), undefined, new Uint8Array(70_000)]) {
       await using one = await lab();
       const policy = policyOf({ plugin: stray({ read: () => given }) });
-      const features = one.learner.read(policy, 'a question');
+      const features = one.learner.memories.read(policy, 'a question');
       expect(features).toBeNull();
       expect(one.faults).toEqual(['stray read']);
       await one.store.commit(one.learner.exampleWrites(policy, exampleOf(one.nextId(), { features })));
@@ -47,7 +47,7 @@ describe('a faulty plugin', () => {
     };
     const policy = policyOf({ plugin: stray({}, estimate) });
     for (let i = 0; i < 2; i++) {
-      expect(one.learner.estimate(policy, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
+      expect(one.learner.memories.estimate(policy, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
     }
     expect(one.faults).toEqual([]);
   });

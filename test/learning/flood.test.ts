@@ -27,7 +27,7 @@ describe('influence', () => {
       expect(results.at(-1)).toMatchObject({ result: 'kept', weight: 0 });
       // An allowance of 100, and as much as the others contributed.
       await scoreAll(honest, 'attacker', 101, 0);
-      const quality = ({ learner }: typeof flooded) => learner.estimate(policy, facts(), null).quality;
+      const quality = ({ learner }: typeof flooded) => learner.memories.estimate(policy, facts(), null).quality;
       expect(quality(flooded)).toEqual(quality(honest));
       expect(quality(flooded)[1]).toBeGreaterThan(0.59);
       // The measured quality counts as 300 outcomes for the model, and more for its task.

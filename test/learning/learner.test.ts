@@ -21,20 +21,20 @@ describe('an estimate', () => {
     const { decision } = await one.example(on);
     await learner.score(on, scored(decision, 0));
     const features = Uint8Array.of(51, 0);
-    const inOn = learner.estimate(on, facts(), features);
+    const inOn = learner.memories.estimate(on, facts(), features);
     expect(inOn.shadow).toBeNull();
     expect(inOn.quality[0]).toBeLessThan(0.8);
     expect(inOn.quality[1]).toBe(moved(0.6, 0.1));
     expect(inOn.counts).toEqual(Float32Array.of(1, 0));
-    const inShadow = learner.estimate(policyOf({ mode: 'shadow', options }), facts(), features);
+    const inShadow = learner.memories.estimate(policyOf({ mode: 'shadow', options }), facts(), features);
     expect(inShadow.quality).toEqual(Float64Array.of(moved(0.8, 0.1), moved(0.6, 0.1)));
     expect(inShadow.shadow).toEqual(inOn.quality);
     const off = policyOf({ mode: 'off', options });
-    const inOff = learner.estimate(off, facts(), features);
+    const inOff = learner.memories.estimate(off, facts(), features);
     expect(inOff).toMatchObject({ shadow: null, length: 0.1, trust: 0, counts: Float32Array.of(0, 0) });
     expect(inOff.quality).toEqual(inShadow.quality);
     // Without text there is no length: exactly the declared qualities.
-    expect(learner.estimate(off, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
+    expect(learner.memories.estimate(off, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
   });
 
   test('weighs the tasks of an uncertain request by their shares', async () => {
@@ -51,8 +51,8 @@ describe('an estimate', () => {
       { task: 'math', share: 0.75 },
       { task: 'general', share: 0.25 },
     ];
-    expect(one.learner.estimate(wide, facts({ task: 'math', mix }), null).quality[0]).toBeCloseTo(0.5, 12);
-    expect(one.learner.estimate(wide, facts({ task: 'math' }), null).quality[0]).toBe(0.4);
+    expect(one.learner.memories.estimate(wide, facts({ task: 'math', mix }), null).quality[0]).toBeCloseTo(0.5, 12);
+    expect(one.learner.memories.estimate(wide, facts({ task: 'math' }), null).quality[0]).toBe(0.4);
   });
 
   test('is the declared quality if the plugin throws or returns no share, and the fault is reported once', async () => {
@@ -87,7 +87,7 @@ describe('an estimate', () => {
       });
       const policy = policyOf({ plugin: broken });
       for (let i = 0; i < 3; i++) {
-        expect(one.learner.estimate(policy, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
+        expect(one.learner.memories.estimate(policy, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
       }
       const { decision } = await one.example(policy);
       expect(await one.learner.score(policy, scored(decision, 0))).toMatchObject({ result: 'learnt' });
@@ -102,14 +102,14 @@ describe('an estimate', () => {
     const early = policyOf({ options: { step: 1 } });
     const { decision } = await one.example(early);
     await learner.score(early, scored(decision, 0));
-    const before = learner.estimate(early, facts(), null).quality;
+    const before = learner.memories.estimate(early, facts(), null).quality;
     const late = policyOf({ options: { step: 5 } });
-    expect(learner.estimate(late, facts(), null).quality).toEqual(before);
+    expect(learner.memories.estimate(late, facts(), null).quality).toEqual(before);
     const next = await one.example(early);
     await learner.score(early, scored(next.decision, 0));
-    const after = learner.estimate(late, facts(), null).quality;
+    const after = learner.memories.estimate(late, facts(), null).quality;
     expect(after[0]).toBeLessThan(before[0]!);
-    expect(learner.estimate(early, facts(), null).quality).toEqual(after);
+    expect(learner.memories.estimate(early, facts(), null).quality).toEqual(after);
   });
 
   test('of another plugin has its own memory, and the first plugin finds its own again', async () => {
@@ -119,9 +119,9 @@ describe('an estimate', () => {
     const other = policyOf({ plugin: { ...toy, name: 'other' } });
     const { decision } = await one.example(mine);
     await learner.score(mine, scored(decision, 0));
-    const learnt = learner.estimate(mine, facts(), null).quality;
-    expect(learner.estimate(other, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
-    expect(learner.estimate(mine, facts(), null).quality).toEqual(learnt);
+    const learnt = learner.memories.estimate(mine, facts(), null).quality;
+    expect(learner.memories.estimate(other, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
+    expect(learner.memories.estimate(mine, facts(), null).quality).toEqual(learnt);
   });
 });
 
@@ -145,7 +145,7 @@ describe('a score', () => {
       { decision, source: 'caller', model: 'a', task: 'general', score: 0, weight: 1, declared: 0.8, label: 'ok' },
     ]);
     expect(learner.activity.outcomes).toEqual(new Map([['caller', 1]]));
-    expect(learner.known(policy)[0]).toMatchObject({ model: 'a', outcomes: 1 });
+    expect(learner.memories.known(policy)[0]).toMatchObject({ model: 'a', outcomes: 1 });
   });
 
   test('is unknown without an example, and after either window', async () => {
@@ -194,7 +194,7 @@ describe('a score', () => {
     const { decision } = await one.example(both);
     const alone = policyOf({ models: [model('b', { q: 0.6 })] });
     expect(await one.learner.score(alone, scored(decision, 0))).toMatchObject({ result: 'learnt', weight: 1 });
-    expect(one.learner.estimate(both, facts(), null).quality[0]).toBeLessThan(0.8);
+    expect(one.learner.memories.estimate(both, facts(), null).quality[0]).toBeLessThan(0.8);
   });
 
   test('is learned once even if the disk fails, and is written when it recovers', async () => {
@@ -206,7 +206,7 @@ describe('a score', () => {
     await expect(one.learner.score(policy, scored(decision, 0))).rejects.toThrow('no disk');
     one.store.flush = flush;
     expect(await one.learner.score(policy, scored(decision, 0))).toMatchObject({ result: 'repeated', weight: 1 });
-    expect(one.learner.known(policy)[0]).toMatchObject({ outcomes: 1 });
+    expect(one.learner.memories.known(policy)[0]).toMatchObject({ outcomes: 1 });
     expect(await latestOutcomes(one.store)).toHaveLength(1);
   });
 
@@ -226,7 +226,7 @@ describe('a score', () => {
     const replayed = await replayOutcomes(one.store, policy, { onOutcome });
     expect(errors).toEqual(Array.from({ length: 20 }, () => 0));
     expect(replayed.outcomes).toBe(20);
-    expect(replayed.known).toEqual([...one.learner.known(policy)]);
+    expect(replayed.known).toEqual([...one.learner.memories.known(policy)]);
   });
 });
 
@@ -274,7 +274,7 @@ test('a withheld outcome does not begin a memory: later outcomes of others survi
   expect(look('k1', policy)).toEqual([]);
   await one.store.commit(look('k2', policy));
   const { learner, store } = await one.open();
-  expect(learner.known(policy)[0]!.outcomes).toBeGreaterThan(0);
+  expect(learner.memories.known(policy)[0]!.outcomes).toBeGreaterThan(0);
   await store.close();
 });
 
@@ -295,21 +295,21 @@ describe('a reset', () => {
     await learner.checkpoint();
     expect((await openLearningReader(other))!.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
     await learner.refresh();
-    expect(learner.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
+    expect(learner.memories.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
     expect(await replayOutcomes(other, policy)).toMatchObject({ known: [{ outcomes: 0 }, { outcomes: 1 }] });
     const { decision } = await one.example(policy);
     await learner.score(policy, scored(decision, 0));
     await other.close();
     // A crash: it was never closed.
     const { learner: next, store } = await one.open();
-    expect(next.known(policy)).toEqual([...learner.known(policy)]);
-    expect(next.known(policy)).toMatchObject([{ outcomes: 1 }, { outcomes: 1 }]);
+    expect(next.memories.known(policy)).toEqual([...learner.memories.known(policy)]);
+    expect(next.memories.known(policy)).toMatchObject([{ outcomes: 1 }, { outcomes: 1 }]);
     expect(next.activity.brier.declared).toBeCloseTo(learner.activity.brier.declared, 9);
     await resetLearning(store, null, one.now());
     expect((await openLearningReader(store))!.brier.declared).toBeNaN();
     await store.close();
     const { learner: last, store: open } = await one.open();
-    expect(last.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 0 }]);
+    expect(last.memories.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 0 }]);
     // The accuracy concerned what was reset.
     expect(last.activity.brier.declared).toBeNaN();
     const fresh = await one.example(policy, { model: 'b' });
@@ -344,13 +344,13 @@ test('keeps its place among the outcomes even if the checkpoint after it failed'
   store.commit = commit;
   await teach();
   const next = await one.open();
-  expect(next.learner.known(policy)).toEqual([...learner.known(policy)]);
-  expect(next.learner.known(policy)[0]).toMatchObject({ outcomes: 1 });
+  expect(next.learner.memories.known(policy)).toEqual([...learner.memories.known(policy)]);
+  expect(next.learner.memories.known(policy)[0]).toMatchObject({ outcomes: 1 });
   await next.store.close();
   // The next checkpoint includes the changes of the failed one.
   await learner.close();
   const last = await one.open();
-  expect(last.learner.known(policy)).toEqual([...learner.known(policy)]);
+  expect(last.learner.memories.known(policy)).toEqual([...learner.memories.known(policy)]);
   await last.store.close();
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { LearningPolicyInForce } from '../../src/learning/learner.ts';
+import type { LearningPolicyInForce } from '../../src/learning/answer.ts';
 import { learningFamilies } from '../../src/learning/metrics.ts';
 import { metricsPage } from '../../src/telemetry/page.ts';
 import { facts } from '../routing/build.ts';
@@ -55,6 +55,6 @@ test('figures count learned, withheld and failed outcomes', async () => {
     throw new Error('no');
   };
   const broken = { ...toy, name: 'broken', prepare: () => ({ read: () => new Uint8Array(), open }) };
-  one.learner.estimate(policyOf({ plugin: broken }), facts(), null);
+  one.learner.memories.estimate(policyOf({ plugin: broken }), facts(), null);
   expect(figuresOf(families).signalbox_estimator_faults_total).toBeGreaterThan(0);
 });

@@ -38,7 +38,7 @@ describe('stored data', () => {
       write({ sql: "UPDATE learning_standing SET body = '{'" }),
     ]);
     const { learner, store } = await one.open();
-    expect(learner.known(policy)[0]).toMatchObject({ outcomes: 0 });
+    expect(learner.memories.known(policy)[0]).toMatchObject({ outcomes: 0 });
     expect(one.faults).toEqual(['toy open']);
     await learner.close();
     expect(await store.query({ sql: 'SELECT part FROM learnt' })).toEqual([{ part: 'sums' }]);
@@ -51,7 +51,7 @@ describe('stored data', () => {
     for (const name of ['a', 'b', 'a', 'b', 'b']) {
       const { decision } = await one.example(policy, {
         model: name,
-        features: one.learner.read(policy, `what is ${name}?`),
+        features: one.learner.memories.read(policy, `what is ${name}?`),
       });
       await one.learner.score(policy, scored(decision, 0));
     }
@@ -60,7 +60,7 @@ describe('stored data', () => {
     const before = await parts();
     await one.store.commit([write({ sql: "UPDATE learnt SET bytes = x'00' WHERE part = 'outcomes:a'" })]);
     const { learner, store } = await one.open();
-    const outcomes = learner
+    const outcomes = learner.memories
       .known(policy)
       .filter(({ task }) => task === null)
       .map((known) => known.outcomes);
@@ -79,7 +79,7 @@ describe('stored data', () => {
     await one.learner.score(policy, scored(decision, 0));
     const other = await openSqlite(one.file, [learningMigrations]);
     await resetLearning(other, 'a', one.now());
-    for (let i = 0; i < 200 && one.learner.known(policy)[0]!.outcomes > 0; i++) await Bun.sleep(2);
+    for (let i = 0; i < 200 && one.learner.memories.known(policy)[0]!.outcomes > 0; i++) await Bun.sleep(2);
     for (let i = 0; i < 200; i++) {
       const [row] = await other.query<{ reset: number }>({ sql: 'SELECT reset FROM learnt_through' });
       if (row?.reset === 1) break;
@@ -88,7 +88,7 @@ describe('stored data', () => {
     expect(await other.query({ sql: 'SELECT reset FROM learnt_through' })).toEqual([{ reset: 1 }]);
     await other.close();
     await one.learner.close();
-    expect(one.learner.known(policy)[0]).toMatchObject({ outcomes: 0 });
+    expect(one.learner.memories.known(policy)[0]).toMatchObject({ outcomes: 0 });
     expect(errors).toEqual([]);
   });
 
@@ -96,9 +96,9 @@ describe('stored data', () => {
     await using one = await lab();
     await using other = await lab();
     const policy = policyOf();
-    const read = one.learner.read(policy, 'hello');
+    const read = one.learner.memories.read(policy, 'hello');
     expect(read?.[0]).toBe(5);
-    expect(one.learner.read(policy, null)).toBeNull();
+    expect(one.learner.memories.read(policy, null)).toBeNull();
     expect((await openLearningReader(one.store))!.read(policy, 'hello')).toEqual(read!);
     const [first] = await one.store.query<{ secret: Uint8Array }>({ sql: 'SELECT secret FROM learning_secret' });
     const [second] = await other.store.query<{ secret: Uint8Array }>({ sql: 'SELECT secret FROM learning_secret' });

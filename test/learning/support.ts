@@ -11,9 +11,9 @@ import { moved } from '../../src/core/estimate.ts';
 import { createIds } from '../../src/core/id.ts';
 import type { LearningPolicy } from '../../src/core/learning-policy.ts';
 import type { Model } from '../../src/core/snapshot.ts';
-import type { Example, LearningPolicyInForce } from '../../src/learning/learner.ts';
+import type { Example, LearningPolicyInForce } from '../../src/learning/answer.ts';
+import type { Learner, LearnerOptions } from '../../src/learning/learner.ts';
 import { openLearner } from '../../src/learning/open.ts';
-import type { LearnerOptions, ServerLearner } from '../../src/learning/stored-learner.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import type { OutcomeRow } from '../../src/store/learning.ts';
 import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
@@ -130,7 +130,7 @@ export async function lab(more: Partial<LearnerOptions> = {}) {
   let time = NOON;
   const now = () => time;
   const nextId = createIds(now, 0);
-  const open = async (): Promise<{ store: SqliteRepositories; learner: ServerLearner }> => {
+  const open = async (): Promise<{ store: SqliteRepositories; learner: Learner }> => {
     const store = await openSqlite(file, [learningMigrations]);
     const onFault = (estimator: string, where: string) => void faults.push(`${estimator} ${where}`);
     return { store, learner: await openLearner({ store, now, nextId, onFault, ...more }) };

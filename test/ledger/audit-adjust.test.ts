@@ -3,17 +3,16 @@ import { parseCredits } from '../../src/cli/text.ts';
 import { idAt } from '../../src/core/id.ts';
 import { findReservation, refundWrite } from '../../src/store/sqlite/books/adjust.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
-import { tempFolder } from '../store/support.ts';
-import { findingsOf, tamper } from './audit-support.ts';
-import { caller, held, line, NOON, open, order } from './support.ts';
+import { tamper } from './audit-support.ts';
+import { ledgerTest } from './books-test.ts';
+import { caller, held, line, NOON, order } from './support.ts';
 
 const MINUTE = 60_000;
 
 describe('a reservation is found by its ID', () => {
-  test('wherever it stands, with what it was charged, and whether it is open', async () => {
-    using folder = tempFolder();
+  ledgerTest('wherever it stands, with what it was charged, and whether it is open', async (folder) => {
     let now = NOON;
-    const { ledger, store } = await open(folder.file, { now: () => now });
+    const { ledger, store } = await folder.open({ now: () => now });
     const made: { id: number; charged: number; isOpen: boolean }[] = [];
     for (let i = 0; i < 300; i++) {
       const hold = await held(ledger, order(100, { id: idAt(now) + i, caller: caller(`key${i % 3}`) }));
@@ -31,24 +30,23 @@ describe('a reservation is found by its ID', () => {
     for (const id of [made[0]!.id - 1, made[7]!.id + 4_000, made.at(-1)!.id + 1, 0, Number.MAX_SAFE_INTEGER]) {
       expect(await findReservation(store, id)).toBeNull();
     }
-    await store.close();
   });
 
-  test('though the clock was put back by a day right after it, and hundreds of rows have come since', async () => {
-    using folder = tempFolder();
-    let now = NOON;
-    const { ledger, store } = await open(folder.file, { now: () => now });
-    (await held(ledger, order(100, { id: idAt(now - MINUTE) }))).settle(null, () => []);
-    const { id } = await held(ledger, order(100, { id: idAt(now) }));
-    now -= 24 * 60 * MINUTE;
-    for (let i = 0; i < 300; i++) await held(ledger, order(1, { id: idAt(now) + i }));
-    expect(await findReservation(store, id)).toMatchObject({ reservation: id, isOpen: true });
-    await store.close();
-  });
+  ledgerTest(
+    'though the clock was put back by a day right after it, and hundreds of rows have come since',
+    async (folder) => {
+      let now = NOON;
+      const { ledger, store } = await folder.open({ now: () => now });
+      (await held(ledger, order(100, { id: idAt(now - MINUTE) }))).settle(null, () => []);
+      const { id } = await held(ledger, order(100, { id: idAt(now) }));
+      now -= 24 * 60 * MINUTE;
+      for (let i = 0; i < 300; i++) await held(ledger, order(1, { id: idAt(now) + i }));
+      expect(await findReservation(store, id)).toMatchObject({ reservation: id, isOpen: true });
+    },
+  );
 
-  test('with its end, however many rows stand between', async () => {
-    using folder = tempFolder();
-    const first = await open(folder.file);
+  ledgerTest('with its end, however many rows stand between', async (folder) => {
+    const first = await folder.open();
     const { id } = await held(first.ledger, order(100));
     const [begun] = await first.store.query<{ seq: number }>({ sql: 'SELECT max(seq) AS seq FROM journal' });
     await first.store.close();
@@ -58,54 +56,48 @@ describe('a reservation is found by its ID', () => {
       `WITH RECURSIVE n(seq) AS (SELECT ${begun!.seq + 1} UNION ALL SELECT seq + 1 FROM n WHERE seq < ${begun!.seq + 9_999})
         INSERT INTO journal (seq, kind, reservation, account, amount, time) SELECT seq, 'raise', 1, 1, 0, ${NOON} FROM n`,
     );
-    const again = await open(folder.file);
+    const again = await folder.open();
     expect(again.ledger.recovered.ids).toEqual([id]);
     await again.store.flush();
     expect(await findReservation(again.store, id)).toMatchObject({ charged: 100, isOpen: false });
-    await again.store.close();
   });
 
-  test('as the only row of the journal', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('as the only row of the journal', async (folder) => {
+    const { ledger, store } = await folder.open();
     const { id } = await held(ledger, order(100));
     expect(await findReservation(store, id)).toMatchObject({ reservation: id, charged: 0, isOpen: true });
-    await store.close();
   });
 
-  test('in a journal without a row there is none', async () => {
-    using folder = tempFolder();
-    const { store } = await open(folder.file);
+  ledgerTest('in a journal without a row there is none', async (folder) => {
+    const { store } = await folder.open();
     expect(await findReservation(store, idAt(NOON))).toBeNull();
-    await store.close();
   });
 });
 
-test('what was given back counts, pending or in the journal, and of two refunds at once one is refused', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file);
-  const hold = await held(ledger, order(100));
-  hold.settle(line(90), () => []);
-  await store.flush();
-  const [one, same] = [await findReservation(store, hold.id), await findReservation(store, hold.id)];
-  await store.commit([refundWrite(one!, 60, '', NOON)]);
-  await expect(store.commit([refundWrite(same!, 60, '', NOON)])).rejects.toMatchObject({ reason: 'unmet' });
-  expect((await findReservation(store, hold.id))?.givenBack).toBe(60);
-  await ledger.close();
-  await store.close();
-  const again = await open(folder.file);
-  const adopted = await findReservation(again.store, hold.id);
-  expect(adopted).toMatchObject({ charged: 90, givenBack: 60 });
-  await again.store.commit([refundWrite(adopted!, 30, '', NOON)]);
-  expect((await findReservation(again.store, hold.id))?.givenBack).toBe(90);
-  await again.ledger.close();
-  await again.store.close();
-  expect(await findingsOf(folder.file)).toEqual([]);
-});
+ledgerTest(
+  'what was given back counts, pending or in the journal, and of two refunds at once one is refused',
+  async (folder) => {
+    const { ledger, store } = await folder.open();
+    const hold = await held(ledger, order(100));
+    hold.settle(line(90), () => []);
+    await store.flush();
+    const [one, same] = [await findReservation(store, hold.id), await findReservation(store, hold.id)];
+    await store.commit([refundWrite(one!, 60, '', NOON)]);
+    await expect(store.commit([refundWrite(same!, 60, '', NOON)])).rejects.toMatchObject({ reason: 'unmet' });
+    expect((await findReservation(store, hold.id))?.givenBack).toBe(60);
+    await ledger.close();
+    await store.close();
+    const again = await folder.open();
+    const adopted = await findReservation(again.store, hold.id);
+    expect(adopted).toMatchObject({ charged: 90, givenBack: 60 });
+    await again.store.commit([refundWrite(adopted!, 30, '', NOON)]);
+    expect((await findReservation(again.store, hold.id))?.givenBack).toBe(90);
+    await folder.prove();
+  },
+);
 
-test('what was granted to a key is the same before and after the ledger took it over', async () => {
-  using folder = tempFolder();
-  const { store } = await open(folder.file);
+ledgerTest('what was granted to a key is the same before and after the ledger took it over', async (folder) => {
+  const { store } = await folder.open();
   await store.commit([
     grantWrite('key', 70, '', NOON),
     grantWrite('other', 5, '', NOON),
@@ -113,13 +105,12 @@ test('what was granted to a key is the same before and after the ledger took it 
   ]);
   expect(await sqliteLedger(store).granted('key')).toBe(50);
   await store.close();
-  const again = await open(folder.file);
+  const again = await folder.open();
   expect(await sqliteLedger(again.store).granted('key')).toBe(50);
   await again.store.commit([grantWrite('key', 1, '', NOON)]);
   expect(await sqliteLedger(again.store).granted('key')).toBe(51);
   expect(await sqliteLedger(again.store).granted('nobody')).toBe(0);
   await again.ledger.close();
-  await again.store.close();
 });
 
 test('Credits are read exactly, and nothing else is', () => {

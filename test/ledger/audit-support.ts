@@ -1,14 +1,12 @@
 import { Database } from 'bun:sqlite';
-import type { Budget } from '../../src/core/budget.ts';
+import type {} from '../../src/core/budget.ts';
 import type { Audit } from '../../src/ledger/audit/audit.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
-import type { LedgerTerms } from '../../src/ledger/ledger.ts';
+import type {} from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { type Adjustment, insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
-import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';
-
-export const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
+import { budget, caller, held, line, NOON, open, order, terms } from './support.ts';
 
 export const EACH_KEY = budget(5_000, { name: 'each-key', each: ({ key }) => key.id, window: 'day' });
 export const EVERYONE = budget(8_000, { name: 'everyone' });

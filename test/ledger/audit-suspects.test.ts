@@ -1,26 +1,23 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import { idAt } from '../../src/core/id.ts';
 import { isShortage } from '../../src/ledger/standing.ts';
-import { flaky, tempFolder } from '../store/support.ts';
-import { ALICE, BOB, EACH_KEY, EVERYONE, findingsOf, terms } from './audit-support.ts';
-import { budget, held, journal, line, open, order } from './support.ts';
+import { flaky } from '../store/support.ts';
+import { ALICE, BOB, EACH_KEY, EVERYONE, findingsOf } from './audit-support.ts';
+import { ledgerTest } from './books-test.ts';
+import { budget, held, journal, line, order, refused, terms } from './support.ts';
 
-test('a raise after a limit was raised is within the limit that the journal names', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+ledgerTest('a raise after a limit was raised is within the limit that the journal names', async (folder) => {
+  const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(90));
   (await ledger.prepare(terms(budget(200))))();
   expect(await hold.raise(90)).toBe(true);
   hold.settle(line(180), () => []);
-  await ledger.close();
-  await store.close();
-  expect(await findingsOf(folder.file)).toEqual([]);
+  await folder.prove();
 });
 
-test('numbers that no row got, for the disk failed, are not given again below the checkpoint', async () => {
-  using folder = tempFolder();
+ledgerTest('numbers that no row got, for the disk failed, are not given again below the checkpoint', async (folder) => {
   let broken = false;
-  const first = await open(folder.file, { wrap: (store) => flaky(store, () => broken) });
+  const first = await folder.open({ wrap: (store) => flaky(store, () => broken) });
   await held(first.ledger, order(100));
   broken = true;
   await first.ledger.reserve(order(10)).catch(() => {});
@@ -29,26 +26,23 @@ test('numbers that no row got, for the disk failed, are not given again below th
   await first.ledger.close();
   await first.store.close();
 
-  const second = await open(folder.file);
+  const second = await folder.open();
   expect(second.ledger.recovered).toMatchObject({ charged: 100 });
   // It dies before its next checkpoint.
   await second.store.close();
   expect(await findingsOf(folder.file)).toEqual([]);
 
-  const third = await open(folder.file);
+  const third = await folder.open();
   expect(third.ledger.recovered).toMatchObject({ ids: [], charged: 0 });
   expect((await third.ledger.status()).charged).toBe(100);
-  await third.ledger.close();
-  await third.store.close();
-  expect(await findingsOf(folder.file)).toEqual([]);
+  await folder.prove();
 });
 
-test('a request from before midnight does not draw on the window after it', async () => {
-  using folder = tempFolder();
+ledgerTest('a request from before midnight does not draw on the window after it', async (folder) => {
   const midnight = Date.UTC(2026, 10, 21);
   let now = midnight - 1;
   const daily = budget(100, { window: 'day' });
-  const { ledger, store } = await open(folder.file, { terms: terms(daily), now: () => now });
+  const { ledger } = await folder.open({ terms: terms(daily), now: () => now });
   const id = idAt(now);
   now = midnight;
   // As the gateway asks: the ID is made first, the standing is looked up after it.
@@ -56,35 +50,33 @@ test('a request from before midnight does not draw on the window after it', asyn
   Reflect.apply(ledger.standing, ledger, [ALICE, 'auto', midnight - 1]);
   const reserved = await ledger.reserve(order(10, { id, caller: ALICE }));
   if (!isShortage(reserved)) reserved.settle(line(10), () => []);
-  await ledger.close();
-  await store.close();
-  expect(await findingsOf(folder.file)).toEqual([]);
+  await folder.prove();
 });
 
-test('a request that got money from a waiting line while the budgets changed draws on the new ones', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
-  const first = await held(ledger, order(100));
-  const waiting = ledger.reserve(order(60, { waitMs: 5_000 }));
-  const swap = await ledger.prepare(terms(budget(100), budget(50, { name: 'new' })));
-  // Both in one turn: the waiter has its money, and its row is not written yet.
-  first.settle(null, () => []);
-  swap();
-  const second = await waiting;
-  if (isShortage(second)) throw new Error('there was room');
-  second.settle(line(60), () => []);
-  const [fund] = (await ledger.status()).funds.filter(({ title }) => title.name === 'new');
-  expect(fund?.spent).toBe(60);
-  await ledger.close();
-  await store.close();
-});
+ledgerTest(
+  'a request that got money from a waiting line while the budgets changed draws on the new ones',
+  async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
+    const first = await held(ledger, order(100));
+    const waiting = ledger.reserve(order(60, { waitMs: 5_000 }));
+    const swap = await ledger.prepare(terms(budget(100), budget(50, { name: 'new' })));
+    // Both in one turn: the waiter has its money, and its row is not written yet.
+    first.settle(null, () => []);
+    swap();
+    const second = await waiting;
+    if (isShortage(second)) throw new Error('there was room');
+    expect(await refused(ledger, order(1))).toMatchObject({ name: 'new', held: 60 });
+    second.settle(line(60), () => []);
+    const [fund] = (await ledger.status()).funds.filter(({ title }) => title.name === 'new');
+    expect(fund?.spent).toBe(60);
+    await ledger.close();
+  },
+);
 
-test('a post after the end writes nothing', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file, { terms: terms(EACH_KEY, EVERYONE) });
+ledgerTest('a post after the end writes nothing', async (folder) => {
+  const { ledger, store } = await folder.open({ terms: terms(EACH_KEY, EVERYONE) });
   const hold = await held(ledger, order(10, { caller: BOB }));
   hold.settle(null, () => []);
   hold.post(line(5));
   expect((await journal(store)).map(({ kind }) => kind)).toEqual(['reserve', 'settle']);
-  await store.close();
 });

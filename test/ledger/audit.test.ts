@@ -8,19 +8,9 @@ import type { AuditRow } from '../../src/store/journal-reader.ts';
 import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { tries } from '../deep/effort.ts';
 import { tempFolder } from '../store/support.ts';
-import {
-  ALICE,
-  audit,
-  BOB,
-  EACH_KEY,
-  EVERYONE,
-  findingsOf,
-  granting,
-  makeJournal,
-  tamper,
-  terms,
-} from './audit-support.ts';
-import { budget, held, line, NOON, open, order } from './support.ts';
+import { ALICE, audit, BOB, EACH_KEY, EVERYONE, findingsOf, granting, makeJournal, tamper } from './audit-support.ts';
+import { ledgerTest } from './books-test.ts';
+import { budget, held, line, NOON, open, order, terms } from './support.ts';
 
 let folder: ReturnType<typeof tempFolder>;
 beforeAll(async () => {
@@ -148,46 +138,43 @@ test('rows that do not ascend are found', () => {
 });
 
 describe('an opening', () => {
-  test('of a budget that was removed and added again counts what was charged meanwhile, and is right', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(EVERYONE) });
-    (await held(ledger, order(100, { caller: ALICE }))).settle(line(100), () => []);
-    (await ledger.prepare(terms()))();
-    (await held(ledger, order(70, { caller: ALICE }))).settle(line(70), () => []);
-    (await held(ledger, order(30, { caller: BOB }))).settle(line(30), () => []);
-    (await ledger.prepare(terms(EVERYONE)))();
-    (await held(ledger, order(10, { caller: ALICE }))).settle(line(10), () => []);
-    await store.flush();
-    expect(await store.query({ sql: 'SELECT opening FROM funds ORDER BY id' })).toEqual([
-      { opening: 0 },
-      { opening: 200 },
-    ]);
-    await ledger.close();
-    await store.close();
-    expect(await findingsOf(folder.file)).toEqual([]);
-    // Bob never drew on the budget: by the journal alone he may count or not, and Alice must.
-    for (const [opening, wrong] of [
-      [169, true],
-      [170, false],
-      [200, false],
-      [201, true],
-    ] as const) {
-      tamper(folder.file, `UPDATE funds SET opening = ${opening} WHERE id = 2`);
-      expect((await findingsOf(folder.file)).includes('wrong_opening')).toBe(wrong);
-    }
-  });
+  ledgerTest(
+    'of a budget that was removed and added again counts what was charged meanwhile, and is right',
+    async (folder) => {
+      const { ledger, store } = await folder.open({ terms: terms(EVERYONE) });
+      (await held(ledger, order(100, { caller: ALICE }))).settle(line(100), () => []);
+      (await ledger.prepare(terms()))();
+      (await held(ledger, order(70, { caller: ALICE }))).settle(line(70), () => []);
+      (await held(ledger, order(30, { caller: BOB }))).settle(line(30), () => []);
+      (await ledger.prepare(terms(EVERYONE)))();
+      (await held(ledger, order(10, { caller: ALICE }))).settle(line(10), () => []);
+      await store.flush();
+      expect(await store.query({ sql: 'SELECT opening FROM funds ORDER BY id' })).toEqual([
+        { opening: 0 },
+        { opening: 200 },
+      ]);
+      await folder.prove();
+      // Bob never drew on the budget: by the journal alone he may count or not, and Alice must.
+      for (const [opening, wrong] of [
+        [169, true],
+        [170, false],
+        [200, false],
+        [201, true],
+      ] as const) {
+        tamper(folder.file, `UPDATE funds SET opening = ${opening} WHERE id = 2`);
+        expect((await findingsOf(folder.file)).includes('wrong_opening')).toBe(wrong);
+      }
+    },
+  );
 
-  test('may exceed the limit where that was lowered, and nothing may be reserved then', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(EVERYONE) });
+  ledgerTest('may exceed the limit where that was lowered, and nothing may be reserved then', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(EVERYONE) });
     (await held(ledger, order(5_000))).settle(line(5_000), () => []);
     const before = await held(ledger, order(2_000));
     (await ledger.prepare(terms({ ...EVERYONE, limit: 4_000 })))();
     expect(isShortage(await ledger.reserve(order(1)))).toBe(true);
     before.settle(line(2_000), () => []);
-    await ledger.close();
-    await store.close();
-    expect(await findingsOf(folder.file)).toEqual([]);
+    await folder.prove();
   });
 });
 

@@ -7,10 +7,10 @@ import { BudgetWindows } from '../../src/ledger/funds.ts';
 import { QUARTER_MS, quarterOf } from '../../src/ledger/rules/quarter.ts';
 import { windowAt } from '../../src/ledger/rules/window.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
-import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';
-import { adjust, fundsOf, reload, spent, terms } from './model/spending.ts';
-import { budget, held, line, NOON, open, order } from './support.ts';
+import { ledgerTest } from './books-test.ts';
+import { adjust, fundsOf, reload, spent } from './model/spending.ts';
+import { budget, held, line, NOON, order, terms } from './support.ts';
 
 const DAY_MS = 86_400_000;
 const MIDNIGHT = Date.UTC(2026, 10, 21);
@@ -68,42 +68,42 @@ describe('the windows of a budget', () => {
 describe('a budget that is counted anew', () => {
   const dimensions = { key: 'key', selector: 'auto' };
 
-  test('holds what lies in the window of the swap and nothing else, whichever window it was prepared in', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file);
-    // Already in the store, in the last quarters of the day before: 7 a minute before midnight.
-    await spent(opened, 7, { id: idAt(MIDNIGHT - 60_000) });
-    await opened.ledger.close();
-    const count = await (await openSqliteBooks({ store: opened.store, now: () => NOON })).count();
-    const daily = budget(1_000, { window: 'day' });
-    const first = quarterOf(MIDNIGHT) - 96;
-    const late = fc.array(fc.tuple(fc.integer({ min: -3, max: 195 }), fc.integer({ min: 1, max: 9 })), {
-      maxLength: 12,
-    });
-    const swaps = fc.constantFrom(MIDNIGHT - 1, MIDNIGHT, MIDNIGHT + 1, MIDNIGHT + DAY_MS - 1);
-    const edges = [0, 95, 96, 191].map((at): [number, number] => [at, 1]);
-    const law = fc.asyncProperty(late, swaps, async (random, swappedAt) => {
-      const since = [...random, ...edges, [-1, 1] as const, [192, 1] as const];
-      const late = () => since.map(([at, microcredits]) => ({ quarter: first + at, dimensions, microcredits }));
-      const complete = await countAnew([daily], [], { charges: count.charges, late }, MIDNIGHT - 60_000);
-      const [windows] = complete(swappedAt);
-      const day = swappedAt < MIDNIGHT ? 0 : 1;
-      const inside = since.filter(([at]) => Math.floor(at / 96) === day);
-      const expected = inside.reduce((sum, [, amount]) => sum + amount, day === 0 ? 7 : 0);
-      expect([...windows!.funds].map(({ title, opening }) => [title.starts, opening])).toEqual([
-        [MIDNIGHT + (day - 1) * DAY_MS, expected],
-      ]);
-    });
-    await fc.assert(law, { numRuns: 60 });
-    expect(DAY_MS).toBe(96 * QUARTER_MS);
-    await opened.store.close();
-  });
+  ledgerTest(
+    'holds what lies in the window of the swap and nothing else, whichever window it was prepared in',
+    async (folder) => {
+      const opened = await folder.open();
+      // Already in the store, in the last quarters of the day before: 7 a minute before midnight.
+      await spent(opened, 7, { id: idAt(MIDNIGHT - 60_000) });
+      await opened.ledger.close();
+      const count = await (await openSqliteBooks({ store: opened.store, now: () => NOON })).count();
+      const daily = budget(1_000, { window: 'day' });
+      const first = quarterOf(MIDNIGHT) - 96;
+      const late = fc.array(fc.tuple(fc.integer({ min: -3, max: 195 }), fc.integer({ min: 1, max: 9 })), {
+        maxLength: 12,
+      });
+      const swaps = fc.constantFrom(MIDNIGHT - 1, MIDNIGHT, MIDNIGHT + 1, MIDNIGHT + DAY_MS - 1);
+      const edges = [0, 95, 96, 191].map((at): [number, number] => [at, 1]);
+      const law = fc.asyncProperty(late, swaps, async (random, swappedAt) => {
+        const since = [...random, ...edges, [-1, 1] as const, [192, 1] as const];
+        const late = () => since.map(([at, microcredits]) => ({ quarter: first + at, dimensions, microcredits }));
+        const complete = await countAnew([daily], [], { charges: count.charges, late }, MIDNIGHT - 60_000);
+        const [windows] = complete(swappedAt);
+        const day = swappedAt < MIDNIGHT ? 0 : 1;
+        const inside = since.filter(([at]) => Math.floor(at / 96) === day);
+        const expected = inside.reduce((sum, [, amount]) => sum + amount, day === 0 ? 7 : 0);
+        expect([...windows!.funds].map(({ title, opening }) => [title.starts, opening])).toEqual([
+          [MIDNIGHT + (day - 1) * DAY_MS, expected],
+        ]);
+      });
+      await fc.assert(law, { numRuns: 60 });
+      expect(DAY_MS).toBe(96 * QUARTER_MS);
+    },
+  );
 });
 
 describe('what the journal says', () => {
-  test('of a correction names its funds as they stood before it', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(1_000)) });
+  ledgerTest('of a correction names its funds as they stood before it', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(1_000)) });
     const reservation = await spent(opened, 80);
     await opened.store.flush();
     // The limit is another, so the correction is what its new row begins with.
@@ -121,15 +121,13 @@ describe('what the journal says', () => {
     expect(await findingsOf(folder.file)).toEqual([]);
   });
 
-  test('of every attempt counts when a crash is closed: only what none was charged for is', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(1_000)) });
+  ledgerTest('of every attempt counts when a crash is closed: only what none was charged for is', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(1_000)) });
     const hold = await held(opened.ledger, order(100));
     for (const cost of [20, 30, 10]) hold.post(line(cost));
     await opened.store.close();
-    const again = await open(folder.file, { terms: terms(budget(1_000)) });
+    const again = await folder.open({ terms: terms(budget(1_000)) });
     expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: 40, held: 40 });
     expect(await fundsOf(again)).toEqual([['all', '', 1_000, 100, 0]]);
-    await again.store.close();
   });
 });

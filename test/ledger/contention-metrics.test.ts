@@ -1,12 +1,11 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
-import { tempFolder } from '../store/support.ts';
 import { figuresOf } from '../support/families.ts';
-import { terms } from './model/spending.ts';
-import { budget, held, line, open, order, refused } from './support.ts';
+import { ledgerTest } from './books-test.ts';
+import { budget, held, line, order, refused, terms } from './support.ts';
 
 /** Longer than any test takes, ms. */
 const LONG = 20_000;
@@ -25,9 +24,8 @@ async function waitsOf(ledger: Ledger) {
 }
 
 describe('Who waits for money', () => {
-  test('is counted while it waits, and as served with its time once it has it', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('is counted while it waits, and as served with its time once it has it', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const hold = await held(ledger, order(80));
     const asked = wait(ledger, 50);
     expect(await waitsOf(ledger)).toMatchObject({ served: 0, gaveUp: 0, crowded: 0, waiting: 1, count: 0 });
@@ -37,39 +35,36 @@ describe('Who waits for money', () => {
     const told = await waitsOf(ledger);
     expect(told).toMatchObject({ served: 1, gaveUp: 0, waiting: 0, count: 1 });
     expect(told.seconds).toBeGreaterThanOrEqual(0.019);
-    await store.close();
   });
 
-  test('has given up when the time is over, the caller is gone, or what it waits for is spent', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
-    const hold = await held(ledger, order(80));
-    await wait(ledger, 50, 10);
-    const gone = new AbortController();
-    const left = wait(ledger, 50, LONG, gone.signal);
-    gone.abort();
-    await left;
-    const late = wait(ledger, 50);
-    hold.settle(line(80), () => []);
-    expect(await late).toMatchObject({ why: 'exhausted' });
-    expect(await waitsOf(ledger)).toMatchObject({ served: 0, gaveUp: 3, crowded: 0, waiting: 0, count: 3 });
-    await store.close();
-  });
+  ledgerTest(
+    'has given up when the time is over, the caller is gone, or what it waits for is spent',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      const hold = await held(ledger, order(80));
+      await wait(ledger, 50, 10);
+      const gone = new AbortController();
+      const left = wait(ledger, 50, LONG, gone.signal);
+      gone.abort();
+      await left;
+      const late = wait(ledger, 50);
+      hold.settle(line(80), () => []);
+      expect(await late).toMatchObject({ why: 'exhausted' });
+      expect(await waitsOf(ledger)).toMatchObject({ served: 0, gaveUp: 3, crowded: 0, waiting: 0, count: 3 });
+    },
+  );
 
-  test('is not counted when it may not wait, is gone already, or could never be served', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('is not counted when it may not wait, is gone already, or could never be served', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     await held(ledger, order(80));
     await refused(ledger, order(50));
     await wait(ledger, 50, LONG, AbortSignal.abort());
     await wait(ledger, 101);
     expect(await waitsOf(ledger)).toMatchObject({ served: 0, gaveUp: 0, crowded: 0, count: 0 });
-    await store.close();
   });
 
-  test('is crowded out where 1,000 wait already, and has waited no time', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(1_000)) });
+  ledgerTest('is crowded out where 1,000 wait already, and has waited no time', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(1_000)) });
     const hold = await held(ledger, order(1_000));
     const waiting = Array.from({ length: 1_000 }, () => wait(ledger, 1));
     await wait(ledger, 1);
@@ -77,6 +72,5 @@ describe('Who waits for money', () => {
     hold.settle(null, () => []);
     await Promise.all(waiting);
     expect(await waitsOf(ledger)).toMatchObject({ served: 1_000, gaveUp: 0, crowded: 1, waiting: 0, count: 1_000 });
-    await store.close();
   });
 });

@@ -1,21 +1,20 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
-import type { Ledger, LedgerTerms } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { flaky, tempFolder } from '../store/support.ts';
+import { flaky } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
-import { budget, caller, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
+import { ledgerTest } from './books-test.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, order, refused, terms } from './support.ts';
 
 /** Longer than any test takes, ms. */
 const LONG = 20_000;
-
-const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
 
 /** A budget for the requests of one selector. */
 const of = (selector: string, limit: number): Budget =>
@@ -42,9 +41,8 @@ async function got(asked: Promise<Hold | FundShortage>): Promise<Hold> {
 }
 
 describe('who waits for one fund', () => {
-  test('is served in the order of coming, each as soon as there is enough', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('is served in the order of coming, each as soon as there is enough', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const [one, two] = [await held(ledger, order(60)), await held(ledger, order(40))];
     const { told, ask } = asking(ledger);
     const asked = [ask('a', 50), ask('b', 30), ask('c', 20)];
@@ -61,12 +59,10 @@ describe('who waits for one fund', () => {
     await turn();
     expect(told).toEqual(['a', 'b', 'c']);
     expect((await ledger.status()).funds).toMatchObject([{ spent: 10, held: 50 }]);
-    await store.close();
   });
 
-  test('is not overtaken by who comes later and would fit', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('is not overtaken by who comes later and would fit', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const first = await held(ledger, order(80));
     const { told, ask } = asking(ledger);
     ask('large', 50);
@@ -77,12 +73,10 @@ describe('who waits for one fund', () => {
     first.settle(null, () => []);
     await turn();
     expect(told).toEqual(['large', 'small']);
-    await store.close();
   });
 
-  test('leaves the line when the caller is gone, and those behind move up', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('leaves the line when the caller is gone, and those behind move up', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     await held(ledger, order(80));
     const gone = new AbortController();
     const large = ledger.reserve(order(50, { waitMs: 10_000, signal: gone.signal }));
@@ -95,12 +89,10 @@ describe('who waits for one fund', () => {
     await turn();
     expect(told).toEqual(['small']);
     expect(await refused(ledger, order(50, { waitMs: 10_000, signal: gone.signal }))).toMatchObject({ needed: 50 });
-    await store.close();
   });
 
-  test('takes nothing when the caller is gone, though there would be enough', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('takes nothing when the caller is gone, though there would be enough', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     await held(ledger, order(80));
     const { told, ask } = asking(ledger);
     ask('large', 50);
@@ -112,12 +104,10 @@ describe('who waits for one fund', () => {
     await turn();
     expect(told).toEqual(['small contended']);
     expect((await ledger.status()).funds).toMatchObject([{ held: 80 }]);
-    await store.close();
   });
 
-  test('is refused as contended when the time is over, with what is in the way', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('is refused as contended when the time is over, with what is in the way', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     await held(ledger, order(80));
     const began = performance.now();
     const shortage = await refused(ledger, order(30, { waitMs: 40 }));
@@ -125,35 +115,29 @@ describe('who waits for one fund', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(39);
     // Nobody stands in the line any more.
     expect((await held(ledger, order(20))).reserved).toBe(20);
-    await store.close();
   });
 
-  test('is refused at once as exhausted when that becomes so', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('is refused at once as exhausted when that becomes so', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const hold = await held(ledger, order(80));
     const { told, ask } = asking(ledger);
     ask('a', 50);
     hold.settle(line(80), () => []);
     await turn();
     expect(told).toEqual(['a exhausted']);
-    await store.close();
   });
 
-  test('does not wait for what no release could give', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('does not wait for what no release could give', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     (await held(ledger, order(60))).settle(line(60), () => []);
     await held(ledger, order(30));
     const began = performance.now();
     expect(await refused(ledger, order(41, { waitMs: LONG }))).toMatchObject({ why: 'exhausted', spent: 60, held: 30 });
     expect(performance.now() - began).toBeLessThan(LONG / 4);
-    await store.close();
   });
 
-  test('lets those behind have what it cannot wait for any longer', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('lets those behind have what it cannot wait for any longer', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     await held(ledger, order(60));
     const { told, ask } = asking(ledger);
     ask('large', 90, { waitMs: 40 });
@@ -163,12 +147,10 @@ describe('who waits for one fund', () => {
     expect(told).toEqual([]);
     await waitFor(() => told.length >= 3);
     expect(told).toEqual(['large contended', 'small', 'tiny']);
-    await store.close();
   });
 
-  test('gives up in the middle of the line, and no other waiter is lost', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('gives up in the middle of the line, and no other waiter is lost', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const hold = await held(ledger, order(100));
     const { told, ask } = asking(ledger);
     ask('a', 50);
@@ -179,13 +161,11 @@ describe('who waits for one fund', () => {
     hold.settle(null, () => []);
     await turn();
     expect(told).toEqual(['b contended', 'a', 'c']);
-    await store.close();
   });
 });
 
-test('at most 1,000 requests wait for one fund; the next is refused at once', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file, { terms: terms(budget(1_000)) });
+ledgerTest('at most 1,000 requests wait for one fund; the next is refused at once', async (folder) => {
+  const { ledger } = await folder.open({ terms: terms(budget(1_000)) });
   const hold = await held(ledger, order(1_000));
   const { told, ask } = asking(ledger);
   const waiting = Array.from({ length: 1_000 }, (_, i) => ask(String(i), 1));
@@ -196,24 +176,20 @@ test('at most 1,000 requests wait for one fund; the next is refused at once', as
   await Promise.all(waiting);
   expect(told).toEqual(waiting.map((_, i) => String(i)));
   expect(ledger.open).toBe(1_000);
-  await store.close();
 });
 
-test('a raise never waits: it takes free money, or is refused at once', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+ledgerTest('a raise never waits: it takes free money, or is refused at once', async (folder) => {
+  const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(70));
   const { told, ask } = asking(ledger);
   ask('a', 50);
   expect(await hold.raise(20)).toBe(true);
   expect(await hold.raise(11)).toBe(false);
   expect(told).toEqual([]);
-  await store.close();
 });
 
-test('a raise that fails wakes those who wait', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+ledgerTest('a raise that fails wakes those who wait', async (folder) => {
+  const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(40));
   const { told, ask } = asking(ledger);
   const raise = hold.raise(30);
@@ -222,12 +198,10 @@ test('a raise that fails wakes those who wait', async () => {
   expect(await raise).toBe(false);
   await turn();
   expect(told).toEqual(['a']);
-  await store.close();
 });
 
-test('who waits for one fund and is then held up by another moves to the end of its line', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file, { terms: terms(of('x', 100), of('y', 100)) });
+ledgerTest('who waits for one fund and is then held up by another moves to the end of its line', async (folder) => {
+  const { ledger } = await folder.open({ terms: terms(of('x', 100), of('y', 100)) });
   const x = await held(ledger, order(100, { selector: 'x' }));
   const y = await held(ledger, order(100, { selector: 'y' }));
   const { told, ask } = asking(ledger);
@@ -241,13 +215,11 @@ test('who waits for one fund and is then held up by another moves to the end of 
   y.settle(null, () => []);
   await turn();
   expect(told).toEqual(['y first']);
-  await store.close();
 });
 
 describe('those who wait are woken', () => {
-  test('by a reload that raises the limit, or takes the budget away', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('by a reload that raises the limit, or takes the budget away', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
     await held(ledger, order(100));
     const { told, ask } = asking(ledger);
     ask('a', 50);
@@ -258,32 +230,31 @@ describe('those who wait are woken', () => {
     (await ledger.prepare(NO_TERMS))();
     await turn();
     expect(told).toEqual(['a', 'b']);
-    await store.close();
   });
 
-  test('by a reload that takes the budget away for them alone, though one before them still waits', async () => {
-    using folder = tempFolder();
-    const all = budget(100);
-    const { ledger, store } = await open(folder.file, { terms: terms(all) });
-    await held(ledger, order(100));
-    const { told, ask } = asking(ledger);
-    ask('head', 50);
-    ask('other', 50, { caller: caller('other', { team: 'y' }) });
-    await turn();
-    const narrowed: Budget = {
-      ...all,
-      definition: 'without team y',
-      match: ({ key }) => key.labels.get('team') !== 'y',
-    };
-    (await ledger.prepare(terms(narrowed)))();
-    await turn();
-    expect(told).toEqual(['other']);
-    await store.close();
-  });
+  ledgerTest(
+    'by a reload that takes the budget away for them alone, though one before them still waits',
+    async (folder) => {
+      const all = budget(100);
+      const { ledger } = await folder.open({ terms: terms(all) });
+      await held(ledger, order(100));
+      const { told, ask } = asking(ledger);
+      ask('head', 50);
+      ask('other', 50, { caller: caller('other', { team: 'y' }) });
+      await turn();
+      const narrowed: Budget = {
+        ...all,
+        definition: 'without team y',
+        match: ({ key }) => key.labels.get('team') !== 'y',
+      };
+      (await ledger.prepare(terms(narrowed)))();
+      await turn();
+      expect(told).toEqual(['other']);
+    },
+  );
 
-  test('by a grant', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('by a grant', async (folder) => {
+    const { ledger } = await folder.open();
     await grant(folder.file, 100);
     await ledger.refresh();
     await held(ledger, order(100));
@@ -295,11 +266,9 @@ describe('those who wait are woken', () => {
     await ledger.refresh();
     await turn();
     expect(told).toEqual(['a']);
-    await store.close();
   });
 
-  test('by a reservation that could not be written', async () => {
-    using folder = tempFolder();
+  ledgerTest('by a reservation that could not be written', async (folder) => {
     let broken = false;
     const wrap = (store: SqlStore): SqlStore => ({
       ...flaky(store, () => false),
@@ -310,7 +279,7 @@ describe('those who wait are woken', () => {
         return store.commit(writes);
       },
     });
-    const { ledger, store } = await open(folder.file, { wrap, terms: terms(budget(100)) });
+    const { ledger } = await folder.open({ wrap, terms: terms(budget(100)) });
     broken = true;
     const lost = ledger.reserve(order(100));
     broken = false;
@@ -320,16 +289,14 @@ describe('those who wait are woken', () => {
     await Bun.sleep(30);
     expect(told).toEqual(['a']);
     expect(ledger.open).toBe(1);
-    await store.close();
   });
 });
 
-test('who waits across the end of a window does not hold up those of the next', async () => {
-  using folder = tempFolder();
+ledgerTest('who waits across the end of a window does not hold up those of the next', async (folder) => {
   const midnight = Date.UTC(2026, 10, 21);
   let now = midnight - 1_000;
   let ids = idAt(now);
-  const { ledger, store } = await open(folder.file, { now: () => now, terms: terms(budget(100, { window: 'day' })) });
+  const { ledger } = await folder.open({ now: () => now, terms: terms(budget(100, { window: 'day' })) });
   const yesterday = await held(ledger, order(100, { id: ids++ }));
   const { told, ask } = asking(ledger);
   const late = caller('late');
@@ -344,7 +311,6 @@ test('who waits across the end of a window does not hold up those of the next', 
   ask('later', 10, { id: ids++, caller: caller('another') });
   await turn();
   expect(told).toContain('later');
-  await store.close();
 });
 
 /** As an operator's command does it. */

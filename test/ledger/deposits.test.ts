@@ -1,15 +1,16 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import type { SqlStore, SqlWrite } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { flaky, tempFolder } from '../store/support.ts';
+import { flaky } from '../store/support.ts';
 import { findingsOf, tamper } from './audit-support.ts';
+import { ledgerTest, type TestFolder } from './books-test.ts';
 import { readCsv } from './csv-support.ts';
 import { GatedStore } from './model/gate.ts';
-import { held, line, NOON, type Opened, open, order, refused } from './support.ts';
+import { held, line, NOON, type Opened, order, refused } from './support.ts';
 import {
   AGENT,
   balance,
@@ -26,21 +27,21 @@ import {
 const agent = { caller: AGENT } as const;
 
 /** A ledger whose disk is in the test's hands, beside payments. */
-async function gated(file: string): Promise<Opened & { gate: GatedStore }> {
+async function gated(folder: TestFolder): Promise<Opened & { gate: GatedStore }> {
   let gate: GatedStore | null = null;
-  const opened = await open(file, {
+  const opened = await folder.open({
     wrap: (store: SqlStore) => {
       gate = new GatedStore(store);
       return gate;
     },
   });
-  tamper(file, PAYMENTS);
+  tamper(folder.file, PAYMENTS);
   return { ...opened, gate: gate! };
 }
 
 /** What a new start finds in the balance, and that the books are right. */
-async function afterStart(file: string): Promise<[number, number, number] | null> {
-  const { ledger, store } = await open(file);
+async function afterStart(folder: TestFolder): Promise<[number, number, number] | null> {
+  const { ledger, store } = await folder.open();
   const found = balance(ledger);
   await ledger.close();
   await store.close();
@@ -48,9 +49,8 @@ async function afterStart(file: string): Promise<[number, number, number] | null
 }
 
 describe('a deposit', () => {
-  test('is booked with what belongs to it, less the fee, and survives', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await gated(folder.file);
+  ledgerTest('is booked with what belongs to it, less the fee, and survives', async (folder) => {
+    const { ledger, store } = await gated(folder);
     await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 20)]);
     expect(balance(ledger)).toEqual([480, 0, 0]);
     await ledger.deposit(WALLET, deposit(70, 0, 'pay_00000000002'), [payment(2, 'settled', 70, 0)]);
@@ -65,13 +65,12 @@ describe('a deposit', () => {
       550,
     ]);
     await store.close();
-    expect(await afterStart(folder.file)).toEqual([550, 0, 0]);
+    expect(await afterStart(folder)).toEqual([550, 0, 0]);
     expect(await findingsOf(folder.file)).toEqual([]);
   });
 
-  test('cannot be spent before it is on the disk', async () => {
-    using folder = tempFolder();
-    const { ledger, store, gate } = await gated(folder.file);
+  ledgerTest('cannot be spent before it is on the disk', async (folder) => {
+    const { ledger, gate } = await gated(folder);
     gate.shut();
     const paid = ledger.deposit(WALLET, deposit(500, 0, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
     expect(balance(ledger)).toBeNull();
@@ -79,15 +78,12 @@ describe('a deposit', () => {
     gate.open();
     await paid;
     (await held(ledger, order(500, agent))).settle(line(500), () => []);
-    await ledger.close();
-    await store.close();
-    expect(await findingsOf(folder.file)).toEqual([]);
+    await folder.prove();
   });
 
-  test('that cannot be written, or whose payment cannot, is not there', async () => {
-    using folder = tempFolder();
+  ledgerTest('that cannot be written, or whose payment cannot, is not there', async (folder) => {
     let broken = false;
-    const { ledger, store } = await open(folder.file, { wrap: (inner) => flaky(inner, () => broken) });
+    const { ledger, store } = await folder.open({ wrap: (inner) => flaky(inner, () => broken) });
     tamper(folder.file, PAYMENTS);
     broken = true;
     await expect(ledger.deposit(WALLET, deposit(500), [])).rejects.toBeInstanceOf(StoreError);
@@ -101,13 +97,12 @@ describe('a deposit', () => {
     expect(balance(ledger)).toEqual([7, 0, 0]);
     await ledger.close();
     await store.close();
-    expect(await afterStart(folder.file)).toEqual([7, 0, 0]);
+    expect(await afterStart(folder)).toEqual([7, 0, 0]);
     expect(await findingsOf(folder.file)).toEqual([]);
   });
 
-  test('lets in who waits for the balance', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await gated(folder.file);
+  ledgerTest('lets in who waits for the balance', async (folder) => {
+    const { ledger } = await gated(folder);
     await ledger.deposit(WALLET, deposit(100, 0, 'pay_00000000001'), [payment(1, 'settled', 100, 0)]);
     const first = await held(ledger, order(80, agent));
     const waiting = held(ledger, order(50, { ...agent, waitMs: 20_000 }));
@@ -115,12 +110,10 @@ describe('a deposit', () => {
     expect((await waiting).reserved).toBe(50);
     first.settle(line(80), () => []);
     expect(balance(ledger)).toEqual([130, 80, 50]);
-    await store.close();
   });
 
-  test('of nothing books only what belongs to it; what cannot be a deposit is a mistake', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await gated(folder.file);
+  ledgerTest('of nothing books only what belongs to it; what cannot be a deposit is a mistake', async (folder) => {
+    const { ledger, store } = await gated(folder);
     await ledger.deposit(WALLET, deposit(0, 0), [payment(1, 'failed', 0, 0)]);
     expect(balance(ledger)).toBeNull();
     expect(await store.query({ sql: 'SELECT id FROM payments' })).toEqual([{ id: 1 }]);
@@ -134,7 +127,6 @@ describe('a deposit', () => {
       await expect(ledger.deposit(WALLET, deposit(paid, fee), [])).rejects.toBeInstanceOf(RangeError);
     expect(() => ledger.waiveFee(WALLET, -1, '')).toThrow(RangeError);
     expect(await rows(store)).toEqual([]);
-    await store.close();
   });
 });
 
@@ -142,9 +134,8 @@ describe('a checkpoint that is written while a deposit is', () => {
   for (const isNew of [true, false]) {
     for (const arrives of [true, false]) {
       const what = `${isNew ? 'the first' : 'another'} of a wallet, which ${arrives ? 'arrives' : 'is refused'}`;
-      test(`${what}, has exactly what is on the disk`, async () => {
-        using folder = tempFolder();
-        const { ledger, store } = await open(folder.file);
+      ledgerTest(`${what}, has exactly what is on the disk`, async (folder) => {
+        const { ledger, store } = await folder.open();
         tamper(folder.file, PAYMENTS);
         await store.commit([payment(1, 'failed', 0, 0)]);
         if (!isNew) {
@@ -167,32 +158,28 @@ describe('a checkpoint that is written while a deposit is', () => {
         expect(balance(ledger)).toEqual([expected, 0, 0]);
         await store.close();
         expect(await findingsOf(folder.file)).toEqual([]);
-        expect(await afterStart(folder.file)).toEqual([expected, 0, 0]);
+        expect(await afterStart(folder)).toEqual([expected, 0, 0]);
         expect(await findingsOf(folder.file)).toEqual([]);
       });
     }
   }
 });
 
-test('a checkpoint behind it has what was taken back since, too', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file);
+ledgerTest('a checkpoint behind it has what was taken back since, too', async (folder) => {
+  const { ledger, store } = await folder.open();
   await ledger.deposit(WALLET, deposit(100), []);
   await ledger.close();
   await Promise.all([ledger.deposit(WALLET, deposit(30), []), ledger.close()]);
   await store.commit([grantWrite(WALLET, -30, '', NOON)]);
   await ledger.refresh(true);
-  await ledger.close();
-  await store.close();
-  expect(await findingsOf(folder.file)).toEqual([]);
-  expect(await afterStart(folder.file)).toEqual([100, 0, 0]);
+  await folder.prove();
+  expect(await afterStart(folder)).toEqual([100, 0, 0]);
 });
 
-test('what came, and what was refused, is not asked about by later checkpoints', async () => {
-  using folder = tempFolder();
+ledgerTest('what came, and what was refused, is not asked about by later checkpoints', async (folder) => {
   const asked: number[] = [];
   let breaks = false;
-  const { ledger, store } = await open(folder.file, {
+  const { ledger } = await folder.open({
     wrap: (inner) => ({
       ...flaky(inner, () => breaks),
       commit: (writes: readonly SqlWrite[]) => {
@@ -210,13 +197,11 @@ test('what came, and what was refused, is not asked about by later checkpoints',
   asked.length = 0;
   await ledger.close();
   expect(asked).toEqual([0]);
-  await store.close();
 });
 
 describe('a fee that is given back', () => {
-  test('with a settlement counts at once, and is written with it', async () => {
-    using folder = tempFolder();
-    const { ledger, store, gate } = await gated(folder.file);
+  ledgerTest('with a settlement counts at once, and is written with it', async (folder) => {
+    const { ledger, store, gate } = await gated(folder);
     await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
     const hold = await held(ledger, order(400, agent));
     gate.shut();
@@ -236,13 +221,12 @@ describe('a fee that is given back', () => {
     ]);
     await ledger.close();
     await store.close();
-    expect(await afterStart(folder.file)).toEqual([500, 1, 0]);
+    expect(await afterStart(folder)).toEqual([500, 1, 0]);
     expect(await findingsOf(folder.file)).toEqual([]);
   });
 
-  test('by itself counts once it is on the disk', async () => {
-    using folder = tempFolder();
-    const { ledger, store, gate } = await gated(folder.file);
+  ledgerTest('by itself counts once it is on the disk', async (folder) => {
+    const { ledger, gate } = await gated(folder);
     await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
     gate.shut();
     const waived = ledger.deposit(WALLET, deposit(0, -20, 'pay_00000000001'), []);
@@ -250,26 +234,21 @@ describe('a fee that is given back', () => {
     gate.open();
     await waived;
     expect(balance(ledger)).toEqual([500, 0, 0]);
-    await ledger.close();
-    await store.close();
-    expect(await findingsOf(folder.file)).toEqual([]);
+    await folder.prove();
   });
 
-  test('lets in who waits for the balance', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await gated(folder.file);
+  ledgerTest('lets in who waits for the balance', async (folder) => {
+    const { ledger } = await gated(folder);
     await ledger.deposit(WALLET, deposit(100, 20, 'pay_00000000001'), [payment(1, 'settled', 100, 20)]);
     await held(ledger, order(60, agent));
     const waiting = held(ledger, order(40, { ...agent, waitMs: 20_000 }));
     ledger.waiveFee(WALLET, 20, 'pay_00000000001');
     expect((await waiting).reserved).toBe(40);
-    await store.close();
   });
 });
 
-test('an export has a line for each deposit and each fee, and they are in no sum', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file);
+ledgerTest('an export has a line for each deposit and each fee, and they are in no sum', async (folder) => {
+  const { ledger, store } = await folder.open();
   await ledger.deposit(WALLET, deposit(5_000_000, 1_000, 'pay_00000000001'), []);
   (await held(ledger, order(300, agent))).settle(line(200), waiving(ledger, WALLET, 1_000, 'pay_00000000001'));
   await store.close();

@@ -1,48 +1,37 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { StoreError } from '../../src/store/store.ts';
-import { tempFolder } from '../store/support.ts';
+import { ledgerTest } from './books-test.ts';
 import { adjust, fundsOf } from './model/spending.ts';
-import { budget, caller, held, line, open, order, refused } from './support.ts';
-import {
-  AGENT,
-  balance,
-  beside,
-  deposit,
-  earmarked,
-  paying,
-  prove,
-  rows,
-  unearmarked,
-  WALLET,
-} from './wallet-support.ts';
+import { budget, caller, held, line, order, refused } from './support.ts';
+import { AGENT, balance, beside, deposit, earmarked, paying, rows, unearmarked, WALLET } from './wallet-support.ts';
 
 const agent = { caller: AGENT } as const;
 const DAY = budget(300, { name: 'day', window: 'day' });
 const LONG = 20_000;
 
 describe('money that a payment under way will pay for', () => {
-  test('is held in every window whole, and in the balance as far as the payment does not bring it', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50, DAY);
-    await earmarked(box.ledger, order(120, agent), 90);
-    expect(await fundsOf(box)).toEqual([
-      ['day', '', 300, 0, 120],
-      [WALLET, '', 50, 0, 30],
-    ]);
-    // Nobody has anything of what is only expected, and nothing is written of it.
-    expect(await refused(box.ledger, order(21, agent))).toMatchObject({ why: 'contended', name: WALLET, held: 30 });
-    expect(await refused(box.ledger, order(51, agent))).toMatchObject({ why: 'exhausted', limit: 50 });
-    expect(box.ledger.standing(AGENT, 'auto')?.shortFor(51)).toMatchObject({ name: WALLET });
-    expect(await refused(box.ledger, order(181))).toMatchObject({ why: 'contended', name: 'day' });
-    expect(await box.ledger.status()).toMatchObject({ open: 0, held: 0 });
-    expect(await rows(box.store)).toHaveLength(1);
-    expect((await held(box.ledger, order(20, agent))).reserved).toBe(20);
-    await box.store.close();
-  });
+  ledgerTest(
+    'is held in every window whole, and in the balance as far as the payment does not bring it',
+    async (folder) => {
+      const box = await beside(folder, 50, DAY);
+      await earmarked(box.ledger, order(120, agent), 90);
+      expect(await fundsOf(box)).toEqual([
+        ['day', '', 300, 0, 120],
+        [WALLET, '', 50, 0, 30],
+      ]);
+      // Nobody has anything of what is only expected, and nothing is written of it.
+      expect(await refused(box.ledger, order(21, agent))).toMatchObject({ why: 'contended', name: WALLET, held: 30 });
+      expect(await refused(box.ledger, order(51, agent))).toMatchObject({ why: 'exhausted', limit: 50 });
+      expect(box.ledger.standing(AGENT, 'auto')?.shortFor(51)).toMatchObject({ name: WALLET });
+      expect(await refused(box.ledger, order(181))).toMatchObject({ why: 'contended', name: 'day' });
+      expect(await box.ledger.status()).toMatchObject({ open: 0, held: 0 });
+      expect(await rows(box.store)).toHaveLength(1);
+      expect((await held(box.ledger, order(20, agent))).reserved).toBe(20);
+    },
+  );
 
-  test('is expected once: two payments of a wallet that has nothing pay for themselves', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file);
+  ledgerTest('is expected once: two payments of a wallet that has nothing pay for themselves', async (folder) => {
+    const box = await beside(folder);
     const { ledger } = box;
     const one = await earmarked(ledger, order(100, agent), 100);
     const two = await earmarked(ledger, order(60, agent), 80);
@@ -55,12 +44,11 @@ describe('money that a payment under way will pay for', () => {
     first!.settle(line(100), () => []);
     second!.settle(line(60), () => []);
     expect(balance(ledger)).toEqual([180, 180, 0]);
-    await prove(folder.file, box);
+    await folder.prove();
   });
 
-  test('is a reservation once it has come, behind its deposit and with what belongs to it', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50, DAY);
+  ledgerTest('is a reservation once it has come, behind its deposit and with what belongs to it', async (folder) => {
+    const box = await beside(folder, 50, DAY);
     const earmark = await earmarked(box.ledger, order(120, { ...agent, limit: 200 }), 90);
     expect(earmark.amount).toBe(120);
     const hold = await earmark.capture(...paying(2, 100, 10));
@@ -78,13 +66,12 @@ describe('money that a payment under way will pay for', () => {
       ['settle', 130, null],
     ]);
     expect(await box.store.query({ sql: 'SELECT state FROM payments WHERE id = 2' })).toEqual([{ state: 'captured' }]);
-    await prove(folder.file, box);
+    await folder.prove();
   });
 
-  test('may be of a key’s request: its windows, and the balance of the wallet', async () => {
-    using folder = tempFolder();
+  ledgerTest('may be of a key’s request: its windows, and the balance of the wallet', async (folder) => {
     const each = budget(300, { name: 'each', each: ({ key }) => key.id });
-    const box = await beside(folder.file, 50, each);
+    const box = await beside(folder, 50, each);
     const earmark = await earmarked(
       box.ledger,
       order(120, { payer: WALLET, caller: caller('key'), agentWallet: 'Me' }),
@@ -100,12 +87,11 @@ describe('money that a payment under way will pay for', () => {
       sql: `SELECT key_id, payer, agent_wallet FROM entries WHERE kind = 'reserve'`,
     });
     expect(named).toEqual({ key_id: 'key', payer: WALLET, agent_wallet: 'Me' });
-    await prove(folder.file, box);
+    await folder.prove();
   });
 
-  test('is given back when nothing comes, once, and to those who wait', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50, DAY);
+  ledgerTest('is given back when nothing comes, once, and to those who wait', async (folder) => {
+    const box = await beside(folder, 50, DAY);
     const { ledger } = box;
     const earmark = await earmarked(ledger, order(120, agent), 90);
     const waiting = [
@@ -121,12 +107,11 @@ describe('money that a payment under way will pay for', () => {
     ]);
     await expect(earmark.capture(...paying(2, 90))).rejects.toThrow('captured once');
     expect(balance(ledger)).toEqual([50, 0, 40]);
-    await prove(folder.file, box);
+    await folder.prove();
   });
 
-  test('is captured once, and a release behind it changes nothing', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file);
+  ledgerTest('is captured once, and a release behind it changes nothing', async (folder) => {
+    const box = await beside(folder);
     const earmark = await earmarked(box.ledger, order(120, agent), 120);
     box.gate.shut();
     const captured = earmark.capture(...paying(2, 120));
@@ -136,12 +121,11 @@ describe('money that a payment under way will pay for', () => {
     expect(await captured).toMatchObject({ left: 120 });
     earmark.release();
     expect(balance(box.ledger)).toEqual([120, 0, 120]);
-    await prove(folder.file, box);
+    await folder.prove();
   });
 
-  test('waits in the same line as reservations, and is not overtaken', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 0, DAY);
+  ledgerTest('waits in the same line as reservations, and is not overtaken', async (folder) => {
+    const box = await beside(folder, 0, DAY);
     const { ledger } = box;
     const first = await held(ledger, order(250));
     const told: string[] = [];
@@ -156,23 +140,23 @@ describe('money that a payment under way will pay for', () => {
     await Promise.all([one, two]);
     expect(told).toEqual(['earmark', 'reservation']);
     await (await one).capture(...paying(2, 200));
-    await prove(folder.file, box);
+    await folder.prove();
   });
 
-  test('holds what a fallback needs as far as it is paid for, and of the balance only where there is plenty', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50);
-    const { ledger } = box;
-    const amounts = [60, 100, 125, 126] as const;
-    const earmark = await earmarked(ledger, order(60, { ...agent, amounts }), 100);
-    // Of 125 the balance must have 25, which it has twice.
-    expect([earmark.amount, balance(ledger)]).toEqual([125, [50, 0, 25]]);
-    await box.store.close();
-  });
+  ledgerTest(
+    'holds what a fallback needs as far as it is paid for, and of the balance only where there is plenty',
+    async (folder) => {
+      const box = await beside(folder, 50);
+      const { ledger } = box;
+      const amounts = [60, 100, 125, 126] as const;
+      const earmark = await earmarked(ledger, order(60, { ...agent, amounts }), 100);
+      // Of 125 the balance must have 25, which it has twice.
+      expect([earmark.amount, balance(ledger)]).toEqual([125, [50, 0, 25]]);
+    },
+  );
 
-  test('is not set aside for a key, nor for amounts that are none', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await beside(folder.file);
+  ledgerTest('is not set aside for a key, nor for amounts that are none', async (folder) => {
+    const { ledger } = await beside(folder);
     await expect(ledger.earmark(order(1), 1)).rejects.toThrow('wallets alone');
     await expect(ledger.earmark(order(1, agent), Number.NaN)).rejects.toBeInstanceOf(RangeError);
     await expect(ledger.earmark(order(2, { ...agent, limit: 1 }), 2)).rejects.toBeInstanceOf(RangeError);
@@ -180,14 +164,12 @@ describe('money that a payment under way will pay for', () => {
     await expect(earmark.capture(deposit(Number.NaN), [])).rejects.toBeInstanceOf(RangeError);
     earmark.release();
     expect(await refused(ledger, order(1, agent))).toMatchObject({ limit: 0, held: 0 });
-    await store.close();
   });
 });
 
 describe('when it has come', () => {
-  test('and the balance was lowered meanwhile, all of it is balance, and nothing is held', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50, DAY);
+  ledgerTest('and the balance was lowered meanwhile, all of it is balance, and nothing is held', async (folder) => {
+    const box = await beside(folder, 50, DAY);
     const { ledger } = box;
     const [short, enough] = [
       await earmarked(ledger, order(120, agent), 90),
@@ -207,88 +189,91 @@ describe('when it has come', () => {
       ...['deposit', 'grant', 'deposit', 'deposit', 'reserve'],
     ]);
     expect(await box.store.query({ sql: 'SELECT count(*) AS n FROM payments' })).toEqual([{ n: 3 }]);
-    await prove(folder.file, box);
+    await folder.prove();
   });
 
-  test('and less of it than was expected, it holds while the balance has the rest', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50);
+  ledgerTest('and less of it than was expected, it holds while the balance has the rest', async (folder) => {
+    const box = await beside(folder, 50);
     const one = await earmarked(box.ledger, order(100, agent), 60);
     expect(await one.capture(...paying(2, 50))).toMatchObject({ left: 100 });
     expect(balance(box.ledger)).toEqual([100, 0, 100]);
     const two = await earmarked(box.ledger, order(100, agent), 100);
     expect(await two.capture(...paying(3, 99))).toBeNull();
     expect(balance(box.ledger)).toEqual([199, 0, 100]);
-    await prove(folder.file, box);
+    await folder.prove();
   });
 
-  test('and brings less than expected, no other request takes the rest while it is being written', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50, DAY);
-    const { ledger, gate } = box;
-    for (const fails of [true, false]) {
-      const earmark = await earmarked(ledger, order(100, agent), 100);
-      expect(balance(ledger)).toEqual([50, 0, 0]);
-      gate.shut();
-      const captured = earmark.capture(...paying(2, 70)).catch((error: unknown) => error);
-      expect(await refused(ledger, order(21, agent))).toMatchObject({ why: 'contended', held: 30 });
-      if (fails) gate.failFirst();
-      gate.open();
-      expect(await captured).toMatchObject(fails ? { name: 'StoreError' } : { left: 100 });
-      expect(balance(ledger)).toEqual(fails ? [50, 0, 0] : [120, 0, 100]);
-    }
-    await prove(folder.file, box);
-  });
+  ledgerTest(
+    'and brings less than expected, no other request takes the rest while it is being written',
+    async (folder) => {
+      const box = await beside(folder, 50, DAY);
+      const { ledger, gate } = box;
+      for (const fails of [true, false]) {
+        const earmark = await earmarked(ledger, order(100, agent), 100);
+        expect(balance(ledger)).toEqual([50, 0, 0]);
+        gate.shut();
+        const captured = earmark.capture(...paying(2, 70)).catch((error: unknown) => error);
+        expect(await refused(ledger, order(21, agent))).toMatchObject({ why: 'contended', held: 30 });
+        if (fails) gate.failFirst();
+        gate.open();
+        expect(await captured).toMatchObject(fails ? { name: 'StoreError' } : { left: 100 });
+        expect(balance(ledger)).toEqual(fails ? [50, 0, 0] : [120, 0, 100]);
+      }
+      await folder.prove();
+    },
+  );
 
   for (const lowered of [false, true]) {
-    test(`and cannot be written, nothing is booked and nothing held${lowered ? ', of a lowered balance neither' : ''}`, async () => {
-      using folder = tempFolder();
-      const box = await beside(folder.file, 50, DAY);
-      const { ledger, gate } = box;
-      const earmark = await earmarked(ledger, order(120, agent), 90);
-      if (lowered) await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: -30 });
-      await ledger.refresh();
-      gate.shut();
-      const captured = earmark.capture(...paying(2, 90, 5)).catch((error: unknown) => error);
-      while (gate.failFirst());
-      expect(await captured).toBeInstanceOf(StoreError);
-      gate.open();
-      earmark.release();
-      expect(balance(ledger)).toEqual([lowered ? 20 : 50, 0, 0]);
-      expect(await ledger.status()).toMatchObject({ open: 0, held: 0 });
-      expect((await held(ledger, order(lowered ? 20 : 50, agent))).reserved).toBeGreaterThan(0);
-      expect((await held(ledger, order(250))).reserved).toBe(250);
-      await prove(folder.file, box);
-    });
+    ledgerTest(
+      `and cannot be written, nothing is booked and nothing held${lowered ? ', of a lowered balance neither' : ''}`,
+      async (folder) => {
+        const box = await beside(folder, 50, DAY);
+        const { ledger, gate } = box;
+        const earmark = await earmarked(ledger, order(120, agent), 90);
+        if (lowered) await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: -30 });
+        await ledger.refresh();
+        gate.shut();
+        const captured = earmark.capture(...paying(2, 90, 5)).catch((error: unknown) => error);
+        while (gate.failFirst());
+        expect(await captured).toBeInstanceOf(StoreError);
+        gate.open();
+        earmark.release();
+        expect(balance(ledger)).toEqual([lowered ? 20 : 50, 0, 0]);
+        expect(await ledger.status()).toMatchObject({ open: 0, held: 0 });
+        expect((await held(ledger, order(lowered ? 20 : 50, agent))).reserved).toBeGreaterThan(0);
+        expect((await held(ledger, order(250))).reserved).toBe(250);
+        await folder.prove();
+      },
+    );
   }
 
-  test('and its payment is refused as booked before, a checkpoint of that moment leaves nothing to recover', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50, DAY);
-    const { ledger } = box;
-    const earmark = await earmarked(ledger, order(120, agent), 90);
-    const captured = earmark.capture(...paying(1, 90)).catch((error: unknown) => error);
-    const closing = ledger.close();
-    expect(await captured).toBeInstanceOf(StoreError);
-    await closing;
-    expect(balance(ledger)).toEqual([50, 0, 0]);
-    await prove(folder.file, box);
-    const again = await open(folder.file);
-    expect(again.ledger.recovered.ids).toEqual([]);
-    expect(balance(again.ledger)).toEqual([50, 0, 0]);
-    await again.store.close();
-  });
+  ledgerTest(
+    'and its payment is refused as booked before, a checkpoint of that moment leaves nothing to recover',
+    async (folder) => {
+      const box = await beside(folder, 50, DAY);
+      const { ledger } = box;
+      const earmark = await earmarked(ledger, order(120, agent), 90);
+      const captured = earmark.capture(...paying(1, 90)).catch((error: unknown) => error);
+      const closing = ledger.close();
+      expect(await captured).toBeInstanceOf(StoreError);
+      await closing;
+      expect(balance(ledger)).toEqual([50, 0, 0]);
+      await folder.prove();
+      const again = await folder.open();
+      expect(again.ledger.recovered.ids).toEqual([]);
+      expect(balance(again.ledger)).toEqual([50, 0, 0]);
+    },
+  );
 
-  test('while a checkpoint is written, a crash loses none of it', async () => {
-    using folder = tempFolder();
-    const box = await beside(folder.file, 50, DAY);
+  ledgerTest('while a checkpoint is written, a crash loses none of it', async (folder) => {
+    const box = await beside(folder, 50, DAY);
     const earmark = await earmarked(box.ledger, order(120, agent), 90);
     const captured = earmark.capture(...paying(2, 90, 5));
     await Promise.all([box.ledger.close(), captured]);
     await box.store.close();
-    const again = await open(folder.file);
+    const again = await folder.open();
     expect(again.ledger.recovered).toEqual({ ids: [(await captured)!.id], charged: 0, held: 120 });
     expect(balance(again.ledger)).toEqual([135, 0, 0]);
-    await prove(folder.file, again);
+    await folder.prove();
   });
 });

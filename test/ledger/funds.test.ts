@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
 import { flaky, tempFolder } from '../store/support.ts';
-import { adjust, fundsOf, reload, spent, terms } from './model/spending.ts';
-import { budget, caller, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
+import { ledgerTest } from './books-test.ts';
+import { adjust, fundsOf, reload, spent } from './model/spending.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, open, order, refused, terms } from './support.ts';
 
 const MIDNIGHT = Date.UTC(2026, 10, 21);
 const SECOND = 1_000;
@@ -11,9 +12,8 @@ const SECOND = 1_000;
 const each: Budget['each'] = ({ key }) => key.id;
 
 describe('what funds allow', () => {
-  test('is null without one, and counts only funds that downgrade as a bound on choices', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, {
+  ledgerTest('is null without one, and counts only funds that downgrade as a bound on choices', async (folder) => {
+    const opened = await folder.open({
       terms: terms(
         budget(100),
         budget(80, { name: 'thrifty', onExhausted: 'downgrade', match: ({ key }) => key.id !== 'x' }),
@@ -31,12 +31,10 @@ describe('what funds allow', () => {
     expect(other?.shortFor(91)).toMatchObject({ name: 'all', limit: 100, spent: 10, held: 30 });
     await reload(opened);
     expect(opened.ledger.standing(caller(), 'auto')).toBeNull();
-    await opened.store.close();
   });
 
-  test('exhausted is what no release can help; contended is what open reservations hold', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(100, { window: 'day' })) });
+  ledgerTest('exhausted is what no release can help; contended is what open reservations hold', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(100, { window: 'day' })) });
     await spent(opened, 50);
     await held(opened.ledger, order(30));
     const renewsAt = MIDNIGHT;
@@ -53,52 +51,55 @@ describe('what funds allow', () => {
     });
     expect(await refused(opened.ledger, order(21))).toMatchObject({ why: 'contended', needed: 21, renewsAt });
     expect((await held(opened.ledger, order(20))).reserved).toBe(20);
-    await opened.store.close();
   });
 
-  test('names the fund that can never pay before one that may, and draws on none when one has no room', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, {
-      terms: terms(
-        budget(100, { name: 'wide' }),
-        budget(60, { name: 'own', each }),
-        budget(50, { name: 'narrow', window: 'total' }),
-      ),
-    });
-    await held(opened.ledger, order(45));
-    const before = await fundsOf(opened);
-    // `wide` is held up, `own` and `narrow` could never pay.
-    expect(await refused(opened.ledger, order(61))).toMatchObject({ why: 'exhausted', name: 'own', subject: 'key' });
-    expect(await refused(opened.ledger, order(51))).toMatchObject({ why: 'exhausted', name: 'narrow', renewsAt: null });
-    expect(await refused(opened.ledger, order(20))).toMatchObject({ why: 'contended', name: 'own' });
-    expect(await fundsOf(opened)).toEqual(before);
-    await held(opened.ledger, order(5));
-    expect(await fundsOf(opened)).toEqual([
-      ['wide', '', 100, 0, 50],
-      ['own', 'key', 60, 0, 50],
-      ['narrow', '', 50, 0, 50],
-    ]);
-    await opened.store.close();
-  });
+  ledgerTest(
+    'names the fund that can never pay before one that may, and draws on none when one has no room',
+    async (folder) => {
+      const opened = await folder.open({
+        terms: terms(
+          budget(100, { name: 'wide' }),
+          budget(60, { name: 'own', each }),
+          budget(50, { name: 'narrow', window: 'total' }),
+        ),
+      });
+      await held(opened.ledger, order(45));
+      const before = await fundsOf(opened);
+      // `wide` is held up, `own` and `narrow` could never pay.
+      expect(await refused(opened.ledger, order(61))).toMatchObject({ why: 'exhausted', name: 'own', subject: 'key' });
+      expect(await refused(opened.ledger, order(51))).toMatchObject({
+        why: 'exhausted',
+        name: 'narrow',
+        renewsAt: null,
+      });
+      expect(await refused(opened.ledger, order(20))).toMatchObject({ why: 'contended', name: 'own' });
+      expect(await fundsOf(opened)).toEqual(before);
+      await held(opened.ledger, order(5));
+      expect(await fundsOf(opened)).toEqual([
+        ['wide', '', 100, 0, 50],
+        ['own', 'key', 60, 0, 50],
+        ['narrow', '', 50, 0, 50],
+      ]);
+    },
+  );
 
-  test('of the amounts, the greatest that is free twice is reserved; a fallback that would crowd others out is left out', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(100)) });
-    const first = await held(opened.ledger, order(10, { amounts: [10, 51, 50] }));
-    expect(first.reserved).toBe(50);
-    const second = await held(opened.ledger, order(40, { amounts: [40, 50] }));
-    expect(second.reserved).toBe(40);
-    // Nor may a raise take what is not there.
-    expect(await second.raise(11)).toBe(false);
-    expect(await second.raise(10)).toBe(true);
-    await opened.store.close();
-  });
+  ledgerTest(
+    'of the amounts, the greatest that is free twice is reserved; a fallback that would crowd others out is left out',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(budget(100)) });
+      const first = await held(opened.ledger, order(10, { amounts: [10, 51, 50] }));
+      expect(first.reserved).toBe(50);
+      const second = await held(opened.ledger, order(40, { amounts: [40, 50] }));
+      expect(second.reserved).toBe(40);
+      // Nor may a raise take what is not there.
+      expect(await second.raise(11)).toBe(false);
+      expect(await second.raise(10)).toBe(true);
+    },
+  );
 
-  test('without any fund, the greatest amount is reserved', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file);
+  ledgerTest('without any fund, the greatest amount is reserved', async (folder) => {
+    const opened = await folder.open();
     expect((await held(opened.ledger, order(10, { amounts: [10, 500, 60] }))).reserved).toBe(500);
-    await opened.store.close();
   });
 });
 
@@ -107,25 +108,22 @@ describe('a condition that cannot be judged', () => {
     throw new Error('no such label');
   };
 
-  test('holds, and a share that cannot be named is everyone’s', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(100, { match: fails, each: fails })) });
+  ledgerTest('holds, and a share that cannot be named is everyone’s', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(100, { match: fails, each: fails })) });
     await spent(opened, 40);
     await spent(opened, 30, { caller: caller('another') });
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 70, 0]]);
     expect(await refused(opened.ledger, order(31))).toMatchObject({ why: 'exhausted', subject: '' });
     await opened.store.close();
     // Nor when it is counted anew.
-    const again = await open(folder.file, { terms: terms(budget(100, { match: fails, each: fails })) });
+    const again = await folder.open({ terms: terms(budget(100, { match: fails, each: fails })) });
     expect(await fundsOf(again)).toEqual([['all', '', 100, 70, 0]]);
-    await again.store.close();
   });
 });
 
 describe('a reload', () => {
-  test('that moves a limit keeps what was counted and what is held', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(100, { each })) });
+  ledgerTest('that moves a limit keeps what was counted and what is held', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(100, { each })) });
     await spent(opened, 40);
     const hold = await held(opened.ledger, order(30));
     await reload(opened, budget(50, { each }));
@@ -138,35 +136,34 @@ describe('a reload', () => {
     await reload(opened, budget(90, { each }));
     await held(opened.ledger, order(20));
     expect(await fundsOf(opened)).toEqual([['all', 'key', 90, 70, 20]]);
-    await opened.store.close();
   });
 
-  test('that changes what is counted counts anew: old entries, new ones, and holds that are open', async () => {
-    using folder = tempFolder();
-    let now = NOON - 86_400_000;
-    const opened = await open(folder.file, { terms: terms(budget(1_000, { window: 'day' })), now: () => now });
-    await spent(opened, 7, { id: idAt(now) });
-    now = NOON;
-    await spent(opened, 40);
-    await opened.ledger.close();
-    // Not summed up in the store yet.
-    await spent(opened, 5, { caller: caller('another') });
-    const posted = await held(opened.ledger, order(100));
-    posted.post(line(30));
-    await held(opened.ledger, order(20, { caller: caller('another') }));
-    await reload(opened, budget(1_000, { window: 'month', each }));
-    expect((await fundsOf(opened)).sort()).toEqual([
-      ['all', 'another', 1_000, 5, 20],
-      ['all', 'key', 1_000, 77, 70],
-    ]);
-    posted.settle(line(10), () => []);
-    expect((await fundsOf(opened)).sort()[1]).toEqual(['all', 'key', 1_000, 87, 0]);
-    await opened.store.close();
-  });
+  ledgerTest(
+    'that changes what is counted counts anew: old entries, new ones, and holds that are open',
+    async (folder) => {
+      let now = NOON - 86_400_000;
+      const opened = await folder.open({ terms: terms(budget(1_000, { window: 'day' })), now: () => now });
+      await spent(opened, 7, { id: idAt(now) });
+      now = NOON;
+      await spent(opened, 40);
+      await opened.ledger.close();
+      // Not summed up in the store yet.
+      await spent(opened, 5, { caller: caller('another') });
+      const posted = await held(opened.ledger, order(100));
+      posted.post(line(30));
+      await held(opened.ledger, order(20, { caller: caller('another') }));
+      await reload(opened, budget(1_000, { window: 'month', each }));
+      expect((await fundsOf(opened)).sort()).toEqual([
+        ['all', 'another', 1_000, 5, 20],
+        ['all', 'key', 1_000, 77, 70],
+      ]);
+      posted.settle(line(10), () => []);
+      expect((await fundsOf(opened)).sort()[1]).toEqual(['all', 'key', 1_000, 87, 0]);
+    },
+  );
 
-  test('counts what is settled while it is being made ready', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms() });
+  ledgerTest('counts what is settled while it is being made ready', async (folder) => {
+    const opened = await folder.open({ terms: terms() });
     const hold = await held(opened.ledger, order(100));
     const swap = await opened.ledger.prepare(terms(budget(1_000)));
     hold.settle(line(60), () => []);
@@ -174,12 +171,10 @@ describe('a reload', () => {
     await held(opened.ledger, order(9));
     swap();
     expect(await fundsOf(opened)).toEqual([['all', '', 1_000, 65, 9]]);
-    await opened.store.close();
   });
 
-  test('that renames a budget makes another of it, with what its window holds', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(100, { alertAt: [0.5] })) });
+  ledgerTest('that renames a budget makes another of it, with what its window holds', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(100, { alertAt: [0.5] })) });
     await spent(opened, 60);
     await held(opened.ledger, order(10));
     await reload(opened, budget(100, { name: 'new', alertAt: [0.5, 0.8] }));
@@ -190,12 +185,10 @@ describe('a reload', () => {
       { name: 'all', subject: '', fraction: 0.5 },
       { name: 'new', subject: '', fraction: 0.8 },
     ]);
-    await opened.store.close();
   });
 
-  test('that takes a budget away and brings it back forgets nothing', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(100)) });
+  ledgerTest('that takes a budget away and brings it back forgets nothing', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(100)) });
     await spent(opened, 40);
     const hold = await held(opened.ledger, order(30));
     await reload(opened);
@@ -204,13 +197,11 @@ describe('a reload', () => {
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 540, 30]]);
     hold.settle(null, () => []);
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 540, 0]]);
-    await opened.store.close();
   });
 
-  test('that cannot be written changes nothing, and the next one works', async () => {
-    using folder = tempFolder();
+  ledgerTest('that cannot be written changes nothing, and the next one works', async (folder) => {
     let broken = false;
-    const opened = await open(folder.file, { terms: terms(budget(100)), wrap: (store) => flaky(store, () => broken) });
+    const opened = await folder.open({ terms: terms(budget(100)), wrap: (store) => flaky(store, () => broken) });
     await spent(opened, 40);
     broken = true;
     await expect(opened.ledger.prepare(terms(budget(50, { name: 'new' })))).rejects.toThrow('disk full');
@@ -219,15 +210,13 @@ describe('a reload', () => {
     broken = false;
     await reload(opened, budget(50, { name: 'new' }));
     expect(await fundsOf(opened)).toEqual([['new', '', 50, 40, 0]]);
-    await opened.store.close();
   });
 });
 
 describe('what a Credit is worth', () => {
   const other = { ...NO_TERMS, usdPerCredit: '0.002' };
-  test('may change until something was reserved, and never after', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file);
+  ledgerTest('may change until something was reserved, and never after', async (folder) => {
+    const opened = await folder.open();
     expect(opened.ledger.state().usdPerCredit).toBeNull();
     (await opened.ledger.prepare(other))();
     const hold = await held(opened.ledger, order(5));
@@ -236,52 +225,49 @@ describe('what a Credit is worth', () => {
     hold.settle(null, () => []);
     await opened.ledger.close();
     await opened.store.close();
-    await expect(open(folder.file)).rejects.toThrow(
+    await expect(folder.open()).rejects.toThrow(
       'The ledger has entries in Credits of 0.002 USD, so usd_per_credit cannot change to 0.001.',
     );
-    const again = await open(folder.file, { terms: other });
+    const again = await folder.open({ terms: other });
     expect(again.ledger.state().usdPerCredit).toBe('0.002');
-    await again.store.close();
   });
 });
 
 describe('alerts', () => {
-  test('come once for each fraction, the greatest when several are passed at once, and not again after a start', async () => {
-    using folder = tempFolder();
-    const alertAt = [0.5, 0.8, 1];
-    const opened = await open(folder.file, { terms: terms(budget(100, { each, alertAt })) });
-    await spent(opened, 49);
-    expect(opened.alerts).toEqual([]);
-    await spent(opened, 1);
-    await spent(opened, 10);
-    expect(opened.alerts).toEqual([{ name: 'all', subject: 'key', fraction: 0.5 }]);
-    await spent(opened, 90, { caller: caller('another') });
-    expect(opened.alerts.at(-1)).toEqual({ name: 'all', subject: 'another', fraction: 0.8 });
-    await opened.ledger.close();
-    await opened.store.close();
-    const again = await open(folder.file, { terms: terms(budget(100, { each, alertAt })) });
-    await spent(again, 15);
-    expect(again.alerts).toEqual([]);
-    await spent(again, 25);
-    expect(again.alerts).toEqual([{ name: 'all', subject: 'key', fraction: 1 }]);
-    await again.store.close();
-  });
+  ledgerTest(
+    'come once for each fraction, the greatest when several are passed at once, and not again after a start',
+    async (folder) => {
+      const alertAt = [0.5, 0.8, 1];
+      const opened = await folder.open({ terms: terms(budget(100, { each, alertAt })) });
+      await spent(opened, 49);
+      expect(opened.alerts).toEqual([]);
+      await spent(opened, 1);
+      await spent(opened, 10);
+      expect(opened.alerts).toEqual([{ name: 'all', subject: 'key', fraction: 0.5 }]);
+      await spent(opened, 90, { caller: caller('another') });
+      expect(opened.alerts.at(-1)).toEqual({ name: 'all', subject: 'another', fraction: 0.8 });
+      await opened.ledger.close();
+      await opened.store.close();
+      const again = await folder.open({ terms: terms(budget(100, { each, alertAt })) });
+      await spent(again, 15);
+      expect(again.alerts).toEqual([]);
+      await spent(again, 25);
+      expect(again.alerts).toEqual([{ name: 'all', subject: 'key', fraction: 1 }]);
+    },
+  );
 
-  test('are not repeated when an edit removes their fraction, and another restores it', async () => {
-    using folder = tempFolder();
+  ledgerTest('are not repeated when an edit removes their fraction, and another restores it', async (folder) => {
     const at = (...alertAt: number[]) => budget(100, { alertAt });
-    const opened = await open(folder.file, { terms: terms(at(0.5, 0.8)) });
+    const opened = await folder.open({ terms: terms(at(0.5, 0.8)) });
     await spent(opened, 85);
     for (const other of [at(0.5), at(0.5, 0.8)]) await reload(opened, other);
     await spent(opened, 1);
     expect(opened.alerts).toEqual([{ name: 'all', subject: '', fraction: 0.8 }]);
-    await opened.store.close();
   });
 
-  test('begin anew with the next window', async () => {
-    using folder = tempFolder();
+  ledgerTest('begin anew with the next window', async (folder) => {
     let now = MIDNIGHT - SECOND;
-    const opened = await open(folder.file, {
+    const opened = await folder.open({
       now: () => now,
       terms: terms(budget(10, { window: 'day', alertAt: [0.5] })),
     });
@@ -289,14 +275,12 @@ describe('alerts', () => {
     now = MIDNIGHT + SECOND;
     await spent(opened, 6, { id: idAt(now) });
     expect(opened.alerts).toHaveLength(2);
-    await opened.store.close();
   });
 });
 
 describe('a balance', () => {
-  test('is there from the first grant on; before it a key pays afterwards', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file);
+  ledgerTest('is there from the first grant on; before it a key pays afterwards', async (folder) => {
+    const opened = await folder.open();
     await spent(opened, 500);
     const early = await held(opened.ledger, order(30));
     await adjust(folder.file, { kind: 'grant', amount: 100 });
@@ -318,25 +302,22 @@ describe('a balance', () => {
     await opened.ledger.refresh();
     expect(await fundsOf(opened)).toEqual([['key', '', 105, 60, 0]]);
     await opened.store.close();
-    const again = await open(folder.file);
+    const again = await folder.open();
     expect(await fundsOf(again)).toEqual([['key', '', 105, 60, 0]]);
-    await again.store.close();
   });
 
-  test('granted while no server runs is there at the next start, once', async () => {
-    using folder = tempFolder();
-    await (await open(folder.file)).store.close();
+  ledgerTest('granted while no server runs is there at the next start, once', async (folder) => {
+    await (await folder.open()).store.close();
     await adjust(folder.file, { kind: 'grant', amount: 100 });
     for (let start = 0; start < 3; start++) {
-      const opened = await open(folder.file);
+      const opened = await folder.open();
       expect(await fundsOf(opened)).toEqual([['key', '', 100, 0, 0]]);
       await opened.store.close();
     }
   });
 
-  test('gets back what a correction gives back, and so does the window of the reservation', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(1_000)) });
+  ledgerTest('gets back what a correction gives back, and so does the window of the reservation', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(1_000)) });
     await adjust(folder.file, { kind: 'grant', amount: 100 });
     await opened.ledger.refresh();
     const reservation = await spent(opened, 80);
@@ -351,17 +332,15 @@ describe('a balance', () => {
     expect((await opened.ledger.status()).charged).toBe(30);
     expect((await held(opened.ledger, order(70))).reserved).toBe(70);
     await opened.store.close();
-    const again = await open(folder.file, {
+    const again = await folder.open({
       terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, onCrash: 'release' } },
     });
     expect(await fundsOf(again)).toEqual(after);
-    await again.store.close();
   });
 
-  test('a correction of what an earlier window was charged leaves the present one alone', async () => {
-    using folder = tempFolder();
+  ledgerTest('a correction of what an earlier window was charged leaves the present one alone', async (folder) => {
     let now = MIDNIGHT - SECOND;
-    const opened = await open(folder.file, { now: () => now, terms: terms(budget(100, { window: 'day' })) });
+    const opened = await folder.open({ now: () => now, terms: terms(budget(100, { window: 'day' })) });
     const reservation = await spent(opened, 80, { id: idAt(now) });
     await opened.store.flush();
     now = MIDNIGHT + SECOND;
@@ -370,7 +349,6 @@ describe('a balance', () => {
     await opened.ledger.refresh();
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 10, 0]]);
     expect((await opened.ledger.status()).charged).toBe(10);
-    await opened.store.close();
   });
 });
 

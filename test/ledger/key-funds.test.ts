@@ -1,10 +1,10 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
 import { keyBudgetUses } from '../../src/ledger/key-budgets.ts';
 import { grantWrite, spentIn, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
-import { tempFolder } from '../store/support.ts';
-import { caller, held, line, NOON, open, order } from './support.ts';
+import { ledgerTest } from './books-test.ts';
+import { caller, held, line, NOON, order } from './support.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -12,59 +12,64 @@ const daily: KeyBudget = { limit: 1_000, window: 'day', timeZone: 'UTC', onExhau
 const berlin: KeyBudget = { ...daily, timeZone: 'Europe/Berlin' };
 const total: KeyBudget = { ...daily, window: 'total' };
 
-test('what a key spent in a window is the same from the journal, from the sums, and from both', async () => {
-  using folder = tempFolder();
-  const { store, ledger } = await open(folder.file);
-  let ids = 0;
-  const charge = async (keyId: string, time: number, cost: number, parts = 1) => {
-    const hold = await held(ledger, order(100_000, { id: idAt(time) + ids++, caller: caller(keyId, { n: `${ids}` }) }));
-    for (let i = 1; i < parts; i++) hold.post(line(cost));
-    hold.settle(line(cost), () => []);
-  };
-  const midnight = NOON - 12 * HOUR;
-  // Berlin's day began an hour before.
-  await charge('a', midnight - HOUR - 1, 1);
-  await charge('a', midnight - 1, 20);
-  await charge('a', midnight, 300);
-  await charge('b', midnight, 5_000);
-  await charge('a', midnight + DAY, 60_000);
-  const now = NOON;
-  const spent = async () => {
-    await store.flush();
-    const uses = await keyBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
-    return uses.map((use) => use.spent);
-  };
-  expect(await spent()).toEqual([300, 320, 60_321]);
-  const [first, , last] = await keyBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
-  expect([first?.renewsAt, last?.renewsAt]).toEqual([midnight + DAY, Number.POSITIVE_INFINITY]);
-  // Sums are written, and more follows that only the journal has.
-  await ledger.close();
-  expect(await spent()).toEqual([300, 320, 60_321]);
-  await charge('a', NOON, 1_000, 2);
-  await charge('b', NOON, 7);
-  expect(await spent()).toEqual([2_300, 2_320, 62_321]);
-  expect(await spentIn(store, 'nobody', { starts: 0, ends: Number.POSITIVE_INFINITY })).toBe(0);
-  await store.close();
-});
+ledgerTest(
+  'what a key spent in a window is the same from the journal, from the sums, and from both',
+  async (folder) => {
+    const { store, ledger } = await folder.open();
+    let ids = 0;
+    const charge = async (keyId: string, time: number, cost: number, parts = 1) => {
+      const hold = await held(
+        ledger,
+        order(100_000, { id: idAt(time) + ids++, caller: caller(keyId, { n: `${ids}` }) }),
+      );
+      for (let i = 1; i < parts; i++) hold.post(line(cost));
+      hold.settle(line(cost), () => []);
+    };
+    const midnight = NOON - 12 * HOUR;
+    // Berlin's day began an hour before.
+    await charge('a', midnight - HOUR - 1, 1);
+    await charge('a', midnight - 1, 20);
+    await charge('a', midnight, 300);
+    await charge('b', midnight, 5_000);
+    await charge('a', midnight + DAY, 60_000);
+    const now = NOON;
+    const spent = async () => {
+      await store.flush();
+      const uses = await keyBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
+      return uses.map((use) => use.spent);
+    };
+    expect(await spent()).toEqual([300, 320, 60_321]);
+    const [first, , last] = await keyBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
+    expect([first?.renewsAt, last?.renewsAt]).toEqual([midnight + DAY, Number.POSITIVE_INFINITY]);
+    // Sums are written, and more follows that only the journal has.
+    await ledger.close();
+    expect(await spent()).toEqual([300, 320, 60_321]);
+    await charge('a', NOON, 1_000, 2);
+    await charge('b', NOON, 7);
+    expect(await spent()).toEqual([2_300, 2_320, 62_321]);
+    expect(await spentIn(store, 'nobody', { starts: 0, ends: Number.POSITIVE_INFINITY })).toBe(0);
+  },
+);
 
-test('a key has a balance from its first grant on, also one that no server has seen; earlier charges are not taken off', async () => {
-  using folder = tempFolder();
-  const { store, ledger } = await open(folder.file);
-  const spend = async (cost: number) =>
-    (await held(ledger, order(100, { caller: caller('a') }))).settle(line(cost), () => []);
-  await spend(7);
-  expect(await sqliteLedger(store).balance('a')).toBeNull();
-  await store.commit([grantWrite('a', 500, '', NOON)]);
-  expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 500, spent: 0 });
-  await ledger.refresh(true);
-  await spend(30);
-  await store.flush();
-  expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 500, spent: 30 });
-  await ledger.close();
-  await spend(4);
-  await store.commit([grantWrite('a', -100, '', NOON)]);
-  await store.flush();
-  expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 400, spent: 34 });
-  expect(await sqliteLedger(store).balance('b')).toBeNull();
-  await store.close();
-});
+ledgerTest(
+  'a key has a balance from its first grant on, also one that no server has seen; earlier charges are not taken off',
+  async (folder) => {
+    const { store, ledger } = await folder.open();
+    const spend = async (cost: number) =>
+      (await held(ledger, order(100, { caller: caller('a') }))).settle(line(cost), () => []);
+    await spend(7);
+    expect(await sqliteLedger(store).balance('a')).toBeNull();
+    await store.commit([grantWrite('a', 500, '', NOON)]);
+    expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 500, spent: 0 });
+    await ledger.refresh(true);
+    await spend(30);
+    await store.flush();
+    expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 500, spent: 30 });
+    await ledger.close();
+    await spend(4);
+    await store.commit([grantWrite('a', -100, '', NOON)]);
+    await store.flush();
+    expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 400, spent: 34 });
+    expect(await sqliteLedger(store).balance('b')).toBeNull();
+  },
+);

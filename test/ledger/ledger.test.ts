@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { write } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { flaky, tempFolder } from '../store/support.ts';
+import { ledgerTest } from './books-test.ts';
 import { caller, held, journal, line, NOON, open, order } from './support.ts';
 
 describe('reserve', () => {
-  test('is on the disk, for any other reader, before it resolves', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('is on the disk, for any other reader, before it resolves', async (folder) => {
+    const { ledger } = await folder.open();
     const hold = await held(ledger, order(500, { caller: caller('key', { team: 'x' }) }));
     const reader = new Database(folder.file, { readonly: true });
     expect(reader.query('SELECT kind, reservation, amount, key_id, labels, selector FROM entries').all()).toEqual([
@@ -21,13 +21,11 @@ describe('reserve', () => {
       left: 500,
       open: 1,
     });
-    await store.close();
   });
 
-  test('that cannot be written rejects with StoreError and holds nothing', async () => {
-    using folder = tempFolder();
+  ledgerTest('that cannot be written rejects with StoreError and holds nothing', async (folder) => {
     let broken = false;
-    const { ledger, store } = await open(folder.file, { wrap: (store) => flaky(store, () => broken) });
+    const { ledger } = await folder.open({ wrap: (store) => flaky(store, () => broken) });
     broken = true;
     await expect(ledger.reserve(order(500))).rejects.toBeInstanceOf(StoreError);
     expect(ledger.open).toBe(0);
@@ -35,22 +33,18 @@ describe('reserve', () => {
     broken = false;
     (await held(ledger, order(500))).settle(null, () => []);
     expect(ledger.open).toBe(0);
-    await store.close();
   });
 
-  test('above its limit is refused as a mistake of the program', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('above its limit is refused as a mistake of the program', async (folder) => {
+    const { ledger } = await folder.open();
     await expect(ledger.reserve(order(11, { limit: 10 }))).rejects.toBeInstanceOf(RangeError);
     expect(ledger.open).toBe(0);
-    await store.close();
   });
 });
 
 describe('settle', () => {
-  test('posts what was used, releases the rest, and writes what rides along with it', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('posts what was used, releases the rest, and writes what rides along with it', async (folder) => {
+    const { ledger, store } = await folder.open();
     await store.commit([write({ sql: 'CREATE TABLE side (x INTEGER)' })]);
     const hold = await held(ledger, order(500));
     const also = [write({ sql: 'INSERT INTO side VALUES (?)' }, 7)];
@@ -75,12 +69,10 @@ describe('settle', () => {
       }),
     ]);
     expect(await store.query({ sql: 'SELECT x FROM side' })).toEqual([{ x: 7 }]);
-    await store.close();
   });
 
-  test('counts once: the first wins and is returned again', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('counts once: the first wins and is returned again', async (folder) => {
+    const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
     const first = hold.settle(line(120), () => []);
     expect(hold.settle(line(400), () => [])).toBe(first);
@@ -88,20 +80,16 @@ describe('settle', () => {
     expect(ledger.open).toBe(0);
     expect(await journal(store)).toHaveLength(2);
     expect(await ledger.status()).toMatchObject({ charged: 120, held: 0, open: 0 });
-    await store.close();
   });
 
-  test('with nothing used closes without a charge', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('with nothing used closes without a charge', async (folder) => {
+    const { ledger, store } = await folder.open();
     expect((await held(ledger, order(500))).settle(null, () => [])).toEqual({ charged: 0, overrun: 0 });
     expect(await journal(store)).toMatchObject([{ kind: 'reserve' }, { kind: 'settle', amount: 0 }]);
-    await store.close();
   });
 
-  test('never charges more than was reserved: the excess is an overrun, and alarmed', async () => {
-    using folder = tempFolder();
-    const { ledger, store, alarms } = await open(folder.file);
+  ledgerTest('never charges more than was reserved: the excess is an overrun, and alarmed', async (folder) => {
+    const { ledger, store, alarms } = await folder.open();
     const hold = await held(ledger, order(500));
     expect(hold.settle(line(700), () => [])).toEqual({ charged: 500, overrun: 200 });
     expect(await journal(store)).toMatchObject([
@@ -112,7 +100,6 @@ describe('settle', () => {
     expect(alarms).toMatchObject([
       { message: 'an upstream billed more than was reserved', details: { excess_credits: 0.0002 } },
     ]);
-    await store.close();
   });
 
   test.each([Number.NaN, -1, 1e308, 0.5])(
@@ -136,9 +123,8 @@ describe('settle', () => {
     },
   );
 
-  test('does not throw when the alarm does, nor when the store is closed', async () => {
-    using folder = tempFolder();
-    const { ledger, store, alarms } = await open(folder.file);
+  ledgerTest('does not throw when the alarm does, nor when the store is closed', async (folder) => {
+    const { ledger, store, alarms } = await folder.open();
     alarms.push = () => {
       throw new Error('the log is gone');
     };
@@ -150,31 +136,26 @@ describe('settle', () => {
 });
 
 describe('between reserve and settle', () => {
-  test('a failed attempt’s cost leaves less for the next', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('a failed attempt’s cost leaves less for the next', async (folder) => {
+    const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
     expect(hold.post(line(200))).toBe(200);
     expect(hold.left).toBe(300);
     expect(hold.settle(line(400), () => [])).toEqual({ charged: 500, overrun: 100 });
     await store.flush();
     expect(await ledger.status()).toMatchObject({ charged: 500, held: 0, open: 0 });
-    await store.close();
   });
 
-  test('a posted cost stays charged when nothing follows', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('a posted cost stays charged when nothing follows', async (folder) => {
+    const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
     hold.post(line(200));
     expect(hold.settle(null, () => [])).toEqual({ charged: 200, overrun: 0 });
     expect(await journal(store)).toMatchObject([{}, { kind: 'post', amount: 200 }, { kind: 'settle', amount: 0 }]);
-    await store.close();
   });
 
-  test('a raise is durable before it resolves, and never goes above the limit', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('a raise is durable before it resolves, and never goes above the limit', async (folder) => {
+    const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500, { limit: 800 }));
     expect(await hold.raise(301)).toBe(false);
     expect(await hold.raise(300)).toBe(true);
@@ -182,13 +163,11 @@ describe('between reserve and settle', () => {
     expect(hold.reserved).toBe(800);
     hold.settle(line(800), () => []);
     expect(await hold.raise(0)).toBe(false);
-    await store.close();
   });
 
-  test('a raise that cannot be written changes nothing', async () => {
-    using folder = tempFolder();
+  ledgerTest('a raise that cannot be written changes nothing', async (folder) => {
     let broken = false;
-    const { ledger, store } = await open(folder.file, { wrap: (store) => flaky(store, () => broken) });
+    const { ledger, store } = await folder.open({ wrap: (store) => flaky(store, () => broken) });
     const hold = await held(ledger, order(500));
     broken = true;
     await expect(hold.raise(100)).rejects.toBeInstanceOf(StoreError);
@@ -200,46 +179,44 @@ describe('between reserve and settle', () => {
       ['settle', 500],
       ['overrun', 100],
     ]);
-    await store.close();
   });
 
-  test('a settlement during a raise wins: the raise gives nothing more', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('a settlement during a raise wins: the raise gives nothing more', async (folder) => {
+    const { ledger } = await folder.open();
     const hold = await held(ledger, order(500));
     const raise = hold.raise(100);
     expect(hold.settle(line(600), () => [])).toEqual({ charged: 500, overrun: 100 });
     expect(await raise).toBe(false);
     expect((await ledger.status()).charged).toBe(500);
+  });
+});
+
+ledgerTest(
+  'kill -9: what was reserved is charged at the next start, once, and nothing posted is lost',
+  async (folder) => {
+    const child = Bun.spawn([process.execPath, join(import.meta.dir, 'holder.fixture.ts'), folder.file], {
+      stdout: 'pipe',
+      stderr: 'ignore',
+    });
+    try {
+      await child.stdout.getReader().read();
+    } finally {
+      child.kill('SIGKILL');
+      await child.exited;
+    }
+
+    const { ledger, store } = await folder.open();
+    // 17 untouched, one raised to 150, one with 30 of 100 posted.
+    const left = 17 * 100 + 150 + 70;
+    expect(ledger.recovered).toMatchObject({ charged: left, held: left });
+    expect(ledger.recovered.ids).toHaveLength(19);
+    expect(await ledger.status()).toMatchObject({ charged: 18 * 100 + 150 + 70, held: 0, open: 0 });
+    const closed = (await journal(store)).filter(({ kind }) => kind === 'expire');
+    expect(closed).toHaveLength(19);
+    expect(await store.query({ sql: 'PRAGMA integrity_check' })).toEqual([{ integrity_check: 'ok' }]);
     await store.close();
-  });
-});
 
-test('kill -9: what was reserved is charged at the next start, once, and nothing posted is lost', async () => {
-  using folder = tempFolder();
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'holder.fixture.ts'), folder.file], {
-    stdout: 'pipe',
-    stderr: 'ignore',
-  });
-  try {
-    await child.stdout.getReader().read();
-  } finally {
-    child.kill('SIGKILL');
-    await child.exited;
-  }
-
-  const { ledger, store } = await open(folder.file);
-  // 17 untouched, one raised to 150, one with 30 of 100 posted.
-  const left = 17 * 100 + 150 + 70;
-  expect(ledger.recovered).toMatchObject({ charged: left, held: left });
-  expect(ledger.recovered.ids).toHaveLength(19);
-  expect(await ledger.status()).toMatchObject({ charged: 18 * 100 + 150 + 70, held: 0, open: 0 });
-  const closed = (await journal(store)).filter(({ kind }) => kind === 'expire');
-  expect(closed).toHaveLength(19);
-  expect(await store.query({ sql: 'PRAGMA integrity_check' })).toEqual([{ integrity_check: 'ok' }]);
-  await store.close();
-
-  const again = await open(folder.file);
-  expect(again.ledger.recovered).toEqual({ ids: [], charged: 0, held: 0 });
-  await again.store.close();
-});
+    const again = await folder.open();
+    expect(again.ledger.recovered).toEqual({ ids: [], charged: 0, held: 0 });
+  },
+);

@@ -11,8 +11,7 @@ import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { effort } from '../deep/effort.ts';
 import { tempFolder } from '../store/support.ts';
 import { figuresOf } from '../support/families.ts';
-import { terms } from './model/spending.ts';
-import { budget, caller, line, open, order } from './support.ts';
+import { budget, caller, line, open, order, terms } from './support.ts';
 
 const { runs, seed, proved } = effort('metrics-money', 10, 2_000);
 const LONG = 60_000;

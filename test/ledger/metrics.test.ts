@@ -8,10 +8,10 @@ import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';
 import { Fund } from '../../src/ledger/rules/fund.ts';
 import { sampleBudgets } from '../../src/ledger/sample.ts';
-import { tempFolder } from '../store/support.ts';
 import { figuresOf } from '../support/families.ts';
-import { adjust, reload, spent, terms } from './model/spending.ts';
-import { budget, caller, held, line, NOON, open, order, refused } from './support.ts';
+import { ledgerTest } from './books-test.ts';
+import { adjust, reload, spent } from './model/spending.ts';
+import { budget, caller, held, line, NOON, order, refused, terms } from './support.ts';
 
 /** What stands in the page, without what it begins with. */
 function budgetFigures(figures: Readonly<Record<string, number>>, name: string): Record<string, number> {
@@ -24,9 +24,8 @@ const credits = (amount: number): number => amount * MICROCREDITS;
 const each: Budget['each'] = ({ key }) => key.id;
 
 describe('The metrics of a budget', () => {
-  test('without draws show its limit, all of it left', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8), { window: 'day' })) });
+  ledgerTest('without draws show its limit, all of it left', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(credits(8), { window: 'day' })) });
     expect(budgetFigures(figuresOf(ledgerFamilies(ledger)), 'all')).toEqual({
       limit_credits: 8,
       spent_credits: 0,
@@ -38,13 +37,11 @@ describe('The metrics of a budget', () => {
       renews_timestamp_seconds: Date.UTC(2026, 10, 21) / 1_000,
       refusals_total: 0,
     });
-    await store.close();
   });
 
-  test('are of the subject with the smallest part of its limit left, reservations taken off', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(credits(8), { each, window: 'total' })) });
-    const { ledger, store } = opened;
+  ledgerTest('are of the subject with the smallest part of its limit left, reservations taken off', async (folder) => {
+    const opened = await folder.open({ terms: terms(budget(credits(8), { each, window: 'total' })) });
+    const { ledger } = opened;
     const families = ledgerFamilies(ledger);
     await spent(opened, credits(3), { caller: caller('a') });
     await spent(opened, credits(1), { caller: caller('b') });
@@ -62,25 +59,24 @@ describe('The metrics of a budget', () => {
     await Bun.sleep(0);
     hold.settle(null, () => []);
     expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({ spent_credits: 3, headroom_ratio: 0.625 });
-    await store.close();
   });
 
-  test('count subjects that have spent, and those that are as good as spent; not those that only asked', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(credits(8), { each })) });
-    await spent(opened, credits(8), { caller: caller('a') });
-    await spent(opened, credits(7.92), { caller: caller('b') });
-    await spent(opened, credits(7.9), { caller: caller('c') });
-    opened.ledger.standing(caller('d'), 'auto');
-    const figures = budgetFigures(figuresOf(ledgerFamilies(opened.ledger)), 'all');
-    expect(figures).toMatchObject({ subjects: 3, subjects_exhausted: 2, headroom_credits: 0, headroom_ratio: 0 });
-    await opened.store.close();
-  });
+  ledgerTest(
+    'count subjects that have spent, and those that are as good as spent; not those that only asked',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(budget(credits(8), { each })) });
+      await spent(opened, credits(8), { caller: caller('a') });
+      await spent(opened, credits(7.92), { caller: caller('b') });
+      await spent(opened, credits(7.9), { caller: caller('c') });
+      opened.ledger.standing(caller('d'), 'auto');
+      const figures = budgetFigures(figuresOf(ledgerFamilies(opened.ledger)), 'all');
+      expect(figures).toMatchObject({ subjects: 3, subjects_exhausted: 2, headroom_credits: 0, headroom_ratio: 0 });
+    },
+  );
 
-  test('go below 0 when its limit is lowered, and begin anew with its window', async () => {
-    using folder = tempFolder();
+  ledgerTest('go below 0 when its limit is lowered, and begin anew with its window', async (folder) => {
     let now = NOON;
-    const opened = await open(folder.file, { now: () => now, terms: terms(budget(credits(8), { window: 'day' })) });
+    const opened = await folder.open({ now: () => now, terms: terms(budget(credits(8), { window: 'day' })) });
     await spent(opened, credits(6));
     await reload(opened, budget(credits(4), { window: 'day' }));
     const families = ledgerFamilies(opened.ledger);
@@ -93,42 +89,43 @@ describe('The metrics of a budget', () => {
       subjects: 0,
       renews_timestamp_seconds: Date.UTC(2026, 10, 22) / 1_000,
     });
-    await opened.store.close();
   });
 
-  test('of keys are by the kind of their windows, and joined with one of the policy that has the same name', async () => {
-    using folder = tempFolder();
-    const own = (limit: number) => ({ limit, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }) as const;
-    const ofKeys = keyBudgets([
-      { keyId: 'a', budgets: [own(credits(2))] },
-      { keyId: 'b', budgets: [own(credits(4))] },
-    ]);
-    const opened = await open(folder.file, { terms: terms(...ofKeys) });
-    const families = ledgerFamilies(opened.ledger);
-    const figures = () => budgetFigures(figuresOf(families), 'key-month');
-    expect(figures()).toMatchObject({ limit_credits: 2, headroom_ratio: 1, subjects: 0 });
-    await spent(opened, credits(3), { caller: caller('b') });
-    expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 1 });
-    await reload(opened, budget(credits(30), { name: 'key-month' }), ...ofKeys);
-    // Three of the policy's thirty are spent, too.
-    expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 2 });
-    await opened.store.close();
-  });
+  ledgerTest(
+    'of keys are by the kind of their windows, and joined with one of the policy that has the same name',
+    async (folder) => {
+      const own = (limit: number) => ({ limit, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }) as const;
+      const ofKeys = keyBudgets([
+        { keyId: 'a', budgets: [own(credits(2))] },
+        { keyId: 'b', budgets: [own(credits(4))] },
+      ]);
+      const opened = await folder.open({ terms: terms(...ofKeys) });
+      const families = ledgerFamilies(opened.ledger);
+      const figures = () => budgetFigures(figuresOf(families), 'key-month');
+      expect(figures()).toMatchObject({ limit_credits: 2, headroom_ratio: 1, subjects: 0 });
+      await spent(opened, credits(3), { caller: caller('b') });
+      expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 1 });
+      await reload(opened, budget(credits(30), { name: 'key-month' }), ...ofKeys);
+      // Three of the policy's thirty are spent, too.
+      expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 2 });
+    },
+  );
 
-  test('count its refusals, though it is not used up; not requests that might have waited, and no balance', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(credits(8))) });
-    const { ledger, store } = opened;
-    await spent(opened, credits(7));
-    const shortage = await refused(ledger, order(credits(2)));
-    expect(shortage.why).toBe('exhausted');
-    ledger.refused(shortage);
-    ledger.refused({ ...shortage, why: 'contended' });
-    ledger.refused({ ...shortage, kind: 'balance' });
-    const figures = budgetFigures(figuresOf(ledgerFamilies(ledger)), 'all');
-    expect(figures).toMatchObject({ refusals_total: 1, subjects_exhausted: 0, headroom_ratio: 0.125 });
-    await store.close();
-  });
+  ledgerTest(
+    'count its refusals, though it is not used up; not requests that might have waited, and no balance',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(budget(credits(8))) });
+      const { ledger } = opened;
+      await spent(opened, credits(7));
+      const shortage = await refused(ledger, order(credits(2)));
+      expect(shortage.why).toBe('exhausted');
+      ledger.refused(shortage);
+      ledger.refused({ ...shortage, why: 'contended' });
+      ledger.refused({ ...shortage, kind: 'balance' });
+      const figures = budgetFigures(figuresOf(ledgerFamilies(ledger)), 'all');
+      expect(figures).toMatchObject({ refusals_total: 1, subjects_exhausted: 0, headroom_ratio: 0.125 });
+    },
+  );
 
   test('without a name of its own count its refusals among the others', () => {
     const refusals = new Refusals();
@@ -165,9 +162,8 @@ describe('The metrics of a budget', () => {
 });
 
 describe('The metrics of reservations and balances', () => {
-  test('are 0 once all is settled', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8))) });
+  ledgerTest('are 0 once all is settled', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(credits(8))) });
     const families = ledgerFamilies(ledger);
     const holds = [await held(ledger, order(credits(1))), await held(ledger, order(credits(2)))];
     expect(figuresOf(families)).toMatchObject({ signalbox_reservations_open: 2, signalbox_credits_reserved: 3 });
@@ -177,13 +173,11 @@ describe('The metrics of reservations and balances', () => {
     for (const hold of holds) hold.settle(line(credits(0.5)), () => []);
     await Bun.sleep(0);
     expect(figuresOf(families)).toMatchObject({ signalbox_reservations_open: 0, signalbox_credits_reserved: 0 });
-    await store.close();
   });
 
-  test('count balances, and the empty ones among them; no wallet that never paid', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file);
-    const { ledger, store } = opened;
+  ledgerTest('count balances, and the empty ones among them; no wallet that never paid', async (folder) => {
+    const opened = await folder.open();
+    const { ledger } = opened;
     await adjust(folder.file, { kind: 'grant', keyId: 'a', amount: 100 });
     await adjust(folder.file, { kind: 'grant', keyId: 'b', amount: 100 });
     await ledger.refresh();
@@ -194,13 +188,11 @@ describe('The metrics of reservations and balances', () => {
     await ledger.deposit(wallet, { paid: 50, fee: 0, note: 'top-up' }, []);
     await Bun.sleep(0);
     expect(figuresOf(ledgerFamilies(ledger))).toMatchObject({ signalbox_balances: 3, signalbox_balances_exhausted: 1 });
-    await store.close();
   });
 
-  test('ask no database', async () => {
-    using folder = tempFolder();
+  ledgerTest('ask no database', async (folder) => {
     let queries = 0;
-    const { ledger, store } = await open(folder.file, {
+    const { ledger } = await folder.open({
       terms: terms(budget(credits(8))),
       wrap: (real) => ({
         commit: (writes) => real.commit(writes),
@@ -219,12 +211,10 @@ describe('The metrics of reservations and balances', () => {
     queries = 0;
     figuresOf(ledgerFamilies(ledger));
     expect(queries).toBe(0);
-    await store.close();
   });
 
-  test('are one reading for all families of a page, and another for the next page', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8))) });
+  ledgerTest('are one reading for all families of a page, and another for the next page', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(credits(8))) });
     let looks = 0;
     const families = ledgerFamilies({
       sample: () => {
@@ -237,6 +227,5 @@ describe('The metrics of reservations and balances', () => {
     await Bun.sleep(0);
     figuresOf(families);
     expect(looks).toBe(2);
-    await store.close();
   });
 });

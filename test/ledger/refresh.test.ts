@@ -1,20 +1,20 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import { grantWrite } from '../../src/store/sqlite/books/ledger-table.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { flaky, tempFolder } from '../store/support.ts';
+import { flaky } from '../store/support.ts';
+import { ledgerTest } from './books-test.ts';
 import { fundsOf } from './model/spending.ts';
-import { NOON, open } from './support.ts';
+import { NOON } from './support.ts';
 
-test('what this very server has granted is there at the next look, where its own look failed', async () => {
-  using folder = tempFolder();
+ledgerTest('what this very server has granted is there at the next look, where its own look failed', async (folder) => {
   let isBusy = false;
   const busy = (store: SqlStore): SqlStore => ({
     ...flaky(store, () => false),
     query: (statement, params) =>
       isBusy ? Promise.reject(new StoreError('the database is busy')) : store.query(statement, params),
   });
-  const opened = await open(folder.file, { wrap: busy });
+  const opened = await folder.open({ wrap: busy });
   await opened.store.commit([grantWrite('key', 100, '', NOON)]);
   isBusy = true;
   expect(await opened.ledger.refresh(true).catch(() => 'failed')).toBe('failed');
@@ -22,5 +22,4 @@ test('what this very server has granted is there at the next look, where its own
   // As once in a while: nothing else has changed.
   await opened.ledger.refresh();
   expect(await fundsOf(opened)).toEqual([['key', '', 100, 0, 0]]);
-  await opened.store.close();
 });

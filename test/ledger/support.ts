@@ -35,6 +35,9 @@ export const NO_TERMS: LedgerTerms = {
   usdPerCredit: '0.001',
 };
 
+/** The terms of these budgets. */
+export const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
+
 /** A ledger on the database at `file`. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
   const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS } = options;

@@ -9,9 +9,9 @@ import type { Deposit } from '../../src/ledger/rules/entry.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { type SqlStore, type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { findingsOf, tamper } from './audit-support.ts';
+import type { TestFolder } from './books-test.ts';
 import { GatedStore } from './model/gate.ts';
-import { terms } from './model/spending.ts';
-import { type Opened, open } from './support.ts';
+import { type Opened, terms } from './support.ts';
 
 export const WALLET = `0x${'a1'.repeat(20)}`;
 export const OTHER = `0x${'b2'.repeat(20)}`;
@@ -65,16 +65,16 @@ export function payment(id: number, state: string, paid: number, fee: number, pa
 }
 
 /** A ledger beside payments, whose disk is in the test's hands; its agent has paid `paid` so far. */
-export async function beside(file: string, paid = 0, ...budgets: Budget[]) {
+export async function beside(folder: TestFolder, paid = 0, ...budgets: Budget[]) {
   let gate: GatedStore | null = null;
-  const made = await open(file, {
+  const made = await folder.open({
     terms: terms(...budgets),
     wrap: (store) => {
       gate = new GatedStore(store);
       return gate;
     },
   });
-  tamper(file, PAYMENTS);
+  tamper(folder.file, PAYMENTS);
   if (paid > 0) await made.ledger.deposit(WALLET, ...paying(1, paid));
   return { ...made, gate: gate! as GatedStore };
 }

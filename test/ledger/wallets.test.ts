@@ -11,10 +11,10 @@ import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-ta
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { write } from '../../src/store/sqlite/statement.ts';
-import { tempFolder } from '../store/support.ts';
-import { audit, findingsOf, tamper } from './audit-support.ts';
-import { adjust, fundsOf, terms } from './model/spending.ts';
-import { budget, caller, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
+import { audit, tamper } from './audit-support.ts';
+import { ledgerTest } from './books-test.ts';
+import { adjust, fundsOf } from './model/spending.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, order, refused, terms } from './support.ts';
 import { AGENT, balance, deposit, OTHER, WALLET } from './wallet-support.ts';
 
 const KEY = caller('key', { team: 'red' });
@@ -24,9 +24,8 @@ const warn = () => {};
 const BESIDE = { caller: KEY, payer: WALLET } as const;
 
 describe('a wallet that pays in the place of a key', () => {
-  test('is drawn on, while the windows are those of the key; a start books it likewise', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(EACH) });
+  ledgerTest('is drawn on, while the windows are those of the key; a start books it likewise', async (folder) => {
+    const opened = await folder.open({ terms: terms(EACH) });
     const { ledger } = opened;
     await ledger.deposit(WALLET, deposit(500), []);
     // A key that was granted something of its own keeps it.
@@ -41,16 +40,13 @@ describe('a wallet that pays in the place of a key', () => {
     ];
     expect(await fundsOf(opened)).toEqual(expected);
     await opened.store.close();
-    const again = await open(folder.file, { terms: terms(EACH) });
+    const again = await folder.open({ terms: terms(EACH) });
     expect(await fundsOf(again)).toEqual(expected);
-    await again.ledger.close();
-    await again.store.close();
-    expect(await findingsOf(folder.file)).toEqual([]);
+    await folder.prove();
   });
 
-  test('is found by the audit where the balance of somebody else was drawn on', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('is found by the audit where the balance of somebody else was drawn on', async (folder) => {
+    const { ledger, store } = await folder.open();
     await ledger.deposit(WALLET, deposit(500), []);
     (await held(ledger, order(200, BESIDE))).settle(line(150), () => []);
     await ledger.close();
@@ -62,9 +58,8 @@ describe('a wallet that pays in the place of a key', () => {
     ]);
   });
 
-  test('gets back what is refunded, and the key nothing', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file);
+  ledgerTest('gets back what is refunded, and the key nothing', async (folder) => {
+    const opened = await folder.open();
     const { ledger, store } = opened;
     await ledger.deposit(WALLET, deposit(500), []);
     await store.commit([grantWrite('key', 300, '', NOON)]);
@@ -88,82 +83,78 @@ describe('a wallet that pays in the place of a key', () => {
       [300, 0, 0],
     ]);
     await store.close();
-    const again = await open(folder.file);
+    const again = await folder.open();
     expect([balance(again.ledger), balance(again.ledger, 'key')]).toEqual([
       [500, 0, 0],
       [300, 0, 0],
     ]);
-    await again.ledger.close();
-    await again.store.close();
-    expect(await findingsOf(folder.file)).toEqual([]);
+    await folder.prove();
   });
 
-  test('must be named by its address in lower case', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('must be named by its address in lower case', async (folder) => {
+    const { ledger } = await folder.open();
     for (const payer of [WALLET.toUpperCase(), 'key2', '']) {
       await expect(ledger.reserve(order(1, { payer }))).rejects.toBeInstanceOf(RangeError);
       await expect(ledger.deposit(payer, deposit(1), [])).rejects.toBeInstanceOf(RangeError);
     }
     expect(ledger.open).toBe(0);
-    await store.close();
   });
 });
 
-test('whatever requests name as `agent_wallet`, a key has one account, and each reservation keeps what was named', async () => {
-  using folder = tempFolder();
-  const { ledger, store } = await open(folder.file);
-  for (const agentWallet of ['one', 'two', null]) {
-    (await held(ledger, order(10, { agentWallet }))).settle(line(5), () => []);
-  }
-  await store.flush();
-  const named = await store.query({
-    sql: `SELECT kind, key_id, payer, agent_wallet, note FROM entries WHERE kind = 'reserve' ORDER BY seq`,
-  });
-  expect(named).toEqual(
-    ['one', 'two', null].map((wallet) => ({
-      ...{ kind: 'reserve', key_id: 'key', payer: null, note: null },
-      agent_wallet: wallet,
-    })),
-  );
-  expect(await store.query({ sql: 'SELECT count(*) AS n FROM accounts' })).toEqual([{ n: 1 }]);
-  // A wallet that is named as its own payer is the caller alone.
-  for (const payer of [null, WALLET]) (await held(ledger, order(0, { caller: AGENT, payer }))).settle(null, () => []);
-  await store.flush();
-  expect(await store.query({ sql: 'SELECT payer FROM accounts WHERE id > 1' })).toEqual([{ payer: null }]);
-  await store.close();
-});
+ledgerTest(
+  'whatever requests name as `agent_wallet`, a key has one account, and each reservation keeps what was named',
+  async (folder) => {
+    const { ledger, store } = await folder.open();
+    for (const agentWallet of ['one', 'two', null]) {
+      (await held(ledger, order(10, { agentWallet }))).settle(line(5), () => []);
+    }
+    await store.flush();
+    const named = await store.query({
+      sql: `SELECT kind, key_id, payer, agent_wallet, note FROM entries WHERE kind = 'reserve' ORDER BY seq`,
+    });
+    expect(named).toEqual(
+      ['one', 'two', null].map((wallet) => ({
+        ...{ kind: 'reserve', key_id: 'key', payer: null, note: null },
+        agent_wallet: wallet,
+      })),
+    );
+    expect(await store.query({ sql: 'SELECT count(*) AS n FROM accounts' })).toEqual([{ n: 1 }]);
+    // A wallet that is named as its own payer is the caller alone.
+    for (const payer of [null, WALLET]) (await held(ledger, order(0, { caller: AGENT, payer }))).settle(null, () => []);
+    await store.flush();
+    expect(await store.query({ sql: 'SELECT payer FROM accounts WHERE id > 1' })).toEqual([{ payer: null }]);
+  },
+);
 
-test('a database of the version before opens, and its entries keep the wallets that their accounts name', async () => {
-  using folder = tempFolder();
-  const before = await openSqlite(folder.file, [{ room: 'ledger', versions: ledgerMigrations.versions.slice(0, 3) }]);
-  const id = idAt(NOON);
-  for (const sql of [
-    `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old')`,
-    `INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (1, 'reserve', ${id}, 1, 70, ${NOON})`,
-  ])
-    await before.commit([write({ sql })]);
-  await before.close();
-  const spool = join(folder.path, 'settlements.spool');
-  const command = { file: folder.file, spool, now: () => NOON, write: async () => {}, warn };
-  await expect(runLedger(['audit'], command)).rejects.toThrow('Start the server once');
-  const { ledger, store } = await open(folder.file);
-  expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });
-  expect(
-    await store.query({ sql: 'SELECT kind, amount, key_id, payer, agent_wallet FROM entries ORDER BY seq' }),
-  ).toEqual([
-    { kind: 'reserve', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
-    { kind: 'expire', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
-  ]);
-  await ledger.close();
-  await store.close();
-  expect(await findingsOf(folder.file)).toEqual([]);
-});
+ledgerTest(
+  'a database of the version before opens, and its entries keep the wallets that their accounts name',
+  async (folder) => {
+    const before = await openSqlite(folder.file, [{ room: 'ledger', versions: ledgerMigrations.versions.slice(0, 3) }]);
+    const id = idAt(NOON);
+    for (const sql of [
+      `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old')`,
+      `INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (1, 'reserve', ${id}, 1, 70, ${NOON})`,
+    ])
+      await before.commit([write({ sql })]);
+    await before.close();
+    const spool = join(folder.path, 'settlements.spool');
+    const command = { file: folder.file, spool, now: () => NOON, write: async () => {}, warn };
+    await expect(runLedger(['audit'], command)).rejects.toThrow('Start the server once');
+    const { ledger, store } = await folder.open();
+    expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });
+    expect(
+      await store.query({ sql: 'SELECT kind, amount, key_id, payer, agent_wallet FROM entries ORDER BY seq' }),
+    ).toEqual([
+      { kind: 'reserve', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
+      { kind: 'expire', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
+    ]);
+    await folder.prove();
+  },
+);
 
 describe('a wallet is never post-paid', () => {
-  test('without a balance it has 0, as a caller and as a payer, and a key is as before', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('without a balance it has 0, as a caller and as a payer, and a key is as before', async (folder) => {
+    const { ledger } = await folder.open();
     const short = { why: 'exhausted', kind: 'balance', name: WALLET, limit: 0, spent: 0, held: 0 };
     expect(await refused(ledger, order(1, { caller: AGENT }))).toMatchObject(short);
     expect(await refused(ledger, order(1, BESIDE))).toMatchObject(short);
@@ -175,37 +166,34 @@ describe('a wallet is never post-paid', () => {
     const free = await held(ledger, order(0, { caller: AGENT }));
     expect(await free.raise(1)).toBe(false);
     free.settle(line(0), () => []);
-    await ledger.close();
-    await store.close();
-    expect(await findingsOf(folder.file)).toEqual([]);
+    await folder.prove();
   });
 
   for (const isClosed of [true, false]) {
-    test(`after a ${isClosed ? 'stop' : 'crash'} neither, though it has no row in \`balances\``, async () => {
-      using folder = tempFolder();
-      const first = await open(folder.file);
-      (await held(first.ledger, order(0, { caller: AGENT }))).settle(line(0), () => []);
-      if (isClosed) await first.ledger.close();
-      await first.store.close();
-      const again = await open(folder.file);
-      expect(again.ledger.balanceOf(WALLET)).toBeNull();
-      expect(await refused(again.ledger, order(1, { caller: AGENT }))).toMatchObject({ name: WALLET });
-      await again.ledger.close();
-      expect(await again.store.query({ sql: 'SELECT * FROM balances' })).toEqual([]);
-      await again.store.close();
-    });
+    ledgerTest(
+      `after a ${isClosed ? 'stop' : 'crash'} neither, though it has no row in \`balances\``,
+      async (folder) => {
+        const first = await folder.open();
+        (await held(first.ledger, order(0, { caller: AGENT }))).settle(line(0), () => []);
+        if (isClosed) await first.ledger.close();
+        await first.store.close();
+        const again = await folder.open();
+        expect(again.ledger.balanceOf(WALLET)).toBeNull();
+        expect(await refused(again.ledger, order(1, { caller: AGENT }))).toMatchObject({ name: WALLET });
+        await again.ledger.close();
+        expect(await again.store.query({ sql: 'SELECT * FROM balances' })).toEqual([]);
+      },
+    );
   }
 
-  test('its balance is left out where it is yet to be paid in, and budgets are not', async () => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(EACH) });
+  ledgerTest('its balance is left out where it is yet to be paid in, and budgets are not', async (folder) => {
+    const opened = await folder.open({ terms: terms(EACH) });
     const { ledger } = opened;
     const standing = ledger.standing(AGENT, 'auto', NOON, true);
     expect(standing?.shortFor(1_000)).toBeNull();
     expect(standing?.shortFor(1_001)).toMatchObject({ kind: 'budget', name: 'each', subject: WALLET });
     (await ledger.prepare(terms()))();
     expect(ledger.standing(AGENT, 'auto', NOON, true)).toBeNull();
-    await opened.store.close();
   });
 
   test('a mere look leaves nothing behind, and what was asked for in vain is forgotten', () => {
@@ -240,9 +228,8 @@ describe('a wallet is never post-paid', () => {
     expect(funds.of(account(walletCaller(OTHER)), NOON)).toHaveLength(2);
   });
 
-  test('an operator may grant to it as to a key, and take back more than there is', async () => {
-    using folder = tempFolder();
-    const { ledger, store } = await open(folder.file);
+  ledgerTest('an operator may grant to it as to a key, and take back more than there is', async (folder) => {
+    const { ledger, store } = await folder.open();
     await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: 40 });
     await ledger.refresh();
     const hold = await held(ledger, order(30, { caller: AGENT }));
@@ -258,27 +245,25 @@ describe('a wallet is never post-paid', () => {
     await store.flush();
     expect(await sqliteLedger(store).balance(WALLET)).toEqual({ granted: 15, spent: 30 });
     expect(await sqliteLedger(store).balance(OTHER)).toEqual({ granted: 0, spent: 0 });
-    await ledger.close();
-    await store.close();
-    expect(await findingsOf(folder.file)).toEqual([]);
+    await folder.prove();
   });
 });
 
-test('after a crash what a wallet pays is released, whatever `on_crash` says, and what a key pays goes by it', async () => {
-  using folder = tempFolder();
-  const first = await open(folder.file);
-  await first.ledger.deposit(WALLET, deposit(500), []);
-  const own = await held(first.ledger, order(100, { caller: AGENT }));
-  own.post(line(30));
-  const beside = await held(first.ledger, order(80, BESIDE));
-  const free = await held(first.ledger, order(0, { caller: walletCaller(OTHER) }));
-  const key = await held(first.ledger, order(60, { caller: KEY }));
-  await first.store.close();
-  const again = await open(folder.file, { terms: { ...NO_TERMS, ledger: { contentionWaitMs: 0, onCrash: 'charge' } } });
-  expect(again.ledger.recovered).toEqual({ ids: [own.id, beside.id, free.id, key.id], charged: 60, held: 210 });
-  // What an upstream had billed before stays charged.
-  expect(balance(again.ledger)).toEqual([500, 30, 0]);
-  await again.ledger.close();
-  await again.store.close();
-  expect(await findingsOf(folder.file)).toEqual([]);
-});
+ledgerTest(
+  'after a crash what a wallet pays is released, whatever `on_crash` says, and what a key pays goes by it',
+  async (folder) => {
+    const first = await folder.open();
+    await first.ledger.deposit(WALLET, deposit(500), []);
+    const own = await held(first.ledger, order(100, { caller: AGENT }));
+    own.post(line(30));
+    const beside = await held(first.ledger, order(80, BESIDE));
+    const free = await held(first.ledger, order(0, { caller: walletCaller(OTHER) }));
+    const key = await held(first.ledger, order(60, { caller: KEY }));
+    await first.store.close();
+    const again = await folder.open({ terms: { ...NO_TERMS, ledger: { contentionWaitMs: 0, onCrash: 'charge' } } });
+    expect(again.ledger.recovered).toEqual({ ids: [own.id, beside.id, free.id, key.id], charged: 60, held: 210 });
+    // What an upstream had billed before stays charged.
+    expect(balance(again.ledger)).toEqual([500, 30, 0]);
+    await folder.prove();
+  },
+);

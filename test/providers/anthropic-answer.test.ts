@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
-import { effort } from '../deep/effort.ts';
+import { tries } from '../deep/effort.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import { joinParts, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
@@ -237,7 +237,6 @@ describe('a stream', () => {
   });
 
   test('gives the same however its texts and arguments are split', () => {
-    const { runs, seed } = effort('Anthropic streams', 100, 5_000);
     const pieces = fc.array(fc.string({ unit: 'grapheme', maxLength: 6 }), { maxLength: 6 });
     const block = fc.record({ type: fc.constantFrom('text', 'thinking', 'tool_use'), pieces });
     const DELTAS = {
@@ -269,7 +268,7 @@ describe('a stream', () => {
         const firsts = parts.flatMap((part) => (part.type === 'tool-call' && part.id ? [part.index] : []));
         expect(firsts).toEqual(firsts.map((_, at) => at));
       }),
-      { numRuns: runs, seed },
+      tries('Anthropic’s blocks, cut anywhere, give the parts of the whole answer', 60, 5_000),
     );
   });
 });

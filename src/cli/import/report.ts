@@ -1,3 +1,4 @@
+import { commandName } from '../../core/command-name.ts';
 import { plural } from '../../core/text.ts';
 import { visibleLines } from '../../core/visible.ts';
 import { type ImportReport, type ImportResult, type KeyReport, OUTCOMES } from '../../importers/litellm/litellm.ts';
@@ -133,6 +134,6 @@ function steps(
     lines.push('Set these environment variables:');
     for (const [name, what] of variables) lines.push(`  ${name}: ${what}`);
   }
-  lines.push(`Then: signalbox policy check ${folder} && signalbox policy test ${folder}`);
+  lines.push(`Then: ${commandName()} policy check ${folder} && ${commandName()} policy test ${folder}`);
   return lines;
 }

@@ -1,4 +1,5 @@
 import type { ModelKnowledge } from '../../contract/estimator.ts';
+import { commandName } from '../../core/command-name.ts';
 import type { LearningMode } from '../../core/learning-policy.ts';
 import type { KeyShare } from '../../learning/overview.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
@@ -10,7 +11,7 @@ import {
   storedLearningStatus,
 } from '../../operate/learning/status.ts';
 import type { SourceSums } from '../../store/learning.ts';
-import { parseFlags } from '../options.ts';
+import { parseFlags, SWITCH } from '../arguments.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { count, type LearnCommand, reading } from './command.ts';
@@ -22,7 +23,7 @@ const OUTCOMES_SHOWN_MIN = 0.05;
 
 /** `signalbox learn status`: beside a running server or without one. Throws UsageError. */
 export async function learnStatus(args: readonly string[], command: LearnCommand): Promise<void> {
-  const { json } = parseFlags(args, { json: { type: 'boolean' } });
+  const { json } = parseFlags(args, { json: SWITCH });
   const { folder, judge, now } = command;
   const status = await reading(command, async (reader) =>
     storedLearningStatus(reader, await learningPolicy(folder, judge, reader), now()),
@@ -91,7 +92,7 @@ const SCORE =
 function nextStep({ learning: { mode }, sources, brier }: LearningStatus): string | null {
   if (mode === 'off') return OFF;
   if (sources.length === 0 || !Number.isFinite(brier.declared)) return SCORE;
-  return mode === 'shadow' ? 'To see whether `on` would help, run: signalbox learn replay' : null;
+  return mode === 'shadow' ? `To see whether \`on\` would help, run: ${commandName()} learn replay` : null;
 }
 
 const signed = (value: number): string => {

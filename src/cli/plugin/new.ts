@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
+import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './command.ts';
@@ -20,12 +21,12 @@ const SIGNALBOX = Bun.isStandaloneExecutable ? './signalbox' : resolve(import.me
 
 /** `signalbox plugin new`. Throws UsageError. */
 export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
-  const { values, positionals } = parseArguments(args, { dir: { type: 'string' } });
+  const { values, positionals } = parseArguments(args, { dir: TEXT });
   const [given = '', name, ...more] = positionals;
   const kind = KINDS.find((one) => one === given);
   if (!kind || name === undefined || more.length > 0)
     throw new UsageError(
-      `plugin new takes strategy, provider or estimator, and a name: signalbox plugin new strategy thrifty.`,
+      `plugin new takes strategy, provider or estimator, and a name: ${commandName()} plugin new strategy thrifty.`,
     );
   if (!NAME.test(name))
     throw new UsageError(
@@ -135,17 +136,17 @@ const USES: Readonly<
   strategy: (name, _variable, of) => ({
     policy: `selectors: { auto-${name}: { strategy: ${name} } }`,
     last: `Ask for the model auto-${name}, or see what it would choose:
-       signalbox policy explain${of} --model auto-${name} --message Hello`,
+       ${commandName()} policy explain${of} --model auto-${name} --message Hello`,
   }),
   provider: (name, variable, of) => ({
     policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${variable}_API_KEY } }`,
     last: `Give it a model (models: { … { provider: ${name}, … } }), and ask for that, or see what would be chosen:
-       signalbox policy explain${of} --message Hello`,
+       ${commandName()} policy explain${of} --message Hello`,
   }),
   estimator: (name) => ({
     policy: `learning: { mode: shadow, estimator: ${name} }`,
     last: `Let it look on for a while, and see whether mode on would help:
-       signalbox learn replay`,
+       ${commandName()} learn replay`,
   }),
 };
 
@@ -186,11 +187,11 @@ function nextSteps(kind: PluginKind, name: string, folder: string, files: readon
 
 Next:
   1. Try it on every law that the gateway relies on:
-       signalbox plugin test ${join(shown(folder), 'index.ts')}
+       ${commandName()} plugin test ${join(shown(folder), 'index.ts')}
   2. Name it in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and check the policy:
        plugins: [${file}]
        ${policy}
-       signalbox policy check${of}
+       ${commandName()} policy check${of}
   3. ${last}
 ${Bun.isStandaloneExecutable ? TYPES_HINT : ''}`;
 }

@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/usage-error.ts';
+import { commandIn } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 
@@ -22,9 +22,7 @@ const isRecorded = (args: readonly string[]): boolean =>
 
 /** `signalbox policy check|test|explain|diff|fmt|schema`. Throws UsageError, or an Error of one clear sentence. */
 export async function runPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const [name = '', ...rest] = args;
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!load) throw new UsageError('policy takes check, test, explain, diff, fmt or schema. See signalbox help.');
-  const run = await load(rest);
+  const [name, ...rest] = args;
+  const run = await commandIn('policy', COMMANDS, name)(rest);
   return run(rest, command);
 }

@@ -1,3 +1,4 @@
+import { commandName } from '../../core/command-name.ts';
 import type { SettingName } from '../../operate/policy/settings.ts';
 
 export const SETTING_WORDS: Readonly<Record<SettingName, string>> = {
@@ -16,5 +17,5 @@ export const leftOutText = (missing: readonly string[]): string =>
 export function leftOutBriefly(missing: readonly string[]): string {
   if (missing.length <= REASONS_MAX) return leftOutText(missing);
   const names = missing.map((one) => one.replace(/ \([^()]+ (?:is|are) not set\)$/, ''));
-  return `${leftOutText(names)}. To list the variables, run: signalbox policy check --all`;
+  return `${leftOutText(names)}. To list the variables, run: ${commandName()} policy check --all`;
 }

@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { commandName } from '../../core/command-name.ts';
 import type { SourcePlace } from '../../core/source-place.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
@@ -92,7 +93,7 @@ function runText({ settings, failures }: FailedRun, { case: { name }, runs }: Ca
   const all = runs.flatMap((one) => one.settings);
   const onlyHere = !settings.includes('all_set');
   const where = settings.length === all.length ? [] : [`  ${SETTING_WORDS[onlyHere ? 'here' : 'all_set']}:`];
-  const more = `signalbox policy explain ${quoted(form.folder)} --case ${quoted(name)}${onlyHere ? ' --here' : ''}`;
+  const more = `${commandName()} policy explain ${quoted(form.folder)} --case ${quoted(name)}${onlyHere ? ' --here' : ''}`;
   return [...where, ...diffLines(failures, form.colour), `  more: ${visible(more)}`].join('\n');
 }
 

@@ -1,5 +1,5 @@
 import type { ModelRequest } from '../../core/model-request.ts';
-import type { Example } from '../../learning/learner.ts';
+import type { Example } from '../../learning/answer.ts';
 import { hashOfTurn } from '../message-hash.ts';
 
 /** Time after an answer in which the same request counts as a retry, ms. */

@@ -2,7 +2,7 @@ import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
-import type { AnswerSignals } from '../../learning/learner.ts';
+import type { AnswerSignals } from '../../learning/answer.ts';
 import { StepBudget } from './json.ts';
 import { violates } from './schema-check.ts';
 

@@ -1,5 +1,5 @@
 import { UsageError } from '../../core/usage-error.ts';
-import type { LearningPolicyInForce } from '../../learning/learner.ts';
+import type { LearningPolicyInForce } from '../../learning/answer.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { generous, type JudgeTools, runtimeOf } from '../policy/tools.ts';
 

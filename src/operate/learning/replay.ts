@@ -1,9 +1,9 @@
 import { timeOfId } from '../../core/id.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { LearningPolicyInForce } from '../../learning/learner.ts';
-import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
-import { saveReplay } from '../../learning/save-replay.ts';
+import type { LearningPolicyInForce } from '../../learning/answer.ts';
+import { type ReplayResult, replayOutcomes, saveReplay } from '../../learning/outcomes.ts';
+
 import type { StoreLock } from '../../store/driver.ts';
 import { lockStore, openStore } from '../../store/open.ts';
 import type { Repositories } from '../../store/repositories.ts';

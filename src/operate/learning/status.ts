@@ -2,8 +2,8 @@ import type { ModelKnowledge } from '../../contract/estimator.ts';
 import { iso } from '../../core/clock.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
 import { messageOf } from '../../core/thrown.ts';
-import type { LearningActivity, LearningPolicyInForce } from '../../learning/learner.ts';
-import type { LearningReader } from '../../learning/memories.ts';
+import type { LearningActivity, LearningPolicyInForce } from '../../learning/answer.ts';
+import type { Memories } from '../../learning/memories.ts';
 import { openLearningReader } from '../../learning/open.ts';
 import { type KeyShare, type LearningOverview, overviewOf } from '../../learning/overview.ts';
 import type { Repositories } from '../../store/repositories.ts';
@@ -19,7 +19,7 @@ export interface LearningStatus extends LearningOverview {
 }
 
 /** The memories of a server, or of a database. */
-interface LearningMemory extends Pick<LearningReader, 'known'> {
+interface LearningMemory extends Pick<Memories, 'known'> {
   readonly brier: LearningActivity['brier'];
 }
 

@@ -1,3 +1,4 @@
+import { commandName } from '../../core/command-name.ts';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
@@ -107,7 +108,7 @@ export async function explainCase(
 ): Promise<CaseExplanation | { readonly case: PolicyCase; readonly unserved: readonly UnservedPart[] }> {
   const { settings, problems, missing } = await settingsOf(folder, judge, onlyHere);
   if (problems.length > 0)
-    throw new UsageError(`${folder}: the policy has errors. Run signalbox policy check to list them.`);
+    throw new UsageError(`${folder}: the policy has errors. Run ${commandName()} policy check to list them.`);
   const cases = settings[0]?.runtime.snapshot.cases ?? [];
   const found = caseNamed(name, cases);
   const at = cases.indexOf(found);

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { commandName } from '../../core/command-name.ts';
 import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
@@ -73,6 +74,6 @@ export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runt
   if (!isRejected(judged)) return judged.runtime;
   const idle = idleIn(judged.problems);
   if (idle) throw nothingServes(folder, idle);
-  const why = judged.message ?? '`serve` rejects this policy. Run signalbox policy check to see why';
+  const why = judged.message ?? `\`serve\` rejects this policy. Run ${commandName()} policy check to see why`;
   throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
 }

@@ -1,10 +1,11 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { idAt } from '../../../src/core/id.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
-import { flaky, tempFolder } from '../../store/support.ts';
-import { budget, caller, held, line, NOON, open, order, refused } from '../support.ts';
+import { flaky } from '../../store/support.ts';
+import { ledgerTest } from '../books-test.ts';
+import { budget, caller, held, line, NOON, order, refused, terms } from '../support.ts';
 import { GatedStore } from './gate.ts';
-import { adjust, fundsOf, reload, spent, terms } from './spending.ts';
+import { adjust, fundsOf, reload, spent } from './spending.ts';
 import { Subject } from './subject.ts';
 
 /** Moments at which two things happen at once: what the model found, told by hand. */
@@ -14,10 +15,9 @@ const SECOND = 1_000;
 describe('across the end of a window', () => {
   const day = terms(budget(100, { window: 'day' }));
 
-  test('a late settlement counts where its reservation was made, after a start too', async () => {
-    using folder = tempFolder();
+  ledgerTest('a late settlement counts where its reservation was made, after a start too', async (folder) => {
     let now = MIDNIGHT - SECOND;
-    const opened = await open(folder.file, { now: () => now, terms: day });
+    const opened = await folder.open({ now: () => now, terms: day });
     const hold = await held(opened.ledger, order(90, { id: idAt(now) }));
     now = MIDNIGHT + SECOND;
     expect(await fundsOf(opened)).toEqual([]);
@@ -25,43 +25,37 @@ describe('across the end of a window', () => {
     hold.settle(line(90), () => []);
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 20, 0]]);
     await opened.store.close();
-    const again = await open(folder.file, { now: () => now, terms: day });
+    const again = await folder.open({ now: () => now, terms: day });
     expect(await fundsOf(again)).toEqual([['all', '', 100, 20, 0]]);
     // The month has both.
     await reload(again, budget(1_000, { window: 'month' }));
     expect(await fundsOf(again)).toEqual([['all', '', 1_000, 110, 0]]);
-    await again.store.close();
   });
 
-  test('a start with the clock set back counts the window that the last entries are in', async () => {
-    using folder = tempFolder();
+  ledgerTest('a start with the clock set back counts the window that the last entries are in', async (folder) => {
     let now = MIDNIGHT + SECOND;
-    const opened = await open(folder.file, { now: () => now, terms: day });
+    const opened = await folder.open({ now: () => now, terms: day });
     const last = await spent(opened, 90, { id: idAt(now) });
     await opened.store.close();
     now = MIDNIGHT - SECOND;
-    const again = await open(folder.file, { now: () => now, terms: day });
+    const again = await folder.open({ now: () => now, terms: day });
     // The next ID is greater than the last, so it counts in the new day, of which 10 are left.
     expect(await refused(again.ledger, order(11, { id: last + 1 }))).toMatchObject({ why: 'exhausted', spent: 90 });
-    await again.store.close();
   });
 
-  test('a window that begins while a reload is made ready has what was spent in it', async () => {
-    using folder = tempFolder();
+  ledgerTest('a window that begins while a reload is made ready has what was spent in it', async (folder) => {
     let now = MIDNIGHT - SECOND;
-    const opened = await open(folder.file, { now: () => now, terms: terms() });
+    const opened = await folder.open({ now: () => now, terms: terms() });
     const swap = await opened.ledger.prepare(day);
     now = MIDNIGHT + SECOND;
     const last = await spent(opened, 90, { id: idAt(now) });
     swap();
     expect(await refused(opened.ledger, order(11, { id: last + 1 }))).toMatchObject({ why: 'exhausted', spent: 90 });
-    await opened.store.close();
   });
 
-  test('an ID made just before it counts where it will count after a start', async () => {
-    using folder = tempFolder();
+  ledgerTest('an ID made just before it counts where it will count after a start', async (folder) => {
     let now = MIDNIGHT - 1;
-    const opened = await open(folder.file, { now: () => now, terms: day });
+    const opened = await folder.open({ now: () => now, terms: day });
     const id = idAt(now);
     now = MIDNIGHT;
     // As the gateway does it: the ID, then what the funds allow, then the reservation.
@@ -69,61 +63,63 @@ describe('across the end of a window', () => {
     await spent(opened, 90, { id });
     const before = await fundsOf(opened);
     await opened.store.close();
-    const again = await open(folder.file, { now: () => now, terms: day });
+    const again = await folder.open({ now: () => now, terms: day });
     expect(await fundsOf(again)).toEqual(before);
-    await again.store.close();
   });
 });
 
-test('a hold that ends while its reservation is being written, and then cannot be, is gone once', async () => {
-  using folder = tempFolder();
-  let gate: GatedStore | null = null;
-  const start = (store: SqlStore) => {
-    gate = new GatedStore(store);
-    return gate;
-  };
-  const now = NOON + 120_000;
-  const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
-  const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
-  const plain = { ...ask, amounts: [10], limit: null, waits: false };
-  await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
-  const disk = gate as GatedStore | null;
-  disk!.shut();
-  // As after a machine was asleep for minutes, at a bad moment.
-  const lost = subject.take({ ...plain, id: idAt(NOON) + 1, expiresAt: now - 1 });
-  const told = lost.catch((error: Error) => error.message);
-  subject.tick().catch(() => {});
-  while (disk!.failFirst());
-  expect(await told).toBe('the disk is full');
-  disk!.open();
-  expect(subject.ledger.open).toBe(1);
-  expect(await subject.ledger.status()).toMatchObject({ open: 1, held: 10, charged: 0 });
-  await subject.end();
-});
+ledgerTest(
+  'a hold that ends while its reservation is being written, and then cannot be, is gone once',
+  async (folder) => {
+    let gate: GatedStore | null = null;
+    const start = (store: SqlStore) => {
+      gate = new GatedStore(store);
+      return gate;
+    };
+    const now = NOON + 120_000;
+    const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
+    const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
+    const plain = { ...ask, amounts: [10], limit: null, waits: false };
+    await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
+    const disk = gate as GatedStore | null;
+    disk!.shut();
+    // As after a machine was asleep for minutes, at a bad moment.
+    const lost = subject.take({ ...plain, id: idAt(NOON) + 1, expiresAt: now - 1 });
+    const told = lost.catch((error: Error) => error.message);
+    subject.tick().catch(() => {});
+    while (disk!.failFirst());
+    expect(await told).toBe('the disk is full');
+    disk!.open();
+    expect(subject.ledger.open).toBe(1);
+    expect(await subject.ledger.status()).toMatchObject({ open: 1, held: 10, charged: 0 });
+    await subject.end();
+  },
+);
 
-test('after a row that could not be written, a start counts all that the one before it booked', async () => {
-  using folder = tempFolder();
-  let broken = false;
-  const opened = await open(folder.file, { wrap: (store) => flaky(store, () => broken) });
-  await spent(opened, 40);
-  broken = true;
-  await expect(opened.ledger.reserve(order(10))).rejects.toThrow('disk full');
-  broken = false;
-  // The checkpoint goes as far as the row that was never written.
-  await opened.ledger.close();
-  await opened.store.close();
-  await adjust(folder.file, { kind: 'grant', amount: 100 });
-  for (let start = 0; start < 3; start++) {
-    const again = await open(folder.file);
-    expect(await fundsOf(again)).toEqual([['key', '', 100, 0, 0]]);
-    await again.store.close();
-  }
-});
+ledgerTest(
+  'after a row that could not be written, a start counts all that the one before it booked',
+  async (folder) => {
+    let broken = false;
+    const opened = await folder.open({ wrap: (store) => flaky(store, () => broken) });
+    await spent(opened, 40);
+    broken = true;
+    await expect(opened.ledger.reserve(order(10))).rejects.toThrow('disk full');
+    broken = false;
+    // The checkpoint goes as far as the row that was never written.
+    await opened.ledger.close();
+    await opened.store.close();
+    await adjust(folder.file, { kind: 'grant', amount: 100 });
+    for (let start = 0; start < 3; start++) {
+      const again = await folder.open();
+      expect(await fundsOf(again)).toEqual([['key', '', 100, 0, 0]]);
+      await again.store.close();
+    }
+  },
+);
 
-test('`status` knows of what a checkpoint is writing', async () => {
-  using folder = tempFolder();
+ledgerTest('`status` knows of what a checkpoint is writing', async (folder) => {
   let gate: GatedStore | null = null;
-  const opened = await open(folder.file, {
+  const opened = await folder.open({
     wrap: (store) => {
       gate = new GatedStore(store);
       return gate;
@@ -137,5 +133,4 @@ test('`status` knows of what a checkpoint is writing', async () => {
   disk!.open();
   await closing;
   expect((await opened.ledger.status()).charged).toBe(40);
-  await opened.store.close();
 });

@@ -1,12 +1,9 @@
 import type { Budget } from '../../../src/core/budget.ts';
-import type { LedgerTerms } from '../../../src/ledger/ledger.ts';
+import type {} from '../../../src/ledger/ledger.ts';
 import { type Adjustment, insertAdjustment } from '../../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
-import { held, line, NO_TERMS, NOON, type Opened, order } from '../support.ts';
-
-/** The terms of these budgets. */
-export const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
+import { held, line, NOON, type Opened, order, terms } from '../support.ts';
 
 /** Name, subject, limit, spent and held of all that was drawn on. */
 export async function fundsOf({ ledger }: Pick<Opened, 'ledger'>) {

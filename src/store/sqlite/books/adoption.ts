@@ -2,12 +2,12 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { FundRef } from '../../../ledger/rules/fund.ts';
 import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
+import type { StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';
-import { first, type SqlStore } from '../statement.ts';
+import { first } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation, refundWrite } from './adjust.ts';
-import type { FundStates } from './fund-states.ts';
-import type { Journal } from './journal.ts';
+import type { BooksParts } from './checkpoint.ts';
 import { grantWrite } from './ledger-table.ts';
 import {
   type AccountRow,
@@ -21,16 +21,11 @@ import {
 
 /** The reservation that a correction concerns, and its account. */
 interface CorrectedReservation {
+  readonly booked: StoredReservation;
   readonly row: AccountRow;
-  readonly reservation: number;
-  /** Whether a balance paid for it. */
-  readonly onBalance: boolean;
 }
 
-export interface AdoptionParts {
-  readonly store: SqlStore;
-  readonly journal: Journal;
-  readonly funds: FundStates;
+interface AdoptionParts extends Pick<BooksParts, 'store' | 'journal' | 'funds'> {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly watcher: () => BooksWatcher;
@@ -83,7 +78,7 @@ export class Adoption {
   async #corrected({ reservation, account }: AdjustmentRow): Promise<CorrectedReservation | null> {
     const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
     const row = await first<AccountRow>(this.#parts.store, SELECT_ACCOUNT, account);
-    return booked && row ? { row, reservation: booked.reservation, onBalance: booked.onBalance } : null;
+    return booked && row && { booked, row };
   }
 
   #adopt(row: AdjustmentRow, corrected: CorrectedReservation | null): void {
@@ -106,7 +101,7 @@ export class Adoption {
    * Gives back a charge to the windows that it counts in and to the balance that paid for it.
    * Returns these as the journal names them.
    */
-  #giveBack({ row, reservation, onBalance }: CorrectedReservation, amount: Microcredits): string | null {
+  #giveBack({ row, booked: { reservation, onBalance } }: CorrectedReservation, amount: Microcredits): string | null {
     const { journal, funds, watcher } = this.#parts;
     const dimensions = dimensionsOf(row);
     const refs: readonly FundRef[] = watcher().fundsOf(dimensions, timeOfId(reservation));

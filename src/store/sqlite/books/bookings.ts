@@ -16,19 +16,13 @@ import type {
   WaiveOp,
 } from '../../books.ts';
 import { StoreError, type Write } from '../../store.ts';
-import type { SqlStore } from '../statement.ts';
 import type { Batch, PendingOp } from './batch.ts';
-import type { Deposits, PendingDeposit } from './deposits.ts';
-import type { BookedFund, FundStates } from './fund-states.ts';
-import type { Journal } from './journal.ts';
-import { type BookedEarmark, BookedReservation, type Reservations } from './reservations.ts';
+import type { BooksParts } from './checkpoint.ts';
+import type { PendingDeposit } from './deposits.ts';
+import type { BookedFund } from './fund-states.ts';
+import { type BookedEarmark, BookedReservation } from './reservations.ts';
 
-export interface BookingParts {
-  readonly store: Pick<SqlStore, 'append'>;
-  readonly journal: Journal;
-  readonly funds: FundStates;
-  readonly reservations: Reservations;
-  readonly deposits: Deposits;
+interface BookingParts extends BooksParts {
   /** Money has come free. */
   readonly freed: (funds: readonly BookedFund[]) => void;
   /** A holder has a balance from now on. */
@@ -198,6 +192,8 @@ export class Bookings {
   }
 
   expire(made: BookedReservation, { at, rule }: ExpireOp, batch: Batch): OpResult {
+    // A start that cannot be written down must not go on.
+    if (made.isOrphan) batch.await({ written: () => null, lost: () => {} });
     const left = leftOf(made.state);
     const step = expire(made.state, rule);
     batch.writes.push(this.#close(made, 'expire', step, at));

@@ -31,9 +31,8 @@ import { Deposits } from './deposits.ts';
 import { type BookedFund, FundStates } from './fund-states.ts';
 import { Journal } from './journal.ts';
 import { spentIn } from './ledger-table.ts';
-import { Orphans } from './orphans.ts';
 import { type JournalState, recover } from './recover.ts';
-import { Reservations } from './reservations.ts';
+import { orphanOf, Reservations } from './reservations.ts';
 import {
   type AccountSpend,
   type LastIds,
@@ -46,7 +45,7 @@ import {
 } from './tables.ts';
 import { readUsage } from './usage.ts';
 
-export interface SqliteBooksOptions {
+interface SqliteBooksOptions {
   readonly store: SqlStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -80,6 +79,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  */
 class SqliteBooks implements LedgerBooks {
   readonly lastIds: LastIds;
+  readonly orphans: readonly Orphan[];
   readonly #store: SqlStore;
   readonly #makeRoom: (reservations: number) => void;
   readonly #journal: Journal;
@@ -89,7 +89,6 @@ class SqliteBooks implements LedgerBooks {
   readonly #bookings: Bookings;
   readonly #checkpoints: Checkpoints;
   readonly #adoption: Adoption;
-  readonly #orphans: Orphans;
   readonly #now: () => number;
   /** Whether there was no entry at the start, and the number of the last row at that time. */
   readonly #isEmpty: boolean;
@@ -119,11 +118,13 @@ class SqliteBooks implements LedgerBooks {
     });
     this.#checkpoints = new Checkpoints(parts, state);
     this.#adoption = new Adoption({ store, journal, funds: this.#funds, now, watcher: () => this.#watcher });
-    this.#orphans = new Orphans(found, journal, this.#funds);
-  }
-
-  get orphans(): readonly Orphan[] {
-    return this.#orphans.all;
+    for (const [holder, { granted, spent }] of found.balances) this.#funds.grant(holder, granted, spent);
+    this.orphans = [...found.open.values()].map((open) => {
+      const holder = found.holderOf(open.funds);
+      const orphan = orphanOf(open, holder === null ? null : this.#funds.grant(holder, 0).fund);
+      this.#reservations.add(orphan);
+      return { id: orphan.id, reserved: open.amount, charged: open.charged, holder };
+    });
   }
 
   watch(watcher: BooksWatcher): void {
@@ -210,7 +211,7 @@ class SqliteBooks implements LedgerBooks {
   }
 
   usage(filter: UsageFilter): Promise<readonly EndpointCharges[]> {
-    return readUsage({ store: this.#store, journal: this.#journal, checkpoints: this.#checkpoints }, filter);
+    return readUsage(this.#store, this.#journal, this.#checkpoints, filter);
   }
 
   spentIn(keyId: string, window: Window): Promise<Microcredits> {
@@ -289,10 +290,7 @@ class SqliteBooks implements LedgerBooks {
 
   #onReservation(op: ExtendOp | PostOp | SettleOp | ExpireOp, batch: Batch): OpResult | Promise<OpResult> {
     const made = this.#reservations.find(op.id);
-    if (!made) {
-      if (op.kind === 'expire' && this.#orphans.has(op.id)) return this.#orphans.close(op, batch);
-      return this.#closedBefore(op.id);
-    }
+    if (!made) return this.#closedBefore(op.id);
     if (op.kind === 'settle') return made.closing ?? this.#bookings.settle(made, op, batch);
     if (op.kind === 'expire') return made.closing ?? this.#bookings.expire(made, op, batch);
     const known = made.steps?.get(op.step);

@@ -6,17 +6,18 @@ import type { Journal } from './journal.ts';
 import type { BookedReservation, Reservations } from './reservations.ts';
 import { addSpend, putBalance, putCheckpoint, putComingBalance, type StateRow } from './tables.ts';
 
-export interface CheckpointParts {
+/** The parts of the books that decide and write. */
+export interface BooksParts {
   readonly store: SqlStore;
   readonly journal: Journal;
   readonly funds: FundStates;
   readonly reservations: Reservations;
-  readonly deposits: Pick<Deposits, 'unwrittenRows'>;
+  readonly deposits: Deposits;
 }
 
 /** Brings the sums in the store up to the journal, with what is open there, so that a start reads only what came after. */
 export class Checkpoints {
-  readonly #parts: CheckpointParts;
+  readonly #parts: BooksParts;
   /** Balances as the last checkpoint has them. */
   readonly #written = new Map<string, string>();
   /** The row up to which the sums are written, and what was open there. */
@@ -24,7 +25,7 @@ export class Checkpoints {
   #open: string;
   #writing: Promise<void> | null = null;
 
-  constructor(parts: CheckpointParts, last: Pick<StateRow, 'through' | 'open'>) {
+  constructor(parts: BooksParts, last: Pick<StateRow, 'through' | 'open'>) {
     this.#parts = parts;
     this.#through = last.through;
     this.#open = last.open;

@@ -1,13 +1,12 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
 import type { EntryLine, Tariff } from '../../../ledger/rules/entry.ts';
-import type { JournalRow, OpenReservation } from '../../journal-reader.ts';
 import type { Write } from '../../store.ts';
 import { type SqlStore, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
 import { type Spender, Sums } from './sums.ts';
-import type { Adjustment } from './tables.ts';
+import type { AdjustmentRow, StateRow } from './tables.ts';
 
 const INSERT_HOLDING = sql(
   'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -41,14 +40,6 @@ const INSERT_FUND = sql(`INSERT INTO funds (id, kind, name, subject, definition,
 export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_BARE, INSERT_PAID];
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
-/** The last numbers that were given. */
-export interface LastNumbers {
-  readonly seq: number;
-  readonly account: number;
-  readonly tariff: number;
-  readonly fund: number;
-}
-
 /** Input, cached input, cache write, output and reasoning tokens. */
 type TokenCounts = readonly [number, number, number, number, number];
 const NO_TOKENS: TokenCounts = [0, 0, 0, 0, 0];
@@ -69,7 +60,7 @@ export class Journal {
   #seq: number;
   #fundId: number;
 
-  constructor(store: Pick<SqlStore, 'append'>, last: LastNumbers) {
+  constructor(store: Pick<SqlStore, 'append'>, last: Pick<StateRow, 'seq' | 'account' | 'tariff' | 'fund'>) {
     this.#store = store;
     this.#seq = last.seq;
     this.#fundId = last.fund;
@@ -118,20 +109,6 @@ export class Journal {
     return write(INSERT_BARE, ++this.#seq, kind, id, account.id, charged, at);
   }
 
-  /** The closing of a reservation that an earlier run left behind. */
-  orphan(
-    { reservation, account, keyId }: OpenReservation,
-    charged: Microcredits,
-    at: number,
-  ): { row: JournalRow; write: SqlWrite } {
-    const seq = ++this.#seq;
-    const bare = { funds: null, tariff: null, input: null, output: null };
-    return {
-      row: { seq, kind: 'expire', reservation, account, keyId, amount: charged, time: at, ...bare },
-      write: write(INSERT_BARE, seq, 'expire', reservation, account, charged, at),
-    };
-  }
-
   /** Adds the rows of an attempt, and of what was billed beyond its charge, and adds it to the sums. */
   charge(
     id: number,
@@ -155,7 +132,7 @@ export class Journal {
   }
 
   /** A grant or a correction. */
-  adjusting(adjustment: Adjustment, account: number, at: number, funds: string | null): SqlWrite {
+  adjusting(adjustment: AdjustmentRow, account: number, at: number, funds: string | null): SqlWrite {
     const { kind, reservation, amount, note } = adjustment;
     return write(INSERT_NOTED, ++this.#seq, kind, reservation, account, amount, at, funds, note);
   }

@@ -15,8 +15,6 @@ export interface JournalState {
   readonly balances: ReadonlyMap<string, Balance>;
   /** Returns the holder of the balance among funds as the journal names them; null for none. */
   holderOf(funds: string | null): string | null;
-  /** Takes in one more row. */
-  add(row: JournalRow): void;
 }
 
 const PAGE_ROWS = 10_000;

@@ -1,8 +1,10 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { LinkedSet, type Links } from '../../../core/linked-set.ts';
 import type { Dimensions } from '../../../ledger/rules/entry.ts';
+import { hold } from '../../../ledger/rules/fund.ts';
 import { leftOf, openReservation, type Reservation } from '../../../ledger/rules/reservation.ts';
 import type { OpResult } from '../../books.ts';
+import type { OpenReservation } from '../../journal-reader.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { Spender } from './sums.ts';
 
@@ -16,6 +18,8 @@ export class BookedReservation implements Links<BookedReservation> {
   state: Reservation;
   /** Microcredits that were granted first. */
   readonly first: Microcredits;
+  /** Whether an earlier run left it open. */
+  isOrphan = false;
   /** Whether its row is in the store. Until then the write may fail. */
   isWritten = false;
   /** Microcredits held by an extension that is being written. */
@@ -56,6 +60,21 @@ export class BookedReservation implements Links<BookedReservation> {
     this.steps ??= new Map();
     this.steps.set(step, result);
   }
+}
+
+/** A reservation that an earlier run left open. Of its funds only the balance is known, if it draws on one. */
+export function orphanOf(
+  { reservation, account, keyId, amount, charged, funds: fundIds }: OpenReservation,
+  balance: BookedFund | null,
+): BookedReservation {
+  const funds = balance ? [balance] : [];
+  const spender: Spender = { id: account, dimensions: { key: keyId }, sum: null };
+  const orphan = new BookedReservation(reservation, spender, funds, fundIds, amount);
+  orphan.state = { ...orphan.state, charged };
+  orphan.isOrphan = true;
+  orphan.isWritten = true;
+  hold(funds, orphan.held);
+  return orphan;
 }
 
 /** Money set aside only in memory, for a payment in progress. */

@@ -54,13 +54,7 @@ export const SELECT_JOURNAL =
 export const SELECT_SPEND_BY_ACCOUNT =
   sql(`SELECT a.key_id AS keyId, a.labels, a.selector, sum(s.microcredits) AS microcredits
     FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ? GROUP BY s.account`);
-export interface AccountSpend {
-  readonly keyId: string;
-  /** JSON. */
-  readonly labels: string;
-  readonly selector: string;
-  readonly microcredits: Microcredits;
-}
+export type AccountSpend = Pick<AccountRow, 'keyId' | 'labels' | 'selector'> & Pick<SpendRow, 'microcredits'>;
 
 export const SELECT_CHARGED = sql('SELECT coalesce(sum(microcredits), 0) AS charged FROM spend');
 

@@ -20,16 +20,14 @@ const SELECT_OF_ALL = sql(`SELECT ${COLUMNS}
 
 type UsageRow = Omit<EndpointCharges, 'dimensions'> & Pick<AccountRow, 'keyId' | 'labels' | 'selector'>;
 
-export interface UsageSource {
-  readonly store: SqlReader;
-  readonly journal: Pick<Journal, 'sums' | 'tariffOf'>;
-  readonly checkpoints: Pick<Checkpoints, 'settled'>;
-}
-
 /** Reads the charges of a period: those in the store, and those that are not written yet. Groups may repeat. */
-export async function readUsage(source: UsageSource, { keyId, from, to }: UsageFilter): Promise<EndpointCharges[]> {
+export async function readUsage(
+  store: SqlReader,
+  journal: Journal,
+  checkpoints: Checkpoints,
+  { keyId, from, to }: UsageFilter,
+): Promise<EndpointCharges[]> {
   const [first, end] = [quarterOf(from), quarterOf(to + QUARTER_MS - 1)];
-  const { store, journal, checkpoints } = source;
   for (;;) {
     await checkpoints.settled();
     const { takes } = journal.sums;
@@ -47,12 +45,7 @@ const usageOf = ({ keyId, labels, selector, ...row }: UsageRow): EndpointCharges
   ...row,
 });
 
-function unwritten(
-  journal: UsageSource['journal'],
-  keyId: string | null,
-  first: number,
-  end: number,
-): EndpointCharges[] {
+function unwritten(journal: Journal, keyId: string | null, first: number, end: number): EndpointCharges[] {
   const wanted = [...journal.sums].filter(
     ({ dimensions, quarter }) => (keyId === null || dimensions.key === keyId) && quarter >= first && quarter < end,
   );

@@ -1,0 +1,63 @@
+import type { EstimatorPlugin } from '../contract/estimator.ts';
+import type { ExplorationDraw } from '../core/estimate.ts';
+import type { Facts } from '../core/facts.ts';
+import type { Signal } from '../core/learning-policy.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+
+/** The parts of a runtime that learning needs. */
+export interface LearningPolicyInForce {
+  readonly snapshot: PolicySnapshot;
+  readonly estimator: EstimatorPlugin;
+}
+
+/** The stored part of a decision that its answer can later be scored by. Never text. */
+export interface Example {
+  readonly decision: number;
+  readonly keyId: string;
+  /** ID of the model that answered or was recommended. */
+  readonly model: string;
+  readonly facts: Facts;
+  readonly features: Uint8Array | null;
+  /** Null if the model was not drawn, or another one answered. */
+  readonly draw: ExplorationDraw | null;
+}
+
+/** Whether an answer showed each signal. Signals that could not occur are absent. */
+export type AnswerSignals = Partial<Readonly<Record<Signal, boolean>>>;
+
+/** A caller's score of an answer. */
+export interface AnswerScore {
+  readonly decision: number;
+  /** 0..1 */
+  readonly score: number;
+  /** The caller's own label. */
+  readonly label: string | null;
+}
+
+/** The result of a score. */
+export interface ScoreReceipt {
+  /**
+   * `learnt`: it counts. `kept`: stored without counting, because its key has reached its share or the policy gives it
+   * no weight. `repeated`: the same score is already stored.
+   */
+  readonly result: 'learnt' | 'kept' | 'repeated';
+  /** In outcomes, 0..1. */
+  readonly weight: number;
+  /** The stored label; of a repeated score, the first one's. */
+  readonly label: string | null;
+}
+
+/** The reason why a score is rejected. */
+export type ScoreRefusal = 'unknown' | 'contradicts';
+
+/** Figures of learning since the process began. */
+export interface LearningActivity {
+  /** Number of outcomes by source: `caller`, `checks`, `retry`. */
+  readonly outcomes: ReadonlyMap<string, number>;
+  /** Outcomes that did not count because their key had reached its share. */
+  readonly withheld: number;
+  /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN before any. */
+  readonly brier: { readonly declared: number; readonly estimated: number };
+  /** Number of failures of estimator plugins, after which declared qualities applied. */
+  readonly faults: number;
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'bun:test';
+import { tempFolder } from '../store/support.ts';
+import { findingsOf } from './audit-support.ts';
+import { type Opened, type OpenOptions, open } from './support.ts';
+
+/** The folder of one test, and the ledgers that it opens there. */
+export interface TestFolder {
+  readonly path: string;
+  readonly file: string;
+  open(options?: OpenOptions): Promise<Opened>;
+  /** Closes the ledger that was opened last, and expects that the audit finds nothing. */
+  prove(): Promise<void>;
+}
+
+/** A test on a folder of its own. What is still open at its end is closed. */
+export function ledgerTest(name: string, run: (folder: TestFolder) => Promise<void>): void {
+  test(name, async () => {
+    using folder = tempFolder();
+    const running = new Set<Opened>();
+    let last: Opened | null = null;
+    await run({
+      ...folder,
+      async open(options) {
+        const opened = await open(folder.file, options);
+        const { store } = opened;
+        const close = store.close.bind(store);
+        store.close = () => {
+          running.delete(opened);
+          return close();
+        };
+        running.add(opened);
+        last = opened;
+        return opened;
+      },
+      async prove() {
+        await last?.ledger.close();
+        await last?.store.close();
+        expect(await findingsOf(folder.file)).toEqual([]);
+      },
+    });
+    for (const { store } of running) await store.close();
+  });
+}
