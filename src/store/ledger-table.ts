@@ -25,6 +25,7 @@ export interface StoredReservation {
 
 /** The balance of a key or a wallet as its store has it. */
 export interface StoredBalance {
+  /** Granted or paid in. */
   readonly granted: Microcredits;
   readonly spent: Microcredits;
 }
