@@ -139,14 +139,14 @@ export class Dial {
   /** Sends a request. Never follows redirects and never decompresses: a few bytes could become any number. */
   post(peer: Peer, path: string, request: Post, stream: boolean): PendingReply {
     const sender = this.#hasProxy ? null : peer.sender(path, stream);
-    return sender ? sender.post(request) : this.#fetch(peer.url(path), request);
+    return sender ? sender.post(request) : this.#postByFetch(peer.url(path), request);
   }
 
   /**
    * Sends through a proxy, or to an address where connections hang. fetch does not report when it has connected, but it
    * pulls a streamed body only then.
    */
-  #fetch(url: string, { headers, body, onConnected }: Post): PendingReply {
+  #postByFetch(url: string, { headers, body, onConnected }: Post): PendingReply {
     const controller = new AbortController();
     const { signal } = controller;
     const bytes = encoder.encode(body);

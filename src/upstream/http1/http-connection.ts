@@ -237,15 +237,18 @@ class HttpExchange implements PendingReply, UpstreamReply {
 
   take(data: Buffer): void {
     const hadHead = this.#parser.head !== null;
-    let pieces: Buffer[];
+    let fault: Error | null = null;
     try {
-      pieces = this.#parser.push(data);
+      this.#keep(this.#parser.push(data));
     } catch (error) {
-      this.#connection.drop(error instanceof Error ? error : connectionError('BadReply'));
+      fault = error instanceof Error ? error : connectionError('BadReply');
+    }
+    // A body may be malformed behind a sound head: then the answer has begun.
+    if (!hadHead && !this.#beginReply()) return;
+    if (fault) {
+      this.#connection.drop(fault);
       return;
     }
-    this.#keep(pieces);
-    if (!hadHead && !this.#beginReply()) return;
     if (this.#parser.ended) {
       this.#end();
       return;
