@@ -6,10 +6,8 @@ import { openai } from './providers/openai.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
 import { simulated } from './providers/simulated.ts';
 import { auto } from './strategies/auto.ts';
-import { autoCheap } from './strategies/auto-cheap.ts';
-import { autoFast } from './strategies/auto-fast.ts';
-import { cheapestWithinMargin } from './strategies/cheapest-within-margin.ts';
-import { fastestWithinMargin } from './strategies/fastest-within-margin.ts';
+import { autoCheap, autoFast } from './strategies/emphasis.ts';
+import { cheapestWithinMargin, fastestWithinMargin } from './strategies/margin.ts';
 import { weighted } from './strategies/weighted.ts';
 
 /** The shipped plugins. A name stands once; the host refuses a clash. */

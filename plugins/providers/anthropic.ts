@@ -1,9 +1,8 @@
 import { type Capability, defineProvider, type ModelTraits, Type } from 'signalbox/plugin';
+import { EventReader, readReply } from './anthropic/answer.ts';
 import { readFailure } from './anthropic/failure.ts';
 import { rulesOf } from './anthropic/models.ts';
-import { readReply } from './anthropic/reply.ts';
 import { buildRequest } from './anthropic/request.ts';
-import { EventReader } from './anthropic/stream.ts';
 
 /** Anthropic's Messages API, and servers that speak it. */
 export const anthropic = defineProvider({

@@ -5,6 +5,10 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The value if it is an object, otherwise an empty one. */
+export const objectOf = (value: unknown): Json => (isObject(value) ? value : NO_MEMBERS);
+const NO_MEMBERS: Json = {};
+
 /** The value if it is a string, otherwise an empty one. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';

@@ -1,18 +1,18 @@
 import { get as getPlain } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { UsageError } from '../core/usage-error.ts';
-import { parseFlags } from './options.ts';
+import { parseFlags, SWITCH, TEXT } from './arguments.ts';
 import type { CommandResult } from './result.ts';
 import { jsonText } from './text.ts';
 
 /** The longest that one waits for the answer, ms. */
 const WAIT_MS = 3_000;
 
-const FLAGS = { url: { type: 'string' }, ready: { type: 'boolean' }, json: { type: 'boolean' } } as const;
+const FLAGS = { url: TEXT, ready: SWITCH, json: SWITCH };
 
 /** `signalbox health`. Throws UsageError unless the server says in time that all is well. */
 export async function runHealth(args: readonly string[], port: number): Promise<CommandResult> {
-  const { url = `http://127.0.0.1:${port}`, ready = false, json = false } = parseFlags(args, FLAGS);
+  const { url = `http://127.0.0.1:${port}`, ready, json } = parseFlags(args, FLAGS);
   const path = ready ? '/readyz' : '/healthz';
   const { shown, target } = addressOf(url, path);
   const status = await statusOf(target, shown);

@@ -1,12 +1,9 @@
 import { join } from 'node:path';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { commandName } from '../core/command-name.ts';
-import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
-import { nearest } from '../policy/nearest.ts';
 import { refuseUrl } from '../store/open.ts';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
+import { parseFlags, TEXT } from './arguments.ts';
 import { helpOf } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
@@ -96,17 +93,9 @@ function folderOf(flag: string, rest: readonly string[]): { folder: string | nul
 }
 
 function serveCommand(args: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
-  const options = {
-    port: { type: 'string' },
-    host: { type: 'string' },
-    data: { type: 'string' },
-    policies: { type: 'string' },
-    'drain-ms': { type: 'string', default: '25000' },
-    metrics: { type: 'string' },
-    log: { type: 'string' },
-  } as const;
+  const options = { port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT };
   const flags = parseFlags(args, options);
-  const { port, host, policies, 'drain-ms': drainMs, metrics, log } = flags;
+  const { port, host, policies, 'drain-ms': drainMs = '25000', metrics, log } = flags;
   const data = dataFolder(flags.data, env);
   return {
     name: 'serve',
@@ -121,58 +110,6 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
       log: logFormOf(log ?? (env.SIGNALBOX_LOG || 'auto')),
     },
   };
-}
-
-/** Takes a negative amount out of the arguments: node's parser would read it as an option. Such a note is written `--note=-5`. */
-export function takeNegative(args: readonly string[]): { rest: string[]; amount: string | null } {
-  const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
-  return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };
-}
-
-/** Flags that are read before a command's own. */
-const GLOBAL_FLAGS = ['data', 'help'];
-
-type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
-
-/** The flags of a command that takes nothing else. Throws UsageError. */
-export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(options, () => parsed({ args: [...args], options })).values;
-
-/** Parses the flags of a command, and the arguments between them. Throws UsageError. */
-export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(options, () => parsed({ args: [...args], options, allowPositionals: true }));
-
-/** Parses, and refuses a repeated option: node's parser silently keeps the last value. */
-function parsed<T extends ParseArgsConfig>(config: T) {
-  const result = parseArgs({ ...config, tokens: true });
-  const seen = new Set<string>();
-  for (const token of result.tokens ?? []) {
-    if (token.kind !== 'option' || token.value === undefined || config.options?.[token.name]?.multiple) continue;
-    if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; it takes one value`);
-    seen.add(token.name);
-  }
-  return result;
-}
-
-/** Runs node's parser and rewords its errors. */
-function inOurWords<T>(known: FlagSpecs, parse: () => T): T {
-  try {
-    return parse();
-  } catch (cause) {
-    throw new UsageError(`${rewordedFault(messageOf(cause), Object.keys(known))} See ${commandName()} help.`);
-  }
-}
-
-/** The message of node's parser in one or two sentences of ours. */
-function rewordedFault(message: string, known: readonly string[]): string {
-  const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
-  const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
-  if (meant !== null) return `Unknown option '--${unknown}'. Did you mean --${meant}?`;
-  const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
-  if (valueless !== undefined) return `${valueless} needs a value.`;
-  const [, plain] = /^Option '(--?[^']+)' does not take an argument/.exec(message) ?? [];
-  if (plain !== undefined) return `${plain} takes no value.`;
-  return `${(message.split(/\.\s/)[0] ?? '').replace(/\.$/, '')}.`;
 }
 
 function portOf(text: string): number {

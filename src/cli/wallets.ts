@@ -1,4 +1,4 @@
-import { checkText, KeyTermsError } from '../access/terms.ts';
+import { checkText } from '../access/terms.ts';
 import { iso } from '../core/clock.ts';
 import { commandName } from '../core/command-name.ts';
 import { toCredits } from '../core/credits.ts';
@@ -9,25 +9,20 @@ import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantDetails } from '../operate/keys.ts';
 import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
 import type { Payment } from '../store/payments.ts';
-import { parseArguments, parseFlags, takeNegative } from './options.ts';
+import { commandIn, creditsIn, parseArguments, parseCreditArguments, parseFlags, SWITCH } from './arguments.ts';
+import { requireLedger, withTerms } from './keys/command.ts';
 import { table } from './terminal.ts';
-import { jsonText, minute, parseCredits } from './text.ts';
-import { unknownCommand } from './unknown-command.ts';
+import { jsonText, minute } from './text.ts';
 import { userName } from './user.ts';
 
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
-export async function runWallets([name, ...rest]: readonly string[], command: WalletSource): Promise<string> {
-  if (!(await command.store.ledger.exists())) {
-    throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
-  }
-  if (name === 'list') return list(rest, command);
-  if (name === 'show') return show(rest, command);
-  if (name === 'credit') return credit(rest, command);
-  throw unknownCommand('wallets', name);
+export async function runWallets([name, ...args]: readonly string[], command: WalletSource): Promise<string> {
+  await requireLedger(command.store);
+  return withTerms(() => commandIn('wallets', { list, show, credit }, name)(args, command));
 }
 
 async function list(args: readonly string[], source: WalletSource): Promise<string> {
-  const { json } = parseFlags(args, JSON_FLAG);
+  const { json } = parseFlags(args, { json: SWITCH });
   const wallets = await listWallets(source);
   if (json) {
     const bodies = wallets.map(balanceBody);
@@ -51,11 +46,15 @@ const balanceBody = ({ wallet, granted, spent, isBlocked }: WalletBalance) => ({
   is_blocked: isBlocked,
 });
 
-const JSON_FLAG = { json: { type: 'boolean' } } as const;
-
 async function show(args: readonly string[], source: WalletSource): Promise<string> {
-  const { values, positionals } = parseArguments(args, JSON_FLAG);
-  const wallet = addressOf(positionals, 'show takes the address of one wallet');
+  const { values, positionals } = parseArguments(args, { json: SWITCH });
+  const [address, more] = positionals;
+  if (!address || more !== undefined) {
+    throw new UsageError(
+      `wallets show takes the address of one wallet. Run ${commandName()} wallets list to see them.`,
+    );
+  }
+  const wallet = addressIn(address);
   const found = await findWallet(source, wallet);
   if (!found) throw new UsageError(`There is no wallet ${wallet}.`);
   const { granted, spent, isBlocked, keys, payments } = found;
@@ -99,24 +98,15 @@ const paymentCells = ({ id, created, state, purpose, network, paid, transaction 
 ];
 
 async function credit(args: readonly string[], { store, now }: WalletSource): Promise<string> {
-  const { rest, amount: negative } = takeNegative(args);
-  const options = { note: { type: 'string', default: '' } } as const;
-  const { values, positionals } = parseArguments(rest, options);
-  const [holder, text = negative, more] = positionals;
-  const usage = 'credit takes the address of a wallet and the Credits to add, such as 25 or -2.50';
-  if (!holder || text === null || more !== undefined || (negative !== null && text !== negative)) {
-    throw new UsageError(`wallets ${usage}.`);
-  }
-  const wallet = addressOf([holder], usage);
-  const amount = parseCredits(text);
-  if (!amount)
-    throw new UsageError(
-      `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`,
-    );
-  checkNote(values.note);
+  const usage = 'wallets credit takes the address of a wallet and the Credits to add, such as 25 or -2.50.';
+  const { holder, credits, note } = parseCreditArguments(args, usage);
+  if (credits === null) throw new UsageError(usage);
+  const wallet = addressIn(holder);
+  const amount = creditsIn(credits);
+  checkText('note', note);
   const time = now();
   const actor = { kind: 'cli', name: userName() } as const;
-  const grant = { amount, note: values.note };
+  const grant = { amount, note };
   const line = store.trail.add({ time, actor, action: 'grant', keyId: wallet, details: grantDetails(grant) });
   await creditWallet(store, wallet, grant, line, time);
   const done =
@@ -125,20 +115,9 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
   return `${done}: ${sum} in all.\n`;
 }
 
-function addressOf([text, more]: readonly string[], usage: string): string {
-  if (!text || more !== undefined)
-    throw new UsageError(`wallets ${usage}. Run ${commandName()} wallets list to see them.`);
+function addressIn(text: string): string {
   const wallet = walletOf(text);
   // It is not repeated: somebody may have put a private key in its place.
   if (!wallet) throw new UsageError(`The address of a wallet is ${WALLET_FORM}.`);
   return wallet;
-}
-
-function checkNote(note: string): void {
-  try {
-    checkText('note', note);
-  } catch (cause) {
-    if (cause instanceof KeyTermsError) throw new UsageError(cause.message);
-    throw cause;
-  }
 }

@@ -6,11 +6,10 @@ import type {
   Finding,
   PreparedEstimator,
 } from '../contract/estimator.ts';
-import { deepFreeze } from '../policy/freeze.ts';
 import { describeHistory, type EstimatorHistory, findingFor, histories, replay } from './estimator-history.ts';
-import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
-import { defaultsOf, optionsFrom, type StatedOptions } from './schema-values.ts';
-import { reachedFault, runSealed } from './sealed.ts';
+import { isEqual, type Law, law, shortJson } from './law.ts';
+import { defaultsOf, optionsFrom, optionsLaw, preparedWith, type StatedOptions } from './schema-values.ts';
+import { repeatFault } from './sealed.ts';
 
 export interface EstimatorSubject {
   readonly plugin: EstimatorPlugin;
@@ -25,22 +24,13 @@ interface Case {
   readonly history: EstimatorHistory;
 }
 
-const options: Law<Subject> = law({
+const options = optionsLaw<Subject>({
   name: 'options',
   says: 'it takes its default options, and says why it refuses others that its schema allows',
   cases: ({ plugin }) => optionsFrom(plugin.options),
-  fault({ plugin }, given) {
-    try {
-      plugin.prepare(deepFreeze(structuredClone(given)), SECRET);
-      return null;
-    } catch (cause) {
-      const defaults = defaultsOf(plugin.options);
-      if (defaults && isEqual(given, defaults)) return `prepare refuses the defaults: ${quote(messageOf(cause))}`;
-      const isExplained = cause instanceof Error && cause.message.trim() !== '' && !(cause instanceof TypeError);
-      return isExplained ? null : `prepare throws ${quote(messageOf(cause))}, which tells an operator nothing`;
-    }
-  },
-  describe: (given) => `options ${shortJson(given)}`,
+  prepare: ({ plugin }, given) => plugin.prepare(given, SECRET),
+  own: ({ plugin }) => [defaultsOf(plugin.options)],
+  ownWords: 'the defaults',
 });
 
 /** Makes a law about estimators, prepared with each of their options. */
@@ -56,13 +46,8 @@ function estimatorLaw(text: {
       return made && fc.record({ options: made, history: histories });
     },
     fault({ plugin }, one) {
-      let prepared: PreparedEstimator;
-      try {
-        prepared = plugin.prepare(one.options, SECRET);
-      } catch {
-        return null;
-      }
-      return text.fault(prepared, one.history);
+      const prepared = preparedWith((stated) => plugin.prepare(stated, SECRET), one.options);
+      return prepared && text.fault(prepared, one.history);
     },
     describe: (one) =>
       `${describeHistory(one.history)}${Object.keys(one.options).length > 0 ? `; options ${shortJson(one.options)}` : ''}`,
@@ -106,11 +91,7 @@ const deterministic = estimatorLaw({
       const estimated = replay(estimator, prepared, history);
       return { estimated, found: findingFor(estimator, prepared, history) };
     };
-    const { value, reached } = runSealed(() => [once(), once()]);
-    return (
-      reachedFault(reached) ??
-      (isEqual(value[0], value[1]) ? null : `it finds ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
-    );
+    return repeatFault(once, (first, again) => `it finds ${shortJson(first)}, and then ${shortJson(again)}`);
   },
 });
 

@@ -5,7 +5,7 @@ import { bodies, frames, oddTexts } from './answers.ts';
 import { isEqual, type Law, quote, shortJson } from './law.ts';
 import { failureFault, partsFault } from './parts.ts';
 import { type ProviderSubject, wireLaw } from './provider-subject.ts';
-import { reachedFault, runSealed } from './sealed.ts';
+import { repeatFault } from './sealed.ts';
 
 const describeBody = (text: string): string => `the body ${quote(text)}`;
 const describeFrames = (list: readonly Frame[]): string =>
@@ -82,9 +82,10 @@ const translates = wireLaw<{ readonly text: string; readonly list: readonly Fram
   says: 'the same answer becomes the same parts, without clock, chance and environment',
   cases: (subject) => fc.record({ text: bodies(subject), list: frames(subject) }),
   fault(adapter, { text, list }) {
-    const once = () => [adapter.reply(text), readAll(adapter, list)];
-    const { value, reached } = runSealed(() => [once(), once()]);
-    return reachedFault(reached) ?? (isEqual(value[0], value[1]) ? null : 'read twice it says two things');
+    return repeatFault(
+      () => [adapter.reply(text), readAll(adapter, list)],
+      () => 'read twice it says two things',
+    );
   },
   describe: ({ text, list }) => `${describeBody(text)} and ${describeFrames(list)}`,
 });

@@ -2,10 +2,10 @@ import type { StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
 import { isPlausible } from '../core/usage.ts';
 import { calls, describeCall } from './calls.ts';
-import { isEqual, type Law, shortJson } from './law.ts';
+import { type Law, shortJson } from './law.ts';
 import { partsFault } from './parts.ts';
 import { inProcessLaw, type ProviderSubject } from './provider-subject.ts';
-import { reachedFault, runSealed } from './sealed.ts';
+import { repeatFault } from './sealed.ts';
 
 /** More parts than a short answer has. */
 const PARTS_MAX = 20_000;
@@ -59,8 +59,10 @@ const repeats = inProcessLaw<ProviderCall>({
   says: 'the same call gets the same answer, without clock, chance and environment',
   cases: () => calls,
   fault(adapter, call) {
-    const { value, reached } = runSealed(() => [answerOf(adapter, call), answerOf(adapter, call)]);
-    return reachedFault(reached) ?? (isEqual(value[0], value[1]) ? null : 'asked twice it answers two things');
+    return repeatFault(
+      () => answerOf(adapter, call),
+      () => 'asked twice it answers two things',
+    );
   },
   describe: describeCall,
 });

@@ -6,36 +6,18 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { deepFreeze } from '../policy/freeze.ts';
 import { calls, copyOfCall, describeCall, frozenCall, plainCalls, plainOf, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
-import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
-import {
-  adapterLaw,
-  type ProviderSettings,
-  type ProviderSubject,
-  presetSettings,
-  settingsFor,
-  wireLaw,
-} from './provider-subject.ts';
-import { defaultsOf } from './schema-values.ts';
+import { isEqual, type Law, law, quote, shortJson } from './law.ts';
+import { adapterLaw, type ProviderSubject, presetSettings, settingsFor, wireLaw } from './provider-subject.ts';
+import { defaultsOf, optionsLaw } from './schema-values.ts';
 import { CANARY, reachedFault, runSealed } from './sealed.ts';
 
-const settings: Law<ProviderSubject> = law({
+const settings = optionsLaw<ProviderSubject>({
   name: 'settings',
   says: 'it takes its default settings and those of its presets, and says why it refuses others that its schema allows',
   cases: settingsFor,
-  fault({ plugin }, given) {
-    try {
-      plugin.prepare(deepFreeze(structuredClone(given)));
-      return null;
-    } catch (cause) {
-      const own = [defaultsOf(plugin.settings), ...presetsOf(plugin).map((one) => presetSettings(plugin, one))];
-      if (own.some((one) => isEqual(one, given)))
-        return `prepare refuses what it states itself: ${quote(messageOf(cause))}`;
-      const isExplained = cause instanceof Error && cause.message.trim() !== '' && !/\n/.test(cause.message);
-      if (isExplained && !(cause instanceof TypeError)) return null;
-      return `prepare throws ${quote(messageOf(cause))}, which tells an operator nothing: throw an Error with one sentence`;
-    }
-  },
-  describe: (given: ProviderSettings) => `settings ${shortJson(given)}`,
+  prepare: ({ plugin }, given) => plugin.prepare(given),
+  own: ({ plugin }) => [defaultsOf(plugin.settings), ...presetsOf(plugin).map((one) => presetSettings(plugin, one))],
+  ownWords: 'what it states itself',
 });
 
 const presetsOf = ({ presets }: ProviderSubject['plugin']): ProviderPreset[] => Object.values(presets ?? {});

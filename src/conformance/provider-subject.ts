@@ -4,7 +4,7 @@ import type { Frame, InProcessAdapter, PreparedProvider, ProviderPlugin, WireAda
 import type { ConformanceHost } from './host.ts';
 import { type Law, law, shortJson } from './law.ts';
 import type { Sample } from './samples.ts';
-import { defaultsOf, optionsFrom } from './schema-values.ts';
+import { defaultsOf, optionsFrom, preparedWith, type StatedOptions } from './schema-values.ts';
 
 export interface ProviderSubject {
   readonly plugin: ProviderPlugin;
@@ -13,19 +13,17 @@ export interface ProviderSubject {
   readonly samples: readonly Sample[];
 }
 
-export type ProviderSettings = Readonly<Record<string, unknown>>;
-
 /** The settings of an adapter in a policy that names the preset. */
 export function presetSettings(
   { settings }: ProviderPlugin,
-  preset: { readonly settings?: ProviderSettings },
-): ProviderSettings {
+  preset: { readonly settings?: StatedOptions },
+): StatedOptions {
   const made: unknown = Value.Default(settings, structuredClone(preset.settings ?? {}));
   return typeof made === 'object' && made !== null ? { ...made } : {};
 }
 
 /** The settings of the presets, the defaults, and others that the schema allows. */
-export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<ProviderSettings> | null {
+export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<StatedOptions> | null {
   const stated = Object.values(plugin.presets ?? {}).map((preset) => presetSettings(plugin, preset));
   const defaults = defaultsOf(plugin.settings);
   if (defaults) stated.unshift(defaults);
@@ -41,14 +39,8 @@ export function framesIn(host: ConformanceHost, kind: WireAdapter['frames'], tex
   return [...parser.push(text), ...parser.end()];
 }
 
-/** Prepares the adapter; null if it rejects the settings. */
-function adapterWith(plugin: ProviderPlugin, settings: ProviderSettings): PreparedProvider | null {
-  try {
-    return plugin.prepare(settings);
-  } catch {
-    return null;
-  }
-}
+const adapterWith = (plugin: ProviderPlugin, settings: StatedOptions): PreparedProvider | null =>
+  preparedWith((stated) => plugin.prepare(stated), settings);
 
 /** The adapter with its default settings, or else with those of its first preset. */
 export function typicalAdapter(plugin: ProviderPlugin): PreparedProvider | null {
@@ -75,7 +67,7 @@ function lawOfAdapters<Adapter, Case>(
   text: AdapterLawText<Adapter, Case>,
   pick: (adapter: PreparedProvider) => Adapter | null,
 ): Law<ProviderSubject> {
-  return law<ProviderSubject, { readonly settings: ProviderSettings; readonly one: Case }>({
+  return law<ProviderSubject, { readonly settings: StatedOptions; readonly one: Case }>({
     ...text,
     cases(subject) {
       const [settings, cases] = [settingsFor(subject), text.cases(subject)];

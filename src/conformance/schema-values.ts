@@ -2,6 +2,8 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { isObject } from '../core/object.ts';
+import { deepFreeze } from '../policy/freeze.ts';
+import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 
 /** Options of a plugin, as a policy states them. */
 export type StatedOptions = Readonly<Record<string, unknown>>;
@@ -21,6 +23,50 @@ export function optionsFrom(schema: TSchema): fc.Arbitrary<StatedOptions> | null
   const isPossible = fc.sample(made, { numRuns: 50, seed: 1 }).some((value) => Value.Check(schema, value));
   return isPossible ? right : null;
 }
+
+/** The prepared plugin; null if it refuses the options, as it may. */
+export function preparedWith<Prepared>(
+  prepare: (options: StatedOptions) => Prepared,
+  options: StatedOptions,
+): Prepared | null {
+  try {
+    return prepare(options);
+  } catch {
+    return null;
+  }
+}
+
+interface OptionsLawText<Subject> {
+  readonly name: 'options' | 'settings';
+  readonly says: string;
+  cases(subject: Subject): fc.Arbitrary<StatedOptions> | null;
+  prepare(subject: Subject, options: StatedOptions): unknown;
+  /** Options that the plugin states itself, and the words for them. */
+  own(subject: Subject): readonly (StatedOptions | null)[];
+  readonly ownWords: string;
+}
+
+/** Makes the law that a plugin takes its own options, and explains why it refuses others. */
+export const optionsLaw = <Subject>(text: OptionsLawText<Subject>): Law<Subject> =>
+  law({
+    name: text.name,
+    says: text.says,
+    cases: text.cases,
+    fault(subject, given) {
+      try {
+        text.prepare(subject, deepFreeze(structuredClone(given)));
+        return null;
+      } catch (cause) {
+        const message = quote(messageOf(cause));
+        if (text.own(subject).some((own) => isEqual(own, given))) return `prepare refuses ${text.ownWords}: ${message}`;
+        const isExplained = cause instanceof Error && cause.message.trim() !== '' && !/\n/.test(cause.message);
+        const isOfTheLanguage = cause instanceof TypeError || cause instanceof ReferenceError;
+        if (isExplained && !isOfTheLanguage) return null;
+        return `prepare throws ${message}, which tells an operator nothing: throw an Error with one sentence`;
+      }
+    },
+    describe: (given) => `${text.name} ${shortJson(given)}`,
+  });
 
 /** Values for a TypeBox schema. Unsupported types get their default or arbitrary values. */
 function valuesOf(schema: TSchema): fc.Arbitrary<unknown> {

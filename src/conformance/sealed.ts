@@ -1,3 +1,5 @@
+import { isEqual } from './law.ts';
+
 /** Globals that plugins may not use: a label, the owner and the member. */
 const FORBIDDEN: readonly (readonly [string, () => object, string])[] = [
   ['chance (Math.random)', () => Math, 'random'],
@@ -79,3 +81,9 @@ function watchEnvironment(reached: Set<string>): object {
 /** The fault of using forbidden globals; null if none was used. */
 export const reachedFault = (reached: readonly string[]): string | null =>
   reached.length > 0 ? `it reaches for ${reached.join(' and ')}` : null;
+
+/** The fault of a function that uses a forbidden global, or returns two things; null if it does neither. */
+export function repeatFault<T>(once: () => T, differs: (first: T, again: T) => string): string | null {
+  const { value, reached } = runSealed(() => [once(), once()] as const);
+  return reachedFault(reached) ?? (isEqual(...value) ? null : differs(...value));
+}

@@ -13,8 +13,8 @@ import {
   weights,
 } from './candidates.ts';
 import type { ConformanceHost } from './host.ts';
-import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
-import { defaultsOf, optionsFrom, type StatedOptions } from './schema-values.ts';
+import { isEqual, type Law, law, shortJson } from './law.ts';
+import { defaultsOf, optionsFrom, optionsLaw, preparedWith, type StatedOptions } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 
 export interface StrategySubject {
@@ -24,14 +24,8 @@ export interface StrategySubject {
 
 type Subject = StrategySubject;
 
-/** Null if the plugin rejects the options, as it may. */
-function prepare({ plugin }: Subject, options: StatedOptions): PreparedStrategy | null {
-  try {
-    return plugin.prepare(options);
-  } catch {
-    return null;
-  }
-}
+const prepare = ({ plugin }: Subject, options: StatedOptions): PreparedStrategy | null =>
+  preparedWith((stated) => plugin.prepare(stated), options);
 
 const optionsOf = ({ plugin }: Subject) => optionsFrom(plugin.options);
 
@@ -70,27 +64,16 @@ export function strategyLaw(text: {
   });
 }
 
-const options: Law<Subject> = law({
+const options = optionsLaw<Subject>({
   name: 'options',
   says: 'it takes its default options, and says why it refuses others that its schema allows',
-  cases: (subject) => {
+  cases(subject) {
     const made = optionsOf(subject);
     return made && fc.oneof(made, fc.constant(defaultsOf(subject.plugin.options) ?? {}));
   },
-  fault({ plugin }, given) {
-    try {
-      plugin.prepare(deepFreeze(structuredClone(given)));
-      return null;
-    } catch (cause) {
-      const defaults = defaultsOf(plugin.options);
-      if (defaults && isEqual(given, defaults)) return `prepare refuses the defaults: ${quote(messageOf(cause))}`;
-      const isExplained = cause instanceof Error && cause.message.trim() !== '' && !/\n/.test(cause.message);
-      const isOfTheLanguage = cause instanceof TypeError || cause instanceof ReferenceError;
-      if (isExplained && !isOfTheLanguage) return null;
-      return `prepare throws ${quote(messageOf(cause))}, which tells an operator nothing: throw an Error with one sentence`;
-    }
-  },
-  describe: (given) => `options ${shortJson(given)}`,
+  prepare: ({ plugin }, given) => plugin.prepare(given),
+  own: ({ plugin }) => [defaultsOf(plugin.options)],
+  ownWords: 'the defaults',
 });
 
 /** The second half of `route_reason`. */

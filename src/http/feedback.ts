@@ -3,17 +3,17 @@ import { Elysia } from 'elysia';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { compileCheck } from '../core/validation.ts';
 import { type FeedbackGateway, giveFeedback } from '../gateway/feedback.ts';
-import { decisionId, modelId, named, orNull, word } from '../surface/schemas/parts.ts';
+import { always, decisionId, modelId, named, orNull, share, text, word } from '../surface/schemas/parts.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 
 export const Feedback = named('Feedback', 'The result of a score.', {
-  object: Type.Literal('feedback', { description: 'Always `feedback`.' }),
+  object: always('feedback'),
   decision_id: decisionId,
   model: modelId('The model that is scored: the one that answered, or was recommended.'),
-  task: Type.String({ description: 'The task type of the request.', examples: ['coding'] }),
-  score: Type.Number({ minimum: 0, maximum: 1, description: 'As it was sent.', examples: [0.5] }),
+  task: text('The task type of the request.', 'coding'),
+  score: share('As it was sent.', 0.5),
   label: orNull(
     Type.String({ examples: ['unit-tests'] }),
     'The stored label. For a repeated score, the label of the first; null for none.',
@@ -22,7 +22,7 @@ export const Feedback = named('Feedback', 'The result of a score.', {
     ['learnt', 'kept', 'repeated'],
     '`learnt`: the score counts. `kept`: it is stored but does not count, because this key has reached its limit, or the policy does not count scores. `repeated`: the decision already had this score.',
   ),
-  weight: Type.Number({ minimum: 0, maximum: 1, description: 'The weight of the score, in outcomes.', examples: [1] }),
+  weight: share('The weight of the score, in outcomes.', 1),
 });
 
 const check = compileCheck(FeedbackRequest);

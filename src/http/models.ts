@@ -1,18 +1,18 @@
-import { type Static, Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { listOf, modelId, named, unixTime } from '../surface/schemas/parts.ts';
+import { always, listOf, modelId, named, text, unixTime } from '../surface/schemas/parts.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
 
 export const Model = named('Model', 'A model or a selector, in OpenAI’s shape.', {
   id: modelId('The value to send as `model`.'),
-  object: Type.Literal('model', { description: 'Always `model`.' }),
+  object: always('model'),
   created: unixTime('When the model came out; 0 for a selector.'),
-  owned_by: Type.String({ description: 'The provider asked first; `signalbox` for a selector.', examples: ['openai'] }),
+  owned_by: text('The provider asked first; `signalbox` for a selector.', 'openai'),
 });
 
 export const ModelList = named(

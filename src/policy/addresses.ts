@@ -1,7 +1,7 @@
 import { addressClass, literalAddress } from '../core/address-class.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
-import { variableHint, variableIn } from './variable-references.ts';
+import { variableHint, variableIn } from './slip-hints.ts';
 
 export const ADDRESS = { expected: 'http:// or https:// with host and path, without user, query or fragment' };
 

@@ -1,8 +1,12 @@
-import type { LeftOut, Model, Provider } from '../core/snapshot.ts';
+import type { ModelTraits } from '../contract/provider.ts';
+import { traitsOf } from '../contract/traits.ts';
+import { lackingBits } from '../core/capability.ts';
+import type { Endpoint, LeftOut, Model, Provider } from '../core/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { ModelDraft } from './models.ts';
 import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
+import { inSteps } from './steps.ts';
 
 /** The providers and models that can be served in this environment. */
 export interface Availability {
@@ -70,11 +74,12 @@ function leftOutOf(
 
 const WHEN_ALONE = 'only while no other provider can';
 
+const LIST = new Intl.ListFormat('en-GB');
+
 /** `A is not set`, `A, B and C are not set`; null for no variable. */
 function unsetText(variables: readonly string[]): string | null {
-  const [last, ...others] = variables.toReversed();
-  if (last === undefined) return null;
-  return others.length === 0 ? `${last} is not set` : `${others.reverse().join(', ')} and ${last} are not set`;
+  if (variables.length === 0) return null;
+  return `${LIST.format(variables)} ${variables.length === 1 ? 'is' : 'are'} not set`;
 }
 
 /** Reports that no provider can serve here, and the variables that are missing, at the place of the providers. */
@@ -91,4 +96,38 @@ export function environmentFacts(states: ReadonlyMap<string, ProviderSetup>): re
   return [...states.values()]
     .map(({ name, unset, provider }) => [name, unsetText(unset), provider?.baseUrl ?? null] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Removes from each endpoint the capabilities that its adapter cannot express. */
+export function* narrowCapabilities(
+  drafts: readonly ModelDraft[],
+  states: ReadonlyMap<string, ProviderSetup>,
+  report: Report,
+): Generator<undefined, readonly ModelDraft[]> {
+  /** Providers whose adapter failed; each is reported once. */
+  const failed = new Set<string>();
+  const missingFrom = ({ provider, upstream }: Endpoint, traits: ModelTraits): number => {
+    const state = states.get(provider);
+    try {
+      return lackingBits(state?.lacks?.(traits, upstream) ?? []);
+    } catch (error) {
+      if (!state || failed.has(provider)) return 0;
+      failed.add(provider);
+      const why = error instanceof Error ? error.message : String(error);
+      const message = `the adapter of \`${provider}\` fails to list the capabilities that it lacks: ${why}`;
+      report.add('plugin-failed', state.place, message);
+      return 0;
+    }
+  };
+  return yield* inSteps(drafts, (draft) => {
+    const traits = traitsOf(draft.model);
+    const endpoints = draft.endpoints.map(({ endpoint, usd }) => {
+      const missing = missingFrom(endpoint, traits);
+      return missing === 0
+        ? { endpoint, usd }
+        : { endpoint: { ...endpoint, capabilities: endpoint.capabilities & ~missing }, usd };
+    });
+    const capabilities = endpoints.reduce((bits, { endpoint }) => bits | endpoint.capabilities, 0);
+    return { ...draft, endpoints, model: { ...draft.model, capabilities } };
+  });
 }

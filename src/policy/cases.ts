@@ -1,11 +1,12 @@
 import { REJECTIONS } from '../core/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
-import type { Report } from './report.ts';
+import { validPartsOf } from './check.ts';
+import type { Diagnostic } from './diagnostics.ts';
+import { Report } from './report.ts';
 import { CaseText, ExpectText, GivenText } from './schema-case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem, reportUnknown } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
-import { validPartsOf } from './valid-parts.ts';
 
 /** The names that cases may refer to. */
 type CaseNames = Readonly<Record<'models' | 'providers' | 'selectors' | 'constraints' | 'tasks', Names>>;
@@ -110,4 +111,25 @@ function checkExpectation({ tree, path, place }: NamedItem<CaseText>, { expect }
   report.add('conflicting-keys', at, `\`${path}.expect\` has both \`refused\` and \`${first[0]}\``, {
     expected: 'one of them: a refused request has no chosen model',
   });
+}
+
+/** A failed case of the policy. */
+export interface CaseFailure {
+  readonly case: Pick<PolicyCase, 'name' | 'place'>;
+  /** The actual outcome: `chose sim-large`. */
+  readonly message: string;
+  /** The expected outcome: `model sim-coder`. */
+  readonly expected?: string;
+  /** The reason, on one line. */
+  readonly hint?: string;
+}
+
+/** Failed cases as diagnostics, sorted by place. */
+export function caseDiagnostics(failures: readonly CaseFailure[]): Diagnostic[] {
+  const report = new Report();
+  for (const { case: failed, message, expected, hint } of failures) {
+    const place = { length: 1, ...failed.place };
+    report.add('case-failed', place, `case \`${failed.name}\` failed: ${message}`, { expected, hint });
+  }
+  return report.sorted();
 }

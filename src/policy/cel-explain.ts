@@ -155,17 +155,7 @@ function typeOf(path: readonly string[], kind: CelKind): TypeName | null {
   return type;
 }
 
-const FUNCTIONS = [
-  'contains',
-  'startsWith',
-  'endsWith',
-  'size',
-  'lowerAscii',
-  'upperAscii',
-  'trim',
-  'indexOf',
-  'split',
-];
+const FUNCTIONS = 'contains startsWith endsWith size lowerAscii upperAscii trim indexOf split'.split(' ');
 const GLOBALS = ['size', 'int', 'double', 'string', 'bool', 'type'];
 const MACROS = ['exists', 'all', 'exists_one', 'filter', 'map'];
 
@@ -199,13 +189,8 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFa
   if (whole) {
     const written = whole.input.slice(whole.start, whole.end);
     const message = 'CEL does not mix whole numbers and decimal numbers';
-    return {
-      code: 'cel-type',
-      at: whole,
-      message,
-      expected: 'a number with a decimal point',
-      hint: `write \`${written}.0\``,
-    };
+    const expected = 'a number with a decimal point';
+    return { code: 'cel-type', at: whole, message, expected, hint: `write \`${written}.0\`` };
   }
   const message = `the types do not match: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
   return { code: 'cel-type', at, message, hint: clashHint(summary, node) };

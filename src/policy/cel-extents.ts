@@ -1,6 +1,5 @@
 import { CAPABILITY_NAMES } from '../core/capability.ts';
-import { FIELDS, isTypeName, type TypeName } from './cel-types.ts';
-import { LANGUAGES_MAX, METADATA_MAX, TEXT_MAX } from './cel-view-limits.ts';
+import { FIELDS, isTypeName, LANGUAGES_MAX, METADATA_MAX, TEXT_MAX, type TypeName } from './cel-types.ts';
 import type { ModelDraft } from './models.ts';
 
 /** The largest possible size of a value in an expression. */

@@ -23,19 +23,12 @@ export function readSteps({ kind, size, item, value }: Extent): number {
 }
 
 /** Functions that never fail on values of the right type. */
-const NEVER_FAIL: ReadonlySet<string> = new Set([
-  'size',
-  'startsWith',
-  'endsWith',
-  'contains',
-  'lowerAscii',
-  'upperAscii',
-  'trim',
-  'split',
-  'join',
-  'string',
-  'type',
-]);
+const NEVER_FAIL: ReadonlySet<string> = new Set(
+  'size startsWith endsWith contains lowerAscii upperAscii trim split join string type'.split(' '),
+);
+const GIVE_SCALARS: ReadonlySet<string> = new Set(
+  'int uint bool type at timestamp contains startsWith endsWith indexOf lastIndexOf'.split(' '),
+);
 
 /** Function that returns a text or bytes → the most that it multiplies the length of its input. */
 const TEXTS: Readonly<Record<string, number>> = {
@@ -78,19 +71,8 @@ export function methodCost(name: string, operands: readonly Extent[]): MethodCos
       return { steps: read + first.size ** 3 / 25, extent: SCALAR, canFail };
     case 'double':
       return { steps: read, extent: DOUBLE, canFail };
-    case 'int':
-    case 'uint':
-    case 'bool':
-    case 'type':
-    case 'at':
-    case 'timestamp':
-    case 'contains':
-    case 'startsWith':
-    case 'endsWith':
-    case 'indexOf':
-    case 'lastIndexOf':
-      return { steps: read, extent: SCALAR, canFail };
     default:
+      if (GIVE_SCALARS.has(name)) return { steps: read, extent: SCALAR, canFail };
       if (/^get[A-Z]/.test(name)) return { steps: second ? ZONE_STEPS : 1, extent: SCALAR, canFail };
       return { steps: read, extent: textOf(operands.reduce((sum, { size }) => sum + size, 0)), canFail };
   }

@@ -67,8 +67,8 @@ function checkName(
   names: ReferenceNames,
   report: Report,
 ): void {
-  const [what, known] = knownAt(path, names);
-  if (known && !known.includes(text)) reportUnknown(what, text, known, place(), report);
+  const [what, known] = knownAt(path, names) ?? [];
+  if (what !== undefined && known && !known.includes(text)) reportUnknown(what, text, known, place(), report);
   if (path !== 'request.languages' && path !== 'model.languages') return;
   const canonical = canonicalLanguage(text);
   if (canonical === text) return;
@@ -78,23 +78,19 @@ function checkName(
   });
 }
 
-function knownAt(path: string, names: ReferenceNames): [string, readonly string[] | null] {
-  switch (path) {
-    case 'request.task':
-      return ['task', names.tasks];
-    case 'request.difficulty':
-      return ['difficulty', DIFFICULTIES];
-    case 'request.model':
-      return ['selector or model', [...names.selectors, ...names.models]];
-    case 'model.id':
-      return ['model', names.models];
-    case 'model.provider':
-    case 'model.providers':
-    case 'endpoint.provider':
-      return ['provider', names.providers];
-    case 'model.capabilities':
-      return ['capability', MODEL_CAPABILITIES];
-    default:
-      return ['', null];
-  }
+type KnownNames = readonly [what: string, known: readonly string[]];
+
+/** The names that a field is compared with. */
+function knownAt(path: string, { tasks, models, selectors, providers }: ReferenceNames): KnownNames | undefined {
+  const byPath: Readonly<Record<string, KnownNames>> = {
+    'request.task': ['task', tasks],
+    'request.difficulty': ['difficulty', DIFFICULTIES],
+    'request.model': ['selector or model', [...selectors, ...models]],
+    'model.id': ['model', models],
+    'model.provider': ['provider', providers],
+    'model.providers': ['provider', providers],
+    'endpoint.provider': ['provider', providers],
+    'model.capabilities': ['capability', MODEL_CAPABILITIES],
+  };
+  return Object.hasOwn(byPath, path) ? byPath[path] : undefined;
 }

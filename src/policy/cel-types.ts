@@ -2,8 +2,19 @@ import { Environment } from '@marcbachmann/cel-js';
 import type { BudgetScope } from '../core/budget.ts';
 import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
-import { LANGUAGES_MAX, METADATA_MAX, TEXT_MAX } from './cel-view-limits.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
+
+/**
+ * Size limits of fields that callers control. A condition that reads a larger field fails, and so counts as true. With
+ * these limits the cost of every condition is known when the policy is loaded.
+ */
+
+/** Entries of `request.metadata`. */
+export const METADATA_MAX = 64;
+/** Characters of `request.user`, and of each name and text of `request.metadata`. */
+export const TEXT_MAX = 1024;
+/** Programming languages of a request. */
+export const LANGUAGES_MAX = 256;
 
 /**
  * The kind of an expression decides its variables: the `when` of a rule has the request, the key and

@@ -1,12 +1,14 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
+import type { EstimatorPlugin } from '../contract/estimator.ts';
+import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 import { plural } from '../core/text.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { foreignKeyHint } from './foreign-keys.ts';
-import { missingSpaceHint } from './missing-space.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
+import { literalsOf } from './schema-parts.ts';
+import { foreignKeyHint, missingSpaceHint } from './slip-hints.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
 import { example, formHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
 
@@ -112,7 +114,7 @@ type Problem = readonly [
 
 function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
   const found = describe(tree);
-  const words = literalsOf(schema);
+  const words = literalsOf(schema)?.map(([word]) => word);
   if (words) {
     const hint = tree.kind === 'scalar' ? (didYouMean(tree.source, words) ?? switchHint(words, tree)) : undefined;
     return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, hint }];
@@ -167,15 +169,6 @@ function about(schema: TSchema, key: string): string | undefined {
   return `\`${key}\`: ${schema.description}${shown}`;
 }
 
-function literalsOf(schema: TSchema): string[] | null {
-  const options: unknown = schema.anyOf;
-  if (!Array.isArray(options) || options.length === 0) return null;
-  const words: unknown[] = options.map((option: unknown) =>
-    typeof option === 'object' && option !== null && 'const' in option ? option.const : undefined,
-  );
-  return words.every((word) => typeof word === 'string') ? words : null;
-}
-
 function nameOf(path: string, root: Tree, steps: readonly string[]): string {
   let name = path;
   let at: Tree | undefined = root;
@@ -192,4 +185,57 @@ function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
   const parent = valueAt(subject.tree, ...steps.slice(0, -1));
   if (last === undefined || !parent) return subject.place;
   return entryOf(parent, last)?.place ?? valueAt(parent, last)?.place ?? subject.place;
+}
+
+/**
+ * Checks the options of a plugin by its schema, then by its `prepare`. Null if they do not fit the schema.
+ * `inherited`: options that apply if the policy does not state them.
+ */
+export function optionsOf(
+  plugin: StrategyPlugin | EstimatorPlugin,
+  subject: Subject,
+  report: Report,
+  inherited: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> | null {
+  const stated = checkOptions(plugin.options, subject, report);
+  if (!stated) return null;
+  const options = { ...inherited, ...stated };
+  const refusal = refusalOf(plugin, options);
+  if (refusal !== null) {
+    const message = `${plugin.kind} \`${plugin.name}\` refuses its options: ${refusal}`;
+    report.add('plugin-failed', subject.tree.place, message);
+  }
+  return options;
+}
+
+function refusalOf(
+  plugin: StrategyPlugin | EstimatorPlugin,
+  options: Readonly<Record<string, unknown>>,
+): string | null {
+  try {
+    if (plugin.kind === 'strategy') {
+      // JavaScript plugins are not type-checked. Without a `score`, the strategy would fail on every request.
+      const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
+      if (typeof prepared?.score !== 'function') return '`prepare` returns no `score` function';
+    }
+    // The validity of options does not depend on the secret.
+    else plugin.prepare(options, [0, 0]);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/**
+ * The valid keys of a value that does not fit its schema, with defaults and without unknown keys. One
+ * wrong key then hides no problems of the others.
+ */
+export function validPartsOf<Schema extends TObject>(schema: Schema, tree: Tree): Partial<Static<Schema>> {
+  const data: unknown = Value.Clean(schema, Value.Default(schema, toData(tree)));
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return {};
+  const fitting = Object.entries(data).filter(([key, value]) => {
+    const property = schema.properties[key];
+    return property !== undefined && Value.Check(property, value);
+  });
+  return Object.fromEntries(fitting) as Partial<Static<Schema>>;
 }

@@ -2,9 +2,14 @@ import type { PluginMaps } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
-import { type Availability, environmentFacts, reportNoProvider, selectAvailable } from './availability.ts';
+import {
+  type Availability,
+  environmentFacts,
+  narrowCapabilities,
+  reportNoProvider,
+  selectAvailable,
+} from './availability.ts';
 import { compileContent } from './contents.ts';
-import { narrowCapabilities } from './endpoint-capabilities.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
@@ -13,10 +18,11 @@ import { checkLedgerState } from './ledger-state.ts';
 import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
-import { compileProvider, type Environment, type ProviderSetup } from './providers.ts';
+import { compileProvider, type Environment } from './providers.ts';
 import type { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
+import { inSteps } from './steps.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */
 export interface CompiledPolicy {
@@ -44,7 +50,10 @@ export function* compile(
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
-  const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
+  const setups = yield* inSteps(parsed.providers, (one) =>
+    compileProvider(one, { env, report, providers: all.providers }),
+  );
+  const states = new Map(setups.map((setup) => [setup.name, setup]));
   const selectors = yield* compileSelectors(parsed.selectors, { report, strategies: all.strategies });
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
@@ -69,10 +78,7 @@ export function* compile(
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
   if (report.failed) return null;
-  for (const model of models) {
-    deepFreeze(model);
-    yield;
-  }
+  yield* inSteps(models, deepFreeze);
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     learning,
@@ -116,18 +122,6 @@ function assembleSnapshot(
     cases,
     leftOut,
   };
-}
-
-function* compileProviders(
-  parsed: ParsedPolicy,
-  scope: Parameters<typeof compileProvider>[1],
-): Generator<undefined, ReadonlyMap<string, ProviderSetup>> {
-  const states = new Map<string, ProviderSetup>();
-  for (const named of parsed.providers) {
-    states.set(named.name, compileProvider(named, scope));
-    yield;
-  }
-  return states;
 }
 
 /** Reports warnings that only `policy check` shows. */

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
+import { ChatMessage } from '../surface/openai-chat/request.ts';
 import { type EditorHint, HINTS } from './json-schema-hints.ts';
-import { MESSAGES } from './json-schema-messages.ts';
 import type { SchemaRules } from './json-schema-rules.ts';
 import type { Snippets } from './json-schema-snippets.ts';
 import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
@@ -247,3 +247,28 @@ function examplesOf(schema: TSchema): JsonSchema {
   const examples = stated.filter((one) => isValue(one) && !known.includes(JSON.stringify(one)));
   return examples.length === 0 ? {} : { examples };
 }
+
+/** OpenAI's messages in brief. The loader checks the whole shape. */
+const MESSAGES = {
+  type: 'array',
+  minItems: 1,
+  items: {
+    title: 'Message',
+    description: 'A message as in a chat request, in the shape that OpenAI gave it.',
+    type: 'object',
+    required: ['role'],
+    properties: {
+      role: {
+        title: 'Role',
+        description: 'Who speaks. Required.',
+        type: 'string',
+        enum: (wordsOf(ChatMessage.properties.role) ?? []).map(([role]) => role),
+      },
+      content: {
+        title: 'Content',
+        description: 'What is said: a text, or a list of parts.',
+        type: ['string', 'array', 'null'],
+      },
+    },
+  },
+};

@@ -1,6 +1,7 @@
 import { SIGNALS } from '../core/learning-policy.ts';
 import type { CelKind } from './cel-types.ts';
 import type { EditorWord, NameKind } from './json-schema-words.ts';
+import { LEARNING_MODE_MEANINGS } from './schema-learning.ts';
 
 /** Facts on a key, for editors, that its schema does not have. */
 export interface EditorHint {
@@ -61,13 +62,7 @@ export const HINTS: Readonly<Record<string, EditorHint>> = {
   'rate_limits[]': { title: 'Rate limit' },
   'rate_limits[].each': { sees: 'limit' },
   'rate_limits[].match': { sees: 'limit' },
-  learning: {
-    short: [
-      ['off', 'Quality is as declared, corrected by the length of the question.'],
-      ['shadow', 'Learns, and shows the effect in explanations.'],
-      ['on', 'Learns, and decides by it.'],
-    ],
-  },
+  learning: { short: Object.entries(LEARNING_MODE_MEANINGS) },
   'learning.signals': { short: OFF('Nothing is looked for.') },
   ...Object.fromEntries(SIGNALS.map((signal) => [`learning.signals.${signal}`, NOT_LOOKED_FOR])),
   'learning.explore': { short: OFF('Nothing is tried.') },

@@ -6,6 +6,7 @@ import type { Rejection } from '../core/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { LANGUAGES } from './schema-model.ts';
+import { literalsOf } from './schema-parts.ts';
 
 /** A JSON Schema, or a part of one. */
 export interface JsonSchema {
@@ -94,25 +95,12 @@ export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): Edit
   };
 }
 
-/** The words of a union of string literals; null for any other schema. */
-export function wordsOf(schema: TSchema): readonly EditorWord[] | null {
-  const options: unknown = schema.anyOf;
-  if (!Array.isArray(options) || options.length === 0) return null;
-  const words = options.map(wordOf);
-  return words.every((word) => word !== null) ? words : null;
-}
+/** The words of a union of string literals; null for any other schema. The meaning of a capability is in its own table. */
+export const wordsOf = (schema: TSchema): readonly EditorWord[] | null =>
+  literalsOf(schema)?.map(([word, means]) => [word, means || meaningOfCapability(word)]) ?? null;
 
-function wordOf(option: unknown): EditorWord | null {
-  if (typeof option !== 'object' || option === null || !('const' in option)) return null;
-  const means = 'description' in option ? option.description : '';
-  return typeof option.const === 'string' ? [option.const, meaningOf(option.const, means)] : null;
-}
-
-/** The meaning of a capability is in its own table. */
-function meaningOf(word: string, means: unknown): string {
-  if (typeof means === 'string' && means !== '') return means;
-  return Object.hasOwn(CAPABILITIES, word) ? CAPABILITIES[word as keyof typeof CAPABILITIES].means : '';
-}
+const meaningOfCapability = (word: string): string =>
+  Object.hasOwn(CAPABILITIES, word) ? CAPABILITIES[word as keyof typeof CAPABILITIES].means : '';
 
 const named = (names: readonly string[], means: string): EditorWord[] => names.map((name) => [name, means]);
 

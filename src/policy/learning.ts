@@ -1,15 +1,13 @@
 import { Value } from '@sinclair/typebox/value';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import { type ExplorePolicy, type LearningPolicy, SIGNALS } from '../core/learning-policy.ts';
-import { checkValue, type Subject } from './check.ts';
+import { checkValue, optionsOf, type Subject, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { optionsOf } from './plugin-options.ts';
 import type { Report } from './report.ts';
 import { LearningText } from './schema-learning.ts';
 import { RecordsText } from './schema-records.ts';
 import { type CheckContext, emptyMap, reportUnknownPlugin, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
-import { validPartsOf } from './valid-parts.ts';
 
 const DAY_MS = 86_400_000;
 

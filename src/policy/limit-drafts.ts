@@ -1,14 +1,20 @@
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../core/address.ts';
+import type { WindowKind } from '../core/budget.ts';
 import type { KeyLimits } from '../core/caller.ts';
+import type { Microcredits } from '../core/credits.ts';
 import type { AdmissionPolicy } from '../core/rate-limit.ts';
+import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import type { GatewayText } from './schema.ts';
+import { BudgetText } from './schema-budgets.ts';
 import { RateLimitText } from './schema-limits.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
+import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree } from './tree.ts';
-import { validPartsOf } from './valid-parts.ts';
+import { CREDIT_DECIMALS, unitsOf } from './usd.ts';
 
 /** A rate limit whose expressions are not checked yet. */
 export interface RateLimitDraft {
@@ -35,16 +41,17 @@ export function draftRateLimits(context: CheckContext): RateLimitDraft[] {
       const keys = '`requests_per_minute`, `tokens_per_minute` or `concurrent_streams`';
       context.report.add('missing-key', place, `\`${path}\` limits nothing: it needs the key ${keys}`);
     }
-    return { name, place, match: expressionAt(named, 'match'), each: eachOf(named), figures };
+    const each = eachOf(named);
+    // `address` is not an expression and stands alone.
+    const divides = each?.text.trim() === 'address' ? 'address' : each;
+    return { name, place, match: expressionAt(named, 'match'), each: divides, figures };
   });
 }
 
-/** `key` is short for `key.id`. `address` is not an expression and stands alone. */
-function eachOf(named: NamedItem<RateLimitText>): RateLimitDraft['each'] {
+/** `key` is short for `key.id`. */
+function eachOf(named: NamedItem<unknown>): ExpressionDraft | null {
   const each = expressionAt(named, 'each');
-  const written = each?.text.trim();
-  if (written === 'address') return 'address';
-  return each && written === 'key' ? { ...each, text: 'key.id' } : each;
+  return each?.text.trim() === 'key' ? { ...each, text: 'key.id' } : each;
 }
 
 /** The admission limits. `tree` is the section `gateway`. */
@@ -82,14 +89,67 @@ function rangeAt(written: string, place: SourceSpan, report: Report): AddressRan
     });
   }
   if (isWithin(ANY_IPV4.base, range) && range.bits <= ANY_IPV4.bits) {
-    report.add(
-      'trusts-everybody',
-      place,
-      `\`${written}\` covers all addresses, so Signalbox would trust any address that a caller states`,
-      {
-        hint: 'list only the ranges of your proxies; otherwise callers can evade limits by address',
-      },
-    );
+    const message = `\`${written}\` covers all addresses, so Signalbox would trust any address that a caller states`;
+    const hint = 'list only the ranges of your proxies; otherwise callers can evade limits by address';
+    report.add('trusts-everybody', place, message, { hint });
   }
   return range;
+}
+
+/** A budget whose expressions are not checked yet. If one of its keys is wrong, its figures are placeholders. */
+export interface BudgetDraft {
+  readonly name: string;
+  /** The place of its name. */
+  readonly place: SourceSpan;
+  readonly match: ExpressionDraft | null;
+  readonly each: ExpressionDraft | null;
+  readonly limit: Microcredits;
+  readonly window: WindowKind;
+  readonly timeZone: string;
+  readonly onExhausted: 'reject' | 'downgrade';
+  readonly alertAt: readonly number[];
+}
+
+/** Checks the budgets of the policy. `zone` is the default time zone. */
+export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[] {
+  return checkList('budgets', BudgetText, context).map((named) => {
+    const { name, tree, data } = named;
+    const stated = data ?? validPartsOf(BudgetText, tree);
+    const {
+      window = 'total',
+      time_zone: timeZone = zone,
+      on_exhausted: onExhausted = 'reject',
+      alert_at = [],
+    } = stated;
+    if (stated.time_zone !== undefined) checkTimeZone(timeZone, placeAt(tree, 'time_zone'), context.report);
+    return {
+      name,
+      place: placeAt(tree, 'name'),
+      match: expressionAt(named, 'match'),
+      each: eachOf(named),
+      limit: stated.limit_credits === undefined ? 0 : limitOf(named, context.report),
+      window,
+      timeZone,
+      onExhausted,
+      alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
+    };
+  });
+}
+
+function limitOf({ name, path, tree }: NamedItem<BudgetText>, report: Report): Microcredits {
+  const decimal = decimalAt(tree, 'limit_credits', report);
+  if (!decimal) return 0;
+  const limit = unitsOf(CREDIT_DECIMALS, decimal);
+  const place = placeAt(tree, 'limit_credits');
+  if (limit === null) {
+    report.add('bad-form', place, `\`${path}.limit_credits\` has more than ${CREDIT_DECIMALS} decimals`, {
+      expected: 'a multiple of 0.000001 Credits, the smallest amount that is charged',
+    });
+  }
+  if (limit === 0n) {
+    report.add('nothing-to-spend', place, `budget \`${name}\` has a limit of 0, so only free requests pass`, {
+      hint: 'set a limit above 0; to refuse requests, a constraint gives callers a clearer reason',
+    });
+  }
+  return Number(limit ?? 0n);
 }

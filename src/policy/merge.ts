@@ -1,8 +1,8 @@
 import { Value } from '@sinclair/typebox/value';
-import { foreignKeyHint } from './foreign-keys.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { SECTIONS } from './schema.ts';
+import { foreignKeyHint } from './slip-hints.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 
 export type SectionName = keyof typeof SECTIONS;

@@ -4,6 +4,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import { operationBits } from '../core/operation.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapshot.ts';
+import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
 import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
@@ -13,7 +14,6 @@ import type { Report } from './report.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
 import { type CheckContext, checkNamed, type NamedItem, reportUnknown } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
-import { validPartsOf } from './valid-parts.ts';
 
 /** Output cap, tokens, of a request and model without one. */
 const DEFAULT_MAX_OUTPUT = 4096;

@@ -1,23 +1,12 @@
-import {
-  isAlias,
-  isCollection,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  isSeq,
-  type Node,
-  parseDocument,
-  type YAMLError,
-} from 'yaml';
+import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
 import { isCel } from './cel-check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { derailsParser, findSlip } from './indentation.ts';
 import { LineIndex } from './line-index.ts';
-import { missingSpaceHint } from './missing-space.ts';
 import type { Report } from './report.ts';
-import { findDerailingSlip, findSlipOfLine, type SyntaxSlip } from './syntax-slips.ts';
+import { missingSpaceHint } from './slip-hints.ts';
+import { derailsParser, findDerailingSlip, findSlip, type SyntaxSlip } from './syntax-slips.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
+import { yamlFault } from './yaml-messages.ts';
 
 /** One file of a policy, or the reason why it could not be read. */
 export type PolicyFile =
@@ -41,40 +30,6 @@ const PROBLEMS = {
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
-/** A bracket that is never closed, with the offset at which it opens. */
-interface UnclosedBracket {
-  readonly at: number;
-  readonly message: string;
-  readonly hint: string;
-}
-
-const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
-
-/** The unclosed bracket behind an error that the library reports further down; null for other errors. */
-function unclosedBracketOf(contents: Node | null, { message, pos }: YAMLError): UnclosedBracket | null {
-  const sign = FLOW_END.exec(message)?.[1];
-  if (sign === undefined) return null;
-  let open: number | null = null;
-  // The innermost one is visited last.
-  visitNodes(contents, (node) => {
-    if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
-  });
-  if (open === null) return null;
-  const hint = `close it with \`${sign}\`, and indent its lines deeper than the line that it opens on`;
-  return { at: open, message: `a \`${sign === ']' ? '[' : '{'}\` opens here and is not closed`, hint };
-}
-
-/** Visits a node and all nodes below it. The library's own visit takes quadratic time by depth. */
-function visitNodes(node: unknown, look: (node: Node) => void): void {
-  if (isPair(node)) {
-    visitNodes(node.key, look);
-    visitNodes(node.value, look);
-  } else if (isNode(node)) {
-    look(node);
-    if (isCollection(node)) for (const item of node.items) visitNodes(item, look);
-  }
-}
-
 /** Parses a file's YAML to a tree with places. Reports errors and returns null if it cannot be parsed. */
 export function parseFile(file: PolicyFile, report: Report): MapTree | null {
   const start: SourceSpan = { file: file.path, line: 1, column: 1, length: 1 };
@@ -96,15 +51,6 @@ const DEPTH_MAX = 64;
 
 /** Limit of reported syntax errors of one file, and of unknown tags. */
 const SYNTAX_ERRORS_MAX = 5;
-
-/** Errors of the library, worded for operators. */
-const MESSAGES: Readonly<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY: 'the value holds `: `, so YAML reads a second key',
-  MULTIPLE_DOCS: 'a policy file holds one YAML document: move the text after `---` to another file',
-};
-
-/** The library reports a stack overflow like any other error. */
-const isTooDeep = ({ message }: YAMLError): boolean => /call stack/i.test(message);
 
 class YamlReader {
   readonly #path: string;
@@ -137,22 +83,19 @@ class YamlReader {
       return null;
     }
     for (const error of [...this.#primaryErrors(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
-      if (this.#reportSlip(error)) continue;
-      const slip = findSlipOfLine(this.#text, error);
+      const slip = findSlip(this.#text, document.contents, error);
       if (slip) {
         this.#reportAt(slip);
         continue;
       }
-      const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
-      const open = unclosedBracketOf(document.contents, error);
-      const place = open ? this.#place(open.at, open.at + 1) : this.#place(error.pos[0], error.pos[1]);
-      if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
-      if (open) {
-        this.#report.add(code, place, open.message, { hint: open.hint });
-        continue;
-      }
-      const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'maps and lists nest too deeply' : error.message);
-      this.#report.add(code, place, message, { hint: this.#hintFor(error.code, place.line) });
+      const [from, to] = error.pos;
+      const isTag = error.code === 'TAG_RESOLVE_FAILED';
+      if (isTag) this.#tags.push({ from, to });
+      const place = this.#place(from, to);
+      const { message, hint } = yamlFault(error);
+      this.#report.add(isTag ? 'yaml-feature' : 'yaml-syntax', place, message, {
+        hint: this.#hintFor(error.code, place.line) ?? hint,
+      });
     }
     if (document.errors.length > 0) return null;
     return this.#tree(document.contents, this.#place(0, 0), 0);
@@ -176,21 +119,8 @@ class YamlReader {
     this.#report.add('yaml-syntax', this.#place(from, to), message, { hint });
   }
 
-  /** Reports a wrong indentation at its line. Returns false for other errors. */
-  #reportSlip(error: YAMLError): boolean {
-    const slip = findSlip(error, this.#lines.placeOf(error.pos[0]).line, this.#text);
-    if (!slip) return false;
-    const { line, spaces, hint } = slip;
-    const length = Math.max(1, (this.#text.split('\n', line).at(-1) ?? '').trim().length);
-    const place = { file: this.#path, line, column: spaces + 1, length };
-    this.#report.add('yaml-syntax', place, 'the indentation does not fit the lines above', { hint });
-    return true;
-  }
-
   /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
   #hintFor(code: string, lineNumber: number): string | undefined {
-    if (code === 'TAB_AS_INDENT') return 'indent with spaces';
-    if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'put the value in quotes';
     const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
     const [, key, value = ''] =
       /^\s*(?:-\s+)?(when|require|prefer|match|each):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];

@@ -2,14 +2,12 @@ import type { Decimal } from '../core/decimal.ts';
 import type { FacilitatorPolicy, PaymentNetwork } from '../core/payment-policy.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
-import { TEST_CHAINS, TOKENS } from './chains.ts';
-import type { Subject } from './check.ts';
+import { type Subject, validPartsOf } from './check.ts';
 import type { Report } from './report.ts';
 import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from './schema-payments.ts';
 import { emptyMap } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { figureAt, rateOf, unitsOf } from './usd.ts';
-import { validPartsOf } from './valid-parts.ts';
 
 /** A network to check. Its data is null if it does not fit its schema, which was reported. */
 interface NetworkSubject extends Subject {
@@ -50,14 +48,9 @@ export function draftNetwork(given: NetworkSubject, scope: NetworkContext): Paym
 
 function refuseMainnet(id: string, place: Tree['place'], report: Report): void {
   const known = [...TEST_CHAINS].map(([chain, name]) => `eip155:${chain} (${name})`);
-  report.add(
-    'mainnet-not-allowed',
-    place,
-    `\`${id}\` is not a known test network, so payments there may be real money`,
-    {
-      expected: `\`allow_mainnet: true\` beside \`networks\`, or one of ${known.join(', ')}`,
-    },
-  );
+  const message = `\`${id}\` is not a known test network, so payments there may be real money`;
+  const expected = `\`allow_mainnet: true\` beside \`networks\`, or one of ${known.join(', ')}`;
+  report.add('mainnet-not-allowed', place, message, { expected });
 }
 
 const FORM = new RegExp(ADDRESS_PATTERN);
@@ -199,3 +192,36 @@ function httpOf(tree: Tree, text: FacilitatorParts, path: string, report: Report
   const url = addressOf(valueAt(tree, 'url'), `\`${path}.url\``, report);
   return url === null || timeoutMs === undefined ? null : { mode: 'http', url, timeoutMs, bearerEnv };
 }
+
+/** Test networks: chain ID → name. */
+const TEST_CHAINS: ReadonlyMap<number, string> = new Map([
+  [84_532, 'Base Sepolia'],
+  [11_155_111, 'Sepolia'],
+  [11_155_420, 'OP Sepolia'],
+  [421_614, 'Arbitrum Sepolia'],
+  [80_002, 'Polygon Amoy'],
+  [43_113, 'Avalanche Fuji'],
+  [31_337, 'a local chain'],
+  [1337, 'a local chain'],
+]);
+
+/** The properties of a token by its contract. */
+interface Token {
+  /** Common name. */
+  readonly title: string;
+  readonly name: string;
+  readonly version: string;
+  readonly decimals: number;
+}
+
+/** Tokens by lower-case address, on any chain, because a local chain may be a copy of a public one. */
+const TOKENS: ReadonlyMap<string, Token> = new Map([
+  [
+    '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+    { title: 'USDC of Base', name: 'USD Coin', version: '2', decimals: 6 },
+  ],
+  [
+    '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+    { title: 'USDC of Base Sepolia', name: 'USDC', version: '2', decimals: 6 },
+  ],
+]);

@@ -1,13 +1,13 @@
 import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText } from '../core/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
+import { validPartsOf } from './check.ts';
 import { draftNetwork } from './payment-networks.ts';
 import type { Report } from './report.ts';
 import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
 import { type CheckContext, checkSection, emptyMap, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { isAbove, type UsdAmount, type UsdReader, usdReader } from './usd.ts';
-import { validPartsOf } from './valid-parts.ts';
 
 const PATH = 'payments.x402';
 

@@ -62,14 +62,10 @@ export function withOwnPlugins(
     }
     const file = outside.get(specifier);
     if (file !== undefined) {
-      report.add(
-        'plugin-outside',
-        place,
-        `plugin \`${specifier}\` runs code from outside the policy folder: \`${file}\``,
-        {
-          hint: 'move it into the policy folder, or install it as a package: anyone who can write to that file can run code as Signalbox',
-        },
-      );
+      const message = `plugin \`${specifier}\` runs code from outside the policy folder: \`${file}\``;
+      report.add('plugin-outside', place, message, {
+        hint: 'move it into the policy folder, or install it as a package: anyone who can write to that file can run code as Signalbox',
+      });
     }
     for (const plugin of found) {
       if (all.some(({ kind, name }) => kind === plugin.kind && name === plugin.name)) {

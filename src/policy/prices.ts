@@ -34,14 +34,9 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
   const tiers = data.tiers.map((tier, at) => {
     const previous = at === 0 ? 0 : (data.tiers[at - 1]?.over_input_tokens ?? 0);
     if (tier.over_input_tokens <= previous) {
-      report.add(
-        'out-of-range',
-        placeAt(tree, 'tiers', at, 'over_input_tokens'),
-        '`over_input_tokens` must rise from tier to tier',
-        {
-          expected: `more than ${previous}`,
-        },
-      );
+      const place = placeAt(tree, 'tiers', at, 'over_input_tokens');
+      const expected = `more than ${previous}`;
+      report.add('out-of-range', place, '`over_input_tokens` must rise from tier to tier', { expected });
     }
     return readLine(valueAt(tree, 'tiers', at) ?? tree, tier.over_input_tokens, report);
   });

@@ -20,14 +20,32 @@ export function findService(
 ): ProviderService | null {
   const { adapter, preset } = data;
   const plugin = adapter === undefined ? null : plugins.get(adapter);
-  if (plugin === undefined) {
-    reportAdapter(placeAt(tree, 'adapter'), adapter ?? '', plugins, report);
+  const refuse = (at: SourceSpan, message: string, hint: string): null => {
+    report.add('unknown-reference', at, message, { hint });
+    return null;
+  };
+  if (adapter !== undefined && plugin === undefined) {
+    const at = placeAt(tree, 'adapter');
+    const meant = findPreset(adapter, plugins)?.plugin.name;
+    if (meant !== undefined) {
+      const hint = `\`${adapter}\` is a preset of \`${meant}\`: write \`preset: ${adapter}\``;
+      return refuse(at, `there is no adapter \`${adapter}\``, hint);
+    }
+    reportUnknownPlugin('adapter', adapter, plugins.keys(), at, report);
     return null;
   }
   if (preset !== undefined) {
-    const found = plugin ? presetOf(plugin, preset) : findPreset(preset, plugins);
-    if (!found) reportPreset(tree, preset, plugin, plugins, report);
-    return found;
+    const service = findPreset(preset, plugins);
+    const found = plugin ? presetOf(plugin, preset) : service;
+    if (found) return found;
+    const at = placeAt(tree, 'preset');
+    if (plugin && service) {
+      const message = `the adapter \`${plugin.name}\` has no preset \`${preset}\``;
+      return refuse(at, message, `remove \`adapter\`: the preset uses \`${service.plugin.name}\``);
+    }
+    const known = [...plugins.values()].flatMap(({ presets = {} }) => Object.keys(presets));
+    reportUnknownPlugin('preset', preset, known, at, report);
+    return null;
   }
   if (plugin) {
     // An adapter alone implies the preset of the same name, unless the policy states an address.
@@ -55,40 +73,4 @@ function findPreset(name: string, plugins: ReadonlyMap<string, ProviderPlugin>):
     if (found) return found;
   }
   return null;
-}
-
-function reportAdapter(
-  place: SourceSpan,
-  name: string,
-  plugins: ReadonlyMap<string, ProviderPlugin>,
-  report: Report,
-): void {
-  const service = findPreset(name, plugins);
-  if (!service) {
-    reportUnknownPlugin('adapter', name, plugins.keys(), place, report);
-    return;
-  }
-  report.add('unknown-reference', place, `there is no adapter \`${name}\``, {
-    hint: `\`${name}\` is a preset of \`${service.plugin.name}\`: write \`preset: ${name}\``,
-  });
-}
-
-function reportPreset(
-  tree: NamedItem<ProviderText>['tree'],
-  name: string,
-  plugin: ProviderPlugin | null,
-  plugins: ReadonlyMap<string, ProviderPlugin>,
-  report: Report,
-): void {
-  const place = placeAt(tree, 'preset');
-  const speaker = findPreset(name, plugins)?.plugin;
-  if (plugin && speaker) {
-    const message = `the adapter \`${plugin.name}\` has no preset \`${name}\``;
-    report.add('unknown-reference', place, message, {
-      hint: `remove \`adapter\`: the preset uses \`${speaker.name}\``,
-    });
-    return;
-  }
-  const known = [...plugins.values()].flatMap(({ presets = {} }) => Object.keys(presets));
-  reportUnknownPlugin('preset', name, known, place, report);
 }

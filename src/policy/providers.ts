@@ -1,14 +1,13 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress } from './addresses.ts';
-import { checkOptions } from './check.ts';
+import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { findService, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
 import { emptyMap, type NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
-import { validPartsOf } from './valid-parts.ts';
 
 /** A provider of the policy, set up with this environment. */
 export interface ProviderSetup {

@@ -10,6 +10,7 @@ import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule-drafts.ts';
+import { inSteps } from './steps.ts';
 
 interface CheckedConstraint {
   readonly draft: ConstraintDraft;
@@ -25,7 +26,7 @@ interface CheckedPreference {
 
 interface CheckedFilter {
   readonly selector: string;
-  readonly require: Program;
+  readonly require: Program | null;
 }
 
 /** The rules of a policy with their checked expressions; null for an expression that is absent or wrong. */
@@ -41,27 +42,25 @@ export function* checkRules(
   check: ExpressionChecker,
   report: Report,
 ): Generator<undefined, CheckedRules> {
-  const constraints: CheckedConstraint[] = [];
-  for (const draft of parsed.constraints) {
-    constraints.push({ draft, when: check.when(draft.when), require: check.of(draft.require, 'constraint') });
-    yield;
-  }
-  const preferences: CheckedPreference[] = [];
-  for (const draft of parsed.preferences) {
-    preferences.push({ draft, when: check.when(draft.when), prefer: check.of(draft.prefer, 'model') });
-    if (draft.worth === 0) {
-      const message = `preference \`${draft.name}\` has a worth of 0, so it has no effect`;
-      report.add('prefers-none', draft.worthPlace, message, { hint: 'remove it, or set `worth` to another value' });
-    }
-    yield;
-  }
-  const filters: CheckedFilter[] = [];
-  for (const named of parsed.selectors) {
-    const require = check.of(expressionAt(named, 'models', 'require'), 'model');
-    if (require) filters.push({ selector: named.name, require });
-    yield;
-  }
-  return { constraints, preferences, filters };
+  return {
+    constraints: yield* inSteps(parsed.constraints, (draft) => ({
+      draft,
+      when: check.when(draft.when),
+      require: check.of(draft.require, 'constraint'),
+    })),
+    preferences: yield* inSteps(parsed.preferences, (draft) => {
+      const checked = { draft, when: check.when(draft.when), prefer: check.of(draft.prefer, 'model') };
+      if (draft.worth === 0) {
+        const message = `preference \`${draft.name}\` has a worth of 0, so it has no effect`;
+        report.add('prefers-none', draft.worthPlace, message, { hint: 'remove it, or set `worth` to another value' });
+      }
+      return checked;
+    }),
+    filters: yield* inSteps(parsed.selectors, (named) => ({
+      selector: named.name,
+      require: check.of(expressionAt(named, 'models', 'require'), 'model'),
+    })),
+  };
 }
 
 /** The compiled rules of a policy. */
@@ -88,52 +87,21 @@ const EVALUATIONS_PER_STEP = 16;
 /** Evaluates every rule over the whole catalog, and keeps the bits of models and endpoints that can be served here. */
 export function* compileRules(
   parsed: ParsedPolicy,
-  { constraints, preferences, filters }: CheckedRules,
+  rules: CheckedRules,
   served: readonly Model[],
   report: Report,
 ): Generator<undefined, CompiledRules> {
-  const { endpoints, models } = yield* ruleTargetsOf(parsed, served);
-  const slots = served.reduce((sum, model) => sum + model.endpoints.length, 0);
-  const compiled: { constraints: Constraint[]; preferences: Preference[] } = { constraints: [], preferences: [] };
-  for (const constraint of constraints) {
-    compiled.constraints.push(yield* compileConstraint(constraint, endpoints, slots, report));
-    yield;
+  const compiler = new RuleCompiler(parsed, served, report);
+  yield* compiler.readCatalog();
+  const constraints: Constraint[] = [];
+  for (const constraint of rules.constraints) constraints.push(yield* compiler.constraint(constraint));
+  const preferences: Preference[] = [];
+  for (const preference of rules.preferences) preferences.push(yield* compiler.preference(preference));
+  const filters = new Map<string, Uint32Array>();
+  for (const { selector, require } of rules.filters) {
+    if (require) filters.set(selector, yield* compiler.filter(selector, require));
   }
-  for (const preference of preferences) {
-    compiled.preferences.push(yield* compilePreference(preference, models, served.length, report));
-    yield;
-  }
-  const tags = [...new Set(parsed.models.flatMap(({ model }) => model.tags))];
-  const bits = new Map<string, Uint32Array>();
-  for (const filter of filters) {
-    bits.set(filter.selector, yield* compileFilter(filter, models, served.length, report, tags));
-    yield;
-  }
-  return { ...compiled, filters: bits };
-}
-
-function* ruleTargetsOf(
-  parsed: ParsedPolicy,
-  served: readonly Model[],
-): Generator<undefined, { endpoints: readonly RuleTarget[]; models: readonly RuleTarget[] }> {
-  const tasks = parsed.tasks.map(({ name }) => name);
-  const indexes = new Map(served.map((model, index) => [model.id, index]));
-  const endpoints: RuleTarget[] = [];
-  const models: RuleTarget[] = [];
-  for (const [at, draft] of parsed.models.entries()) {
-    const { id } = draft.model;
-    const index = indexes.get(id) ?? -1;
-    const model = served[index];
-    const views = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), tasks);
-    for (const [i, { endpoint }] of draft.endpoints.entries()) {
-      const place = model ? model.endpoints.indexOf(endpoint) : -1;
-      const view = views[i] ?? {};
-      endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1 });
-      if (i === 0) models.push({ id, view, slot: index });
-    }
-    if (at % VIEWS_PER_STEP === 0) yield;
-  }
-  return { endpoints, models };
+  return { constraints, preferences, filters };
 }
 
 interface RuleMatches {
@@ -143,94 +111,105 @@ interface RuleMatches {
   readonly ofServed: number;
 }
 
-function* evaluate(
-  program: Program,
-  targets: readonly RuleTarget[],
-  size: number,
-  report: Report,
-): Generator<undefined, RuleMatches> {
-  const bits = emptyBits(size);
-  const failed = new Set<string>();
-  let reason = '';
-  let ofCatalog = 0;
-  let ofServed = 0;
-  let evaluated = 0;
-  for (const { id, view, slot } of targets) {
-    if (evaluated++ % EVALUATIONS_PER_STEP === 0) yield;
-    try {
-      if (!program.run(view)) continue;
-    } catch (error) {
-      failed.add(id);
-      reason = reasonOf(error);
-      continue;
+class RuleCompiler {
+  readonly #parsed: ParsedPolicy;
+  readonly #served: readonly Model[];
+  readonly #report: Report;
+  readonly #endpoints: RuleTarget[] = [];
+  readonly #models: RuleTarget[] = [];
+
+  constructor(parsed: ParsedPolicy, served: readonly Model[], report: Report) {
+    this.#parsed = parsed;
+    this.#served = served;
+    this.#report = report;
+  }
+
+  *readCatalog(): Generator<undefined, void> {
+    const tasks = this.#parsed.tasks.map(({ name }) => name);
+    const indexes = new Map(this.#served.map((model, index) => [model.id, index]));
+    for (const [at, draft] of this.#parsed.models.entries()) {
+      const { id } = draft.model;
+      const index = indexes.get(id) ?? -1;
+      const model = this.#served[index];
+      const views = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), tasks);
+      for (const [i, { endpoint }] of draft.endpoints.entries()) {
+        const place = model ? model.endpoints.indexOf(endpoint) : -1;
+        const view = views[i] ?? {};
+        this.#endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1 });
+        if (i === 0) this.#models.push({ id, view, slot: index });
+      }
+      if (at % VIEWS_PER_STEP === 0) yield;
     }
-    ofCatalog++;
-    if (slot < 0) continue;
-    ofServed++;
-    setBit(bits, slot);
   }
-  if (failed.size > 0) {
-    const message = `\`${program.draft.path}\` fails for ${listNames(failed)}, so it counts as false: ${reason}`;
-    report.add('require-fails', program.placeOf(program.ast), message);
+
+  *constraint({ draft, when, require }: CheckedConstraint): Generator<undefined, Constraint> {
+    const { name, place, maxLatencyMs, maxCostCredits } = draft;
+    const slots = this.#served.reduce((sum, model) => sum + model.endpoints.length, 0);
+    const matches = require && (yield* this.#evaluate(require, this.#endpoints, slots));
+    // `require: false` refuses on purpose.
+    if (require && matches?.ofCatalog === 0 && !(draft.when && literalOf(require.ast) === false)) {
+      const at = require.placeOf(require.ast);
+      const message = `no model of the catalog fulfils \`${require.draft.path}\``;
+      const hint = draft.when
+        ? 'requests that this constraint applies to are refused'
+        : 'a constraint without `when` applies to every request, so all would be refused';
+      this.#report.add(draft.when ? 'satisfied-by-none' : 'refuses-everything', at, message, { hint });
+    }
+    return { name, place, when: conditionOf(when), allows: matches?.bits ?? null, maxLatencyMs, maxCostCredits };
   }
-  return { bits, ofCatalog, ofServed };
-}
 
-function conditionOf(when: Program | null): Constraint['when'] {
-  return when && ((scope) => when.run(viewOf(scope)));
-}
+  *preference({ draft, when, prefer }: CheckedPreference): Generator<undefined, Preference> {
+    const { name, place, worth } = draft;
+    const matches = prefer && (yield* this.#evaluate(prefer, this.#models, this.#served.length));
+    if (prefer && matches?.ofCatalog === 0) {
+      const message = `\`${prefer.draft.path}\` prefers no model of the catalog`;
+      this.#report.add('prefers-none', prefer.placeOf(prefer.ast), message);
+    }
+    const prefers = matches?.bits ?? emptyBits(this.#served.length);
+    return { name, place, when: conditionOf(when), prefers, worth: worth ?? 0 };
+  }
 
-function* compileConstraint(
-  { draft, when, require }: CheckedConstraint,
-  endpoints: readonly RuleTarget[],
-  slots: number,
-  report: Report,
-): Generator<undefined, Constraint> {
-  const { name, place, maxLatencyMs, maxCostCredits } = draft;
-  const matches = require && (yield* evaluate(require, endpoints, slots, report));
-  // `require: false` refuses on purpose.
-  if (require && matches?.ofCatalog === 0 && !(draft.when && literalOf(require.ast) === false)) {
+  *filter(selector: string, require: Program): Generator<undefined, Uint32Array> {
+    const { bits, ofCatalog, ofServed } = yield* this.#evaluate(require, this.#models, this.#served.length);
     const at = require.placeOf(require.ast);
-    const message = `no model of the catalog fulfils \`${require.draft.path}\``;
-    if (draft.when)
-      report.add('satisfied-by-none', at, message, { hint: 'requests that this constraint applies to are refused' });
-    else
-      report.add('refuses-everything', at, message, {
-        hint: 'a constraint without `when` applies to every request, so all would be refused',
-      });
+    if (ofCatalog === 0) {
+      const tags = [...new Set(this.#parsed.models.flatMap(({ model }) => model.tags))];
+      const message = `selector \`${selector}\` has no candidates: no model passes its filter`;
+      this.#report.add('selector-empty', at, message, { hint: hintForTags(require.ast, tags) });
+    } else if (ofServed === 0 && this.#served.length > 0) {
+      const message = `selector \`${selector}\` has no candidates here: no provider can serve a model that passes its filter`;
+      const hint = 'set the variable of a provider that serves such a model';
+      this.#report.add('selector-idle', at, message, { hint });
+    }
+    return bits;
   }
-  return { name, place, when: conditionOf(when), allows: matches?.bits ?? null, maxLatencyMs, maxCostCredits };
+
+  *#evaluate(program: Program, targets: readonly RuleTarget[], size: number): Generator<undefined, RuleMatches> {
+    const bits = emptyBits(size);
+    const failed = new Set<string>();
+    let reason = '';
+    let ofCatalog = 0;
+    let ofServed = 0;
+    for (const [at, { id, view, slot }] of targets.entries()) {
+      if (at % EVALUATIONS_PER_STEP === 0) yield;
+      try {
+        if (!program.run(view)) continue;
+      } catch (error) {
+        failed.add(id);
+        reason = reasonOf(error);
+        continue;
+      }
+      ofCatalog++;
+      if (slot < 0) continue;
+      ofServed++;
+      setBit(bits, slot);
+    }
+    if (failed.size > 0) {
+      const message = `\`${program.draft.path}\` fails for ${listNames(failed)}, so it counts as false: ${reason}`;
+      this.#report.add('require-fails', program.placeOf(program.ast), message);
+    }
+    return { bits, ofCatalog, ofServed };
+  }
 }
 
-function* compilePreference(
-  { draft, when, prefer }: CheckedPreference,
-  models: readonly RuleTarget[],
-  size: number,
-  report: Report,
-): Generator<undefined, Preference> {
-  const { name, place } = draft;
-  const matches = prefer && (yield* evaluate(prefer, models, size, report));
-  if (prefer && matches?.ofCatalog === 0) {
-    report.add('prefers-none', prefer.placeOf(prefer.ast), `\`${prefer.draft.path}\` prefers no model of the catalog`);
-  }
-  return { name, place, when: conditionOf(when), prefers: matches?.bits ?? emptyBits(size), worth: draft.worth ?? 0 };
-}
-
-function* compileFilter(
-  { selector, require }: CheckedFilter,
-  models: readonly RuleTarget[],
-  size: number,
-  report: Report,
-  tags: readonly string[],
-): Generator<undefined, Uint32Array> {
-  const { bits, ofCatalog, ofServed } = yield* evaluate(require, models, size, report);
-  const at = () => require.placeOf(require.ast);
-  if (ofCatalog === 0) {
-    const message = `selector \`${selector}\` has no candidates: no model passes its filter`;
-    report.add('selector-empty', at(), message, { hint: hintForTags(require.ast, tags) });
-  } else if (ofServed === 0 && size > 0) {
-    const message = `selector \`${selector}\` has no candidates here: no provider can serve a model that passes its filter`;
-    report.add('selector-idle', at(), message, { hint: 'set the variable of a provider that serves such a model' });
-  }
-  return bits;
-}
+const conditionOf = (when: Program | null): Constraint['when'] => when && ((scope) => when.run(viewOf(scope)));

@@ -1,51 +1,45 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { WINDOWS } from '../core/budget.ts';
-import { closed, expression, integer, itemName, number, oneOf, string } from './schema-parts.ts';
+import type { WindowKind } from '../core/budget.ts';
+import { closed, integer, itemName, number, oneOfExplained, optional } from './schema-parts.ts';
 
 export const BudgetText = closed(
   {
     name: itemName('Its name, in messages and figures. Under another name it is another budget.', 'team-month'),
-    each: Type.Optional(
-      expression(
-        'Groups with a window each: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Default: one window.',
-        'key.labels.team',
-        'key',
-      ),
+    each: optional.expression(
+      'Groups with a window each: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Default: one window.',
+      'key.labels.team',
+      'key',
     ),
-    match: Type.Optional(
-      expression(
-        'Requests that it covers: CEL over `key` and `request.model`. Default: all.',
-        'key.labels.team != ""',
-        'request.model == "auto"',
-      ),
+    match: optional.expression(
+      'Requests that it covers: CEL over `key` and `request.model`. Default: all.',
+      'key.labels.team != ""',
+      'request.model == "auto"',
     ),
     limit_credits: number(
       { minimum: 0, maximum: 1_000_000_000, example: 50_000 },
       'Credits that may be spent in each window. Read exactly, with at most 6 decimals.',
     ),
-    window: oneOf(WINDOWS, {
-      examples: ['month'],
+    window: oneOfExplained({
       means: {
         day: 'From midnight to midnight.',
         week: 'From Monday at midnight.',
         month: 'From the first of the month at midnight.',
         total: 'One window without an end: what is spent stays spent.',
-      },
+      } satisfies Record<WindowKind, string>,
+      examples: ['month'],
       description: 'How long a window runs, by the calendar of `time_zone`: weeks begin on Monday, `total` never ends.',
     }),
-    time_zone: Type.Optional(
-      string(
-        { minLength: 1, maxLength: 64, example: 'Europe/Berlin' },
-        'IANA time zone of its windows. Default: `gateway.time_zone`.',
-      ),
+    time_zone: optional.string(
+      { minLength: 1, maxLength: 64, example: 'Europe/Berlin' },
+      'IANA time zone of its windows. Default: `gateway.time_zone`.',
     ),
-    on_exhausted: oneOf(['reject', 'downgrade'], {
-      default: 'reject',
-      examples: ['downgrade'],
+    on_exhausted: oneOfExplained({
       means: {
         reject: 'A request whose choice does not fit is refused, with 402.',
         downgrade: 'Only models whose worst case still fits are chosen from.',
       },
+      default: 'reject',
+      examples: ['downgrade'],
       description: '`reject` refuses with 402. `downgrade` first chooses among models whose worst case still fits.',
     }),
     alert_at: Type.Array(number({ exclusiveMinimum: 0, maximum: 1 }, 'Share of the limit: 0.8 is 80 %.'), {
@@ -65,13 +59,13 @@ export const LedgerText = closed(
       { minimum: 0, maximum: 60_000, default: 2000 },
       'Milliseconds that a request waits for money of a budget that open reservations hold.',
     ),
-    on_crash: oneOf(['charge', 'release'], {
-      default: 'charge',
-      examples: ['release'],
+    on_crash: oneOfExplained({
       means: {
         charge: 'Charged in full, because the providers may have been paid.',
         release: 'Released: nothing is charged for them.',
       },
+      default: 'charge',
+      examples: ['release'],
       description: 'Reservations left by a crash are charged in full, or released.',
     }),
   },

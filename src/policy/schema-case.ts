@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { withoutNull } from '../core/nullable.ts';
 import { RouteChat } from '../surface/openai-chat/route-query.ts';
-import { closed, number, string } from './schema-parts.ts';
+import { closed, optional, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;
 function stated(schema: TSchema, example: unknown, description?: string) {
@@ -29,7 +29,6 @@ const ROUTE_QUERY = {
 const labels = (description: string, example: Record<string, string>) =>
   Type.Record(Type.String(), Type.String(), { default: {}, examples: [example], description });
 const name = (description: string, example: string) => string({ minLength: 1, maxLength: 256, example }, description);
-const optional = (description: string, example: string) => Type.Optional(name(description, example));
 
 const CaseKeyText = closed(
   {
@@ -52,16 +51,14 @@ export const GivenText = closed(
     ...ROUTE_QUERY,
     metadata: labels('Metadata of the request.', { interactive: 'true' }),
     key: CaseKeyText,
-    time: Type.Optional(
-      string(
-        {
-          pattern:
-            '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
-          expected: 'a moment with its offset, such as 2026-10-07T02:30:00Z',
-          example: '2026-10-07T02:30:00Z',
-        },
-        'Time of the request. Default: a fixed Wednesday, 12:00 UTC.',
-      ),
+    time: optional.string(
+      {
+        pattern:
+          '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
+        expected: 'a moment with its offset, such as 2026-10-07T02:30:00Z',
+        example: '2026-10-07T02:30:00Z',
+      },
+      'Time of the request. Default: a fixed Wednesday, 12:00 UTC.',
     ),
   },
   { default: {}, description: 'A route query with its key, metadata and time.' },
@@ -76,24 +73,27 @@ export const ExpectText = closed(
         description: 'Chosen model, or a list that contains it.',
       }),
     ),
-    provider: optional('Provider of the first endpoint of the chosen model.', 'openai-eu'),
-    task: optional('Task of the request.', 'coding'),
-    reason: optional('The `route_reason` of the choice.', 'auto:balanced'),
+    provider: Type.Optional(name('Provider of the first endpoint of the chosen model.', 'openai-eu')),
+    task: Type.Optional(name('Task of the request.', 'coding')),
+    reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
     rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
       default: {},
       examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
       description: 'Model → the constraint, or the kind of reason, that rejects it.',
     }),
-    cost_below_credits: Type.Optional(
-      number({ exclusiveMinimum: 0, example: 1 }, 'Upper bound of the expected cost, in Credits.'),
+    cost_below_credits: optional.number(
+      { exclusiveMinimum: 0, example: 1 },
+      'Upper bound of the expected cost, in Credits.',
     ),
-    latency_below_ms: Type.Optional(
-      number({ exclusiveMinimum: 0, example: 5000 }, 'Upper bound of the expected latency, in ms.'),
+    latency_below_ms: optional.number(
+      { exclusiveMinimum: 0, example: 5000 },
+      'Upper bound of the expected latency, in ms.',
     ),
-    quality_above: Type.Optional(
-      number({ minimum: 0, exclusiveMaximum: 1, example: 0.7 }, 'Lower bound of the expected quality.'),
+    quality_above: optional.number(
+      { minimum: 0, exclusiveMaximum: 1, example: 0.7 },
+      'Lower bound of the expected quality.',
     ),
-    refused: optional('Error code, where no model may be left.', 'no_eligible_model'),
+    refused: Type.Optional(name('Error code, where no model may be left.', 'no_eligible_model')),
   },
   { description: 'The required result. At least one key.' },
 );

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { LEARNING_MODES } from '../core/learning-policy.ts';
-import { closed, integer, number, oneOf, string } from './schema-parts.ts';
+import type { LearningMode } from '../core/learning-policy.ts';
+import { closed, integer, number, oneOfExplained, string } from './schema-parts.ts';
 
 const share = (fallback: number, description: string) =>
   number({ minimum: 0, maximum: 1, default: fallback }, description);
@@ -42,16 +42,18 @@ const ExploreText = closed(
   },
 );
 
+export const LEARNING_MODE_MEANINGS: Readonly<Record<LearningMode, string>> = {
+  off: 'Quality is as declared, corrected by the length of the question.',
+  shadow: 'Learns, and shows the effect in explanations.',
+  on: 'Learns, and decides by it.',
+};
+
 export const LearningText = closed(
   {
-    mode: oneOf(LEARNING_MODES, {
+    mode: oneOfExplained({
+      means: LEARNING_MODE_MEANINGS,
       default: 'off',
       examples: ['shadow'],
-      means: {
-        off: 'Quality is as declared, corrected by the length of the question.',
-        shadow: 'Learns, and shows the effect in explanations.',
-        on: 'Learns, and decides by it.',
-      },
       description:
         '`off`: quality as declared, corrected by question length. `shadow`: learns and shows the effect. `on`: decides by it. Short form: `learning: shadow`.',
     }),

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { closed, expression, integer, itemName, string } from './schema-parts.ts';
+import { closed, integer, itemName, optional, string } from './schema-parts.ts';
 
 const PER_MINUTE_MAX = 1_000_000_000;
 
@@ -9,32 +9,24 @@ const perMinute = (fallback: number, description: string) =>
 export const RateLimitText = closed(
   {
     name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
-    each: Type.Optional(
-      expression(
-        'Groups with a share each: `key`, `address`, or CEL over `key` that gives a text. Default: one share.',
-        'key.labels.team',
-        'key',
-        'address',
-      ),
+    each: optional.expression(
+      'Groups with a share each: `key`, `address`, or CEL over `key` that gives a text. Default: one share.',
+      'key.labels.team',
+      'key',
+      'address',
     ),
-    match: Type.Optional(expression('Keys that it covers: CEL over `key`. Default: all.', 'key.labels.tier == "free"')),
-    requests_per_minute: Type.Optional(
-      integer(
-        { minimum: 1, maximum: PER_MINUTE_MAX, example: 600 },
-        'Most chat and route requests in a minute. So many may come at once; what is used comes back evenly.',
-      ),
+    match: optional.expression('Keys that it covers: CEL over `key`. Default: all.', 'key.labels.tier == "free"'),
+    requests_per_minute: optional.integer(
+      { minimum: 1, maximum: PER_MINUTE_MAX, example: 600 },
+      'Most chat and route requests in a minute. So many may come at once; what is used comes back evenly.',
     ),
-    tokens_per_minute: Type.Optional(
-      integer(
-        { minimum: 1, maximum: PER_MINUTE_MAX, example: 400_000 },
-        'Most tokens of chats in a minute, input and output: estimated at first, used in the end.',
-      ),
+    tokens_per_minute: optional.integer(
+      { minimum: 1, maximum: PER_MINUTE_MAX, example: 400_000 },
+      'Most tokens of chats in a minute, input and output: estimated at first, used in the end.',
     ),
-    concurrent_streams: Type.Optional(
-      integer(
-        { minimum: 1, maximum: 1_000_000, example: 20 },
-        'Most chat requests with `stream: true` that run at once.',
-      ),
+    concurrent_streams: optional.integer(
+      { minimum: 1, maximum: 1_000_000, example: 20 },
+      'Most chat requests with `stream: true` that run at once.',
     ),
   },
   {

@@ -2,22 +2,31 @@ import { type Static, Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
-import { boolean, closed, day, integer, number, oneOf, string } from './schema-parts.ts';
+import {
+  boolean,
+  closed,
+  day,
+  integer,
+  number,
+  oneOf,
+  oneOfExplained,
+  optional,
+  string,
+  texts,
+} from './schema-parts.ts';
 
 /** Languages that editors offer. The loader knows more, and takes any name. */
 export const LANGUAGES: readonly string[] =
   `bash c cpp csharp css dart elixir go haskell html java javascript kotlin lua perl php powershell python r ruby
   rust scala sql swift typescript yaml`.split(/\s+/);
 
-const BASIS_OF_PRICE = ['vendor-list', 'aggregator', 'own', 'unverified'] as const;
-const BASIS_OF_FIGURE = ['measured', 'guessed', 'unknown'] as const;
-const MEANS_OF_PRICE = {
+const BASIS_OF_PRICE = {
   'vendor-list': "The vendor's own list.",
   aggregator: 'A list that others keep of many vendors.',
   own: 'What you pay, by contract or because it is yours.',
   unverified: 'Nobody says. `policy check` tells of it.',
 };
-const MEANS_OF_FIGURE = {
+const BASIS_OF_FIGURE = {
   measured: 'By outcomes or clocks.',
   guessed: 'By somebody who says so.',
   unknown: 'Nobody says. `policy check` tells of it.',
@@ -47,13 +56,13 @@ const TierText = closed(
 export const PriceText = closed(
   {
     ...LINE,
-    per_request: Type.Optional(number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD per request.')),
+    per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD per request.'),
     tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Prices of long inputs, ascending.' }),
     as_of: Type.Optional(day('Day on which the price was seen.')),
-    basis: oneOf(BASIS_OF_PRICE, {
+    basis: oneOfExplained({
+      means: BASIS_OF_PRICE,
       default: 'unverified',
       examples: ['vendor-list'],
-      means: MEANS_OF_PRICE,
       description: 'Source of the price.',
     }),
   },
@@ -63,14 +72,11 @@ export type PriceText = Static<typeof PriceText>;
 
 const ENDPOINT = {
   provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
-  upstream: Type.Optional(
-    string({ minLength: 1, example: 'gpt-5-mini' }, "The provider's name for the model. Default: the ID."),
+  upstream: optional.string(
+    { minLength: 1, example: 'gpt-5-mini' },
+    "The provider's name for the model. Default: the ID.",
   ),
-  regions: Type.Array(Type.String({ minLength: 1 }), {
-    default: [],
-    examples: [['eu']],
-    description: 'Where the endpoint computes.',
-  }),
+  regions: texts(['eu'], 'Where the endpoint computes.'),
 };
 
 export const EndpointText = closed(
@@ -80,28 +86,22 @@ export const EndpointText = closed(
 
 const LatencyText = closed(
   {
-    ttft_ms: Type.Optional(
-      number(
-        { minimum: 0, maximum: 3_600_000, example: 600 },
-        'Median milliseconds to the first content, with the usual `reasoning_tokens`. Default: by `unstated_latency`.',
-      ),
+    ttft_ms: optional.number(
+      { minimum: 0, maximum: 3_600_000, example: 600 },
+      'Median milliseconds to the first content, with the usual `reasoning_tokens`. Default: by `unstated_latency`.',
     ),
-    cached_ttft_ms: Type.Optional(
-      number(
-        { minimum: 0, maximum: 3_600_000, example: 350 },
-        'Median milliseconds to the first content with most of the input in the provider’s cache. Default: `ttft_ms`.',
-      ),
+    cached_ttft_ms: optional.number(
+      { minimum: 0, maximum: 3_600_000, example: 350 },
+      'Median milliseconds to the first content with most of the input in the provider’s cache. Default: `ttft_ms`.',
     ),
-    output_tokens_per_second: Type.Optional(
-      number(
-        { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
-        'Median rate of visible output. Default: by `unstated_latency`.',
-      ),
+    output_tokens_per_second: optional.number(
+      { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
+      'Median rate of visible output. Default: by `unstated_latency`.',
     ),
-    basis: oneOf(BASIS_OF_FIGURE, {
+    basis: oneOfExplained({
+      means: BASIS_OF_FIGURE,
       default: 'unknown',
       examples: ['measured'],
-      means: MEANS_OF_FIGURE,
       description: 'Source of the figures.',
     }),
     as_of: Type.Optional(day('Day of the newest measurement.')),
@@ -114,10 +114,10 @@ const share = (description: string) => number({ minimum: 0, maximum: 1, example:
 const QualityText = Type.Object(
   {
     default: share('Share of good answers for tasks without a figure of their own, 0 to 1.'),
-    basis: oneOf(BASIS_OF_FIGURE, {
+    basis: oneOfExplained({
+      means: BASIS_OF_FIGURE,
       default: 'unknown',
       examples: ['guessed'],
-      means: MEANS_OF_FIGURE,
       description: 'Source of the figures.',
     }),
     as_of: Type.Optional(day('Day of the newest evidence.')),
@@ -137,7 +137,7 @@ const ReasoningText = Type.Object(
 );
 
 const deadline = (description: string, example: number) =>
-  Type.Optional(integer({ minimum: 1, maximum: 86_400_000, example }, description));
+  optional.integer({ minimum: 1, maximum: 86_400_000, example }, description);
 
 const DeadlinesText = closed(
   {
@@ -172,7 +172,7 @@ export const ModelText = closed(
     max_output: count('Most output tokens.', 128_000),
     default_max_output: Type.Optional(count('Output cap of a request without one. Default: at most 4096.', 4096)),
     operations: Type.Array(
-      oneOf(asWords(OPERATION_NAMES), { examples: ['chat'], description: 'An operation that callers ask for.' }),
+      oneOf(OPERATION_NAMES, { examples: ['chat'], description: 'An operation that callers ask for.' }),
       {
         minItems: 1,
         uniqueItems: true,
@@ -182,11 +182,11 @@ export const ModelText = closed(
       },
     ),
     capabilities: Type.Array(
-      oneOf(asWords(MODEL_CAPABILITIES), { examples: ['tools'], description: 'Something the model can do.' }),
+      oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'Something the model can do.' }),
       { default: [], examples: [['tools', 'vision']], description: 'Features of the model.' },
     ),
     lacks: Type.Array(
-      oneOf(asWords(CAPABILITY_NAMES), {
+      oneOf(CAPABILITY_NAMES, {
         examples: ['seed'],
         description: 'Something that cannot be asked of the model.',
       }),
@@ -196,26 +196,16 @@ export const ModelText = closed(
         description: 'Features of its provider’s API that it does not take. Requests that need one go elsewhere.',
       },
     ),
-    languages: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
-      default: [],
-      examples: [['python', 'typescript']],
-      description: 'Programming languages that it handles; aliases are known.',
-    }),
-    lacks_languages: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
-      default: [],
-      examples: [['cobol']],
-      description: 'Programming languages that it does not handle. One in neither list is unknown.',
-    }),
-    tags: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
-      default: [],
-      examples: [['local']],
-      description: 'Your own marks, for rules.',
-    }),
-    family: Type.Optional(
-      string(
-        { minLength: 1, maxLength: 64, example: 'claude' },
-        'Models of one family receive each other’s signed or encrypted reasoning. Default: a family of its own.',
-      ),
+    languages: texts(['python', 'typescript'], 'Programming languages that it handles; aliases are known.', 64),
+    lacks_languages: texts(
+      ['cobol'],
+      'Programming languages that it does not handle. One in neither list is unknown.',
+      64,
+    ),
+    tags: texts(['local'], 'Your own marks, for rules.', 64),
+    family: optional.string(
+      { minLength: 1, maxLength: 64, example: 'claude' },
+      'Models of one family receive each other’s signed or encrypted reasoning. Default: a family of its own.',
     ),
     tokenizer: Type.Optional(
       oneOf(TOKENIZERS, {
@@ -245,9 +235,3 @@ export const ModelText = closed(
   { description: 'A model callers can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.' },
 );
 export type ModelText = Static<typeof ModelText>;
-
-function asWords<Word extends string>(names: readonly Word[]): readonly [Word, ...Word[]] {
-  const [first, ...rest] = names;
-  if (first === undefined) throw new TypeError('a list of words cannot be empty');
-  return [first, ...rest];
-}

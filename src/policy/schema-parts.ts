@@ -5,6 +5,7 @@ import {
   type SchemaOptions,
   type StringOptions,
   type TProperties,
+  type TSchema,
   type TUnsafe,
   Type,
 } from '@sinclair/typebox';
@@ -35,20 +36,42 @@ export const string = (options: ValueOptions<StringOptions>, description: string
 export const boolean = (options: ValueOptions<SchemaOptions>, description: string) =>
   Type.Boolean(described(options, description));
 
-interface WordOptions<Word extends string> extends SchemaOptions {
+interface WordOptions extends SchemaOptions {
   readonly description: string;
-  /** Word → its meaning, for editors. */
-  readonly means?: Readonly<Record<Word, string>>;
 }
 
 /** A union of string literals. */
-export function oneOf<const Words extends readonly [string, ...string[]]>(
-  words: Words,
-  { means, ...options }: WordOptions<Words[number]>,
-): TUnsafe<Words[number]> {
-  const literals = words.map((word: Words[number]) => Type.Literal(word, means && { description: means[word] }));
-  return Type.Unsafe<Words[number]>(Type.Union(literals, options));
+export const oneOf = <const Word extends string>(words: readonly Word[], options: WordOptions): TUnsafe<Word> =>
+  Type.Unsafe<Word>(
+    Type.Union(
+      words.map((word) => Type.Literal(word)),
+      options,
+    ),
+  );
+
+/** A union of string literals with a meaning each, for editors. */
+export function oneOfExplained<Word extends string>({
+  means,
+  ...options
+}: WordOptions & { readonly means: Readonly<Record<Word, string>> }): TUnsafe<Word> {
+  const literals = Object.entries<string>(means).map(([word, description]) => Type.Literal(word, { description }));
+  return Type.Unsafe<Word>(Type.Union(literals, options));
 }
+
+/** The literals of a union of them, each with its meaning or ''; null for any other schema. */
+export function literalsOf({ anyOf: options }: TSchema): [word: string, means: string][] | null {
+  if (!Array.isArray(options) || options.length === 0) return null;
+  const words = options.map(({ const: word, description = '' }: TSchema): [unknown, string] => [word, description]);
+  return words.every((one): one is [string, string] => typeof one[0] === 'string') ? words : null;
+}
+
+/** A list of texts; empty where it is left out. */
+export const texts = (example: readonly string[], description: string, maxLength?: number) =>
+  Type.Array(Type.String({ minLength: 1, ...(maxLength !== undefined && { maxLength }) }), {
+    default: [],
+    examples: [example],
+    description,
+  });
 
 /** Limit of characters of a CEL expression. */
 export const EXPRESSION_LENGTH_MAX = 4000;
@@ -56,6 +79,14 @@ export const EXPRESSION_LENGTH_MAX = 4000;
 /** A CEL expression. Messages show the first example, editors all of them. */
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
   Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
+
+/** Keys that may be left out and have no default. */
+export const optional = {
+  integer: (...stated: Parameters<typeof integer>) => Type.Optional(integer(...stated)),
+  number: (...stated: Parameters<typeof number>) => Type.Optional(number(...stated)),
+  string: (...stated: Parameters<typeof string>) => Type.Optional(string(...stated)),
+  expression: (...stated: Parameters<typeof expression>) => Type.Optional(expression(...stated)),
+};
 
 export const ITEM_NAME = {
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',

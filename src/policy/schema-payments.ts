@@ -1,8 +1,7 @@
 import { type NumberOptions, type Static, Type } from '@sinclair/typebox';
-import { boolean, closed, integer, number, oneOf, string, VARIABLE_NAME } from './schema-parts.ts';
+import { boolean, closed, integer, number, oneOfExplained, optional, string, VARIABLE_NAME } from './schema-parts.ts';
 
-const variable = (description: string, example: string) =>
-  Type.Optional(string({ ...VARIABLE_NAME, example }, description));
+const variable = (description: string, example: string) => optional.string({ ...VARIABLE_NAME, example }, description);
 
 /** The form of an address. `payment-networks.ts` checks its checksum. */
 export const ADDRESS_PATTERN = '^0x[0-9A-Fa-f]{40}$';
@@ -34,12 +33,12 @@ export const FACILITATOR_KEYS = {
 
 export const FacilitatorText = closed(
   {
-    mode: oneOf(['local', 'http'], {
-      examples: ['local'],
+    mode: oneOfExplained({
       means: {
         local: 'This process, with a key that pays the gas.',
         http: 'A service at an address.',
       },
+      examples: ['local'],
       description: '`local`: this process, with a key of its own that pays the gas. `http`: a service.',
     }),
     private_key_env: variable(
@@ -55,11 +54,9 @@ export const FacilitatorText = closed(
       { minimum: 0, maximum: 1_000_000, default: 0.005 },
       'With `local`: how much of the gas coin the key must hold without an alert.',
     ),
-    url: Type.Optional(
-      string(
-        { example: 'https://facilitator.example.com' },
-        'Only with `http`, and needed there: address of the service.',
-      ),
+    url: optional.string(
+      { example: 'https://facilitator.example.com' },
+      'Only with `http`, and needed there: address of the service.',
     ),
     timeout_ms: milliseconds(15_000, 120_000, 'With `http`: milliseconds to wait for an answer.'),
     bearer_env: variable('With `http`: variable with its token.', 'X402_FACILITATOR_TOKEN'),
@@ -141,16 +138,14 @@ export const X402Text = closed(
       { default: false, example: true },
       'Allows networks that are not known test networks. Their payments are real money.',
     ),
-    public_url: Type.Optional(
-      string(
-        {
-          pattern: '^https?://[^\\s/?#@]+$',
-          expected: 'http:// or https:// and a host, without a path, such as https://llm.example.com',
-          maxLength: 256,
-          example: 'https://llm.example.com',
-        },
-        'Address of this gateway for agents, without a path. Default: the address of the request.',
-      ),
+    public_url: optional.string(
+      {
+        pattern: '^https?://[^\\s/?#@]+$',
+        expected: 'http:// or https:// and a host, without a path, such as https://llm.example.com',
+        maxLength: 256,
+        example: 'https://llm.example.com',
+      },
+      'Address of this gateway for agents, without a path. Default: the address of the request.',
     ),
     networks: Type.Array(NetworkText, {
       maxItems: 16,

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import { REDACTIONS } from '../core/content.ts';
-import { closed, expression, integer, oneOf, string } from './schema-parts.ts';
+import { REDACTIONS, type Redaction } from '../core/content.ts';
+import { closed, integer, oneOfExplained, optional, string } from './schema-parts.ts';
 
-const REDACTED = {
+const REDACTED: Readonly<Record<Redaction, string>> = {
   email: 'Addresses of e-mail.',
   phone: 'Telephone numbers.',
   card: 'Numbers of payment cards.',
@@ -13,16 +13,14 @@ const REDACTED = {
 
 const ContentText = closed(
   {
-    match: Type.Optional(
-      expression(
-        'Requests whose words are kept: CEL over `key` and `request.model`. Default: all. A failing condition keeps nothing.',
-        'key.labels.debug == "yes"',
-      ),
+    match: optional.expression(
+      'Requests whose words are kept: CEL over `key` and `request.model`. Default: all. A failing condition keeps nothing.',
+      'key.labels.debug == "yes"',
     ),
     keep: Type.Array(
-      oneOf(['prompt', 'answer'], {
-        description: '`prompt`: the messages; `answer`: what the model wrote.',
+      oneOfExplained({
         means: { prompt: 'The messages.', answer: 'What the model wrote.' },
+        description: '`prompt`: the messages; `answer`: what the model wrote.',
       }),
       {
         minItems: 1,
@@ -32,7 +30,7 @@ const ContentText = closed(
         description: 'Parts to keep, at most 262,144 characters of each.',
       },
     ),
-    redact: Type.Array(oneOf(REDACTIONS, { description: 'A kind of thing that is taken out.', means: REDACTED }), {
+    redact: Type.Array(oneOfExplained({ means: REDACTED, description: 'A kind of thing that is taken out.' }), {
       uniqueItems: true,
       default: [...REDACTIONS],
       examples: [['email', 'secret']],

@@ -1,40 +1,32 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { closed, expression, itemName, number } from './schema-parts.ts';
+import { closed, expression, itemName, number, optional } from './schema-parts.ts';
 
 const RULE_NAME = 'Its name, in decisions and messages.';
 
-const when = Type.Optional(
-  expression(
-    'When the rule applies: CEL over `request`, `key` and `time`. Default: always.',
-    'key.labels.department == "legal"',
-    'request.task == "coding" && request.input_tokens > 20000.0',
-    'time.hour >= 22.0 || time.hour < 6.0',
-  ),
+const when = optional.expression(
+  'When the rule applies: CEL over `request`, `key` and `time`. Default: always.',
+  'key.labels.department == "legal"',
+  'request.task == "coding" && request.input_tokens > 20000.0',
+  'time.hour >= 22.0 || time.hour < 6.0',
 );
 
 export const ConstraintText = closed(
   {
     name: itemName(RULE_NAME, 'legal-stays-in-the-eu'),
     when,
-    require: Type.Optional(
-      expression(
-        'Condition on a model and its endpoint: CEL over `model` and `endpoint`.',
-        '"eu" in endpoint.regions',
-        '"private" in model.tags',
-        'model.price.output <= 5.0',
-      ),
+    require: optional.expression(
+      'Condition on a model and its endpoint: CEL over `model` and `endpoint`.',
+      '"eu" in endpoint.regions',
+      '"private" in model.tags',
+      'model.price.output <= 5.0',
     ),
-    max_latency_ms: Type.Optional(
-      number(
-        { exclusiveMinimum: 0, maximum: 86_400_000, example: 5000 },
-        'Most expected milliseconds to the end of the answer.',
-      ),
+    max_latency_ms: optional.number(
+      { exclusiveMinimum: 0, maximum: 86_400_000, example: 5000 },
+      'Most expected milliseconds to the end of the answer.',
     ),
-    max_cost_credits: Type.Optional(
-      number(
-        { exclusiveMinimum: 0, maximum: 1_000_000_000, example: 2.5 },
-        'Ceiling of the expected cost, in Credits.',
-      ),
+    max_cost_credits: optional.number(
+      { exclusiveMinimum: 0, maximum: 1_000_000_000, example: 2.5 },
+      'Ceiling of the expected cost, in Credits.',
     ),
   },
   { description: 'A hard rule. At least one of `require`, `max_latency_ms` and `max_cost_credits`.' },

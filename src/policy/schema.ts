@@ -4,7 +4,17 @@ import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { ModelText } from './schema-model.ts';
-import { boolean, closed, integer, number, oneOf, string, VARIABLE_NAME } from './schema-parts.ts';
+import {
+  boolean,
+  closed,
+  integer,
+  number,
+  oneOfExplained,
+  optional,
+  string,
+  texts,
+  VARIABLE_NAME,
+} from './schema-parts.ts';
 import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
@@ -58,40 +68,28 @@ export type GatewayText = Static<typeof GatewayText>;
 
 export const ProviderText = closed(
   {
-    adapter: Type.Optional(
-      string(
-        { minLength: 1, example: 'openai-compatible' },
-        'The plugin that speaks its API. Not needed beside `preset`.',
-      ),
+    adapter: optional.string(
+      { minLength: 1, example: 'openai-compatible' },
+      'The plugin that speaks its API. Not needed beside `preset`.',
     ),
-    preset: Type.Optional(
-      string(
-        { minLength: 1, example: 'groq' },
-        'A known service: its adapter, address, key variable and settings. Keys beside it win.',
-      ),
+    preset: optional.string(
+      { minLength: 1, example: 'groq' },
+      'A known service: its adapter, address, key variable and settings. Keys beside it win.',
     ),
-    base_url: Type.Optional(string({ example: 'https://api.openai.com/v1' }, 'Address that paths are appended to.')),
-    base_url_env: Type.Optional(
-      string(
-        { ...VARIABLE_NAME, example: 'OLLAMA_BASE_URL' },
-        'Variable with the address. While it is unset, the provider is left out.',
-      ),
+    base_url: optional.string({ example: 'https://api.openai.com/v1' }, 'Address that paths are appended to.'),
+    base_url_env: optional.string(
+      { ...VARIABLE_NAME, example: 'OLLAMA_BASE_URL' },
+      'Variable with the address. While it is unset, the provider is left out.',
     ),
-    api_key_env: Type.Optional(
-      string(
-        { ...VARIABLE_NAME, example: 'OPENAI_API_KEY' },
-        'Name of the variable with the key, never the key. While it is unset, the provider is left out.',
-      ),
+    api_key_env: optional.string(
+      { ...VARIABLE_NAME, example: 'OPENAI_API_KEY' },
+      'Name of the variable with the key, never the key. While it is unset, the provider is left out.',
     ),
     allow_private_network: boolean(
       { default: false, example: true },
       'Allows a host name to lead to this machine or a private network. `localhost` and numeric addresses need no permission.',
     ),
-    passthrough: Type.Array(Type.String({ minLength: 1 }), {
-      default: [],
-      examples: [['verbosity']],
-      description: 'Request fields unknown to the gateway that are passed on; `"*"` for all.',
-    }),
+    passthrough: texts(['verbosity'], 'Request fields unknown to the gateway that are passed on; `"*"` for all.'),
     cache_ttl_s: number(
       { minimum: 0, maximum: 86_400, default: 300 },
       'Seconds that it caches a prompt after the last use; 0 for no cache.',
@@ -100,10 +98,10 @@ export const ProviderText = closed(
       { minimum: 1, maximum: 10_000_000, default: 1024 },
       'Tokens of the shortest prompt that it caches.',
     ),
-    serve: oneOf(['always', 'when_alone'], {
+    serve: oneOfExplained({
+      means: { always: 'Beside all others.', when_alone: 'Only while no other provider can serve anything.' },
       default: 'always',
       examples: ['when_alone'],
-      means: { always: 'Beside all others.', when_alone: 'Only while no other provider can serve anything.' },
       description: '`when_alone`: only while no other provider can serve.',
     }),
     settings: Type.Record(Type.String(), Type.Unknown(), {
@@ -163,24 +161,24 @@ const AnswerWorth = number(
   'How many reference costs a good answer is worth.',
 );
 
-const UnstatedLatency = oneOf(['neutral', 'median'], {
-  default: 'neutral',
-  examples: ['median'],
+const UnstatedLatency = oneOfExplained({
   means: {
     neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
     median: 'The medians of the catalog’s models of the same kind.',
   },
+  default: 'neutral',
+  examples: ['median'],
   description:
     'Speed of a model that states none. `neutral`: 1,000 ms and 50 tokens per second. `median`: that of similar models.',
 });
 
-const UnstatedLanguages = oneOf(['exclude', 'admit'], {
-  default: 'exclude',
-  examples: ['admit'],
+const UnstatedLanguages = oneOfExplained({
   means: {
     exclude: 'Requiring it leaves no model.',
     admit: 'It is unknown of all models: requiring it leaves those that are not said to lack it.',
   },
+  default: 'exclude',
+  examples: ['admit'],
   description:
     'Effect of a required programming language that no model declares. `exclude` leaves no model; `admit` leaves those that do not lack it.',
 });

@@ -1,3 +1,4 @@
+import type { SourceSpan } from './diagnostics.ts';
 import { maskSecretShapes, maskSecrets } from './mask.ts';
 import type { Report } from './report.ts';
 import type { MapTree, ScalarTree, Tree } from './tree.ts';
@@ -12,35 +13,20 @@ const MEANT_AS_VARIABLE = /^(?:\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_
 
 /** Reports the place of every literal of a file that looks like a secret. */
 export function findSecrets(file: MapTree, report: Report): void {
-  for (const entry of file.entries) {
-    const kind = entry.key === 'payments' ? OF_PAYMENTS : OF_OTHERS;
-    find({ ...file, entries: [entry] }, kind, report, '');
+  for (const entry of file.entries) find({ ...file, entries: [entry] }, '', entry.key === 'payments', report);
+}
+
+const looksSecret = (text: string, isOfPayments: boolean): boolean =>
+  isOfPayments ? maskSecrets(text) !== text || text.split(',').some(isKeyedAddress) : maskSecretShapes(text) !== text;
+
+function hintFor(key: string, isOfPayments: boolean): string {
+  if (!isOfPayments) {
+    return 'put the secret into an environment variable, and write the name of that variable in `api_key_env`';
   }
+  return key.startsWith('rpc_url')
+    ? 'put an address that holds a key into an environment variable, and write the name of that variable in `rpc_urls_env`'
+    : 'put the secret into an environment variable, and write the name of that variable in `private_key_env` or `bearer_env`';
 }
-
-/** The test for secrets in a section, and the hint for one. */
-interface SecretKind {
-  looksSecret(text: string): boolean;
-  hintFor(key: string): { readonly hint: string };
-}
-
-const looksSecret = (text: string): boolean => maskSecretShapes(text) !== text;
-
-const OF_OTHERS: SecretKind = {
-  looksSecret,
-  hintFor: () => ({
-    hint: 'put the secret into an environment variable, and write the name of that variable in `api_key_env`',
-  }),
-};
-
-const OF_PAYMENTS: SecretKind = {
-  looksSecret: (text) => maskSecrets(text) !== text || text.split(',').some(isKeyedAddress),
-  hintFor: (key) => ({
-    hint: key.startsWith('rpc_url')
-      ? 'put an address that holds a key into an environment variable, and write the name of that variable in `rpc_urls_env`'
-      : 'put the secret into an environment variable, and write the name of that variable in `private_key_env` or `bearer_env`',
-  }),
-};
 
 /** A key of a node service as a part of a path: long, with letters and digits. */
 const KEY_IN_PATH = /^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$/;
@@ -54,25 +40,25 @@ function isKeyedAddress(text: string): boolean {
   );
 }
 
-function find(tree: Tree, kind: SecretKind, report: Report, key: string): void {
+/** `key`: of the tree. */
+function find(tree: Tree, key: string, isOfPayments: boolean, report: Report): void {
+  const add = (place: SourceSpan, what: string, at: string) =>
+    report.add('secret', place, `${what} looks like a secret`, { hint: hintFor(at, isOfPayments) });
   if (tree.kind === 'map') {
     for (const entry of tree.entries) {
-      if (kind.looksSecret(entry.key))
-        report.add('secret', entry.place, 'this key looks like a secret', kind.hintFor(entry.key));
-      find(entry.value, kind, report, entry.key);
+      if (looksSecret(entry.key, isOfPayments)) add(entry.place, 'this key', entry.key);
+      find(entry.value, entry.key, isOfPayments, report);
     }
   } else if (tree.kind === 'list') {
-    for (const item of tree.items) find(item, kind, report, key);
-  } else if (isSecret(key, tree, kind)) {
-    report.add('secret', tree.place, `the value of \`${key}\` looks like a secret`, kind.hintFor(key));
-  }
+    for (const item of tree.items) find(item, key, isOfPayments, report);
+  } else if (isSecret(key, tree, isOfPayments)) add(tree.place, `the value of \`${key}\``, key);
 }
 
-function isSecret(key: string, { value, source }: ScalarTree, kind: SecretKind): boolean {
+function isSecret(key: string, { value, source }: ScalarTree, isOfPayments: boolean): boolean {
   if (value === null || source === '') return false;
   // Keys of some providers have no recognizable form: anything but a variable's name counts as one.
-  if (VARIABLE_KEYS.has(key)) return !isVariable(source) || kind.looksSecret(source);
-  return SECRET_KEYS.test(key) || kind.looksSecret(source);
+  if (VARIABLE_KEYS.has(key)) return !isVariable(source) || looksSecret(source, isOfPayments);
+  return SECRET_KEYS.test(key) || looksSecret(source, isOfPayments);
 }
 
 function isVariable(text: string): boolean {

@@ -1,8 +1,7 @@
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import type { Selector } from '../core/snapshot.ts';
-import { checkOptions, type Subject } from './check.ts';
+import { checkOptions, optionsOf, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { optionsOf } from './plugin-options.ts';
 import { Report } from './report.ts';
 import { SelectorText } from './schema.ts';
 import { type CheckContext, checkNamed, emptyMap, type NamedItem, reportUnknownPlugin } from './sections.ts';

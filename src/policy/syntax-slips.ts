@@ -1,6 +1,6 @@
-import { Lexer, type YAMLError } from 'yaml';
-import { missingSpaceHint } from './missing-space.ts';
-import { variableHint, variableIn } from './variable-references.ts';
+import { isCollection, isNode, isPair, Lexer, type Node, type YAMLError } from 'yaml';
+import { plural } from '../core/text.ts';
+import { missingSpaceHint, variableHint, variableIn } from './slip-hints.ts';
 
 /** A common mistake behind errors of the YAML library, with its offsets in the text. */
 export interface SyntaxSlip {
@@ -16,8 +16,11 @@ export function findDerailingSlip(text: string, errors: readonly YAMLError[]): S
   return first ? (findFence(text, errors) ?? findOpenQuote(text, first.pos[0])) : null;
 }
 
-/** The mistake on the line of one error; null for errors with another cause. */
-export function findSlipOfLine(text: string, { pos }: YAMLError): SyntaxSlip | null {
+/** The mistake behind one error; null for an error that says itself what is wrong. */
+export const findSlip = (text: string, contents: Node | null, error: YAMLError): SyntaxSlip | null =>
+  findIndentation(error, text) ?? findSlipOfLine(text, error) ?? findOpenBracket(contents, error);
+
+function findSlipOfLine(text: string, { pos }: YAMLError): SyntaxSlip | null {
   const start = text.lastIndexOf('\n', pos[0] - 1) + 1;
   const end = text.indexOf('\n', start);
   const line = text.slice(start, end < 0 ? text.length : end).trimEnd();
@@ -102,4 +105,72 @@ function findReference(line: string, start: number): SyntaxSlip | null {
   const from = start + line.indexOf(all) + all.length - written.length;
   const message = `\`${written}\` is not replaced by the variable's value: a policy is read as it is written`;
   return { from, to: from + written.length, message, hint: variableHint(key, variable) };
+}
+
+/** Errors that cause all later errors of the YAML library. */
+const LOST: ReadonlySet<YAMLError['code']> = new Set([
+  'TAB_AS_INDENT',
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'MISSING_CHAR',
+]);
+
+export function derailsParser({ code }: YAMLError): boolean {
+  return LOST.has(code);
+}
+
+/** The wrong indentation behind an error of the YAML library, on line `line` from 1; null for other errors. */
+function findIndentation({ code, message, pos }: YAMLError, text: string): SyntaxSlip | null {
+  const isOnTheLine = /^All (?:mapping|sequence) items|without - indicator/.test(message);
+  if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return null;
+  const lines = text.split('\n');
+  const line = lineOf(text, pos[0]);
+  // A value that continues below its line: the line below is indented deeper than the key.
+  const from = isOnTheLine ? line - 1 : line;
+  const at = lines.findIndex((one, index) => index >= from && isFilled(one));
+  const above = lines.findLastIndex((one, index) => index < at && isFilled(one));
+  const slipped = lines[at];
+  const stands = lines[above];
+  if (slipped === undefined || stands === undefined) return null;
+  const spaces = /^ */.exec(slipped)?.[0].length ?? 0;
+  const wanted = /^ *(?:- +)*/.exec(stands)?.[0] ?? '';
+  if (spaces === wanted.length || (!isOnTheLine && spaces < wanted.length)) return null;
+  const withDash = wanted.includes('-') ? ', counting its `- `' : '';
+  const start = lines.slice(0, at).join('\n').length + (at > 0 ? 1 : 0) + spaces;
+  return {
+    from: start,
+    to: start + slipped.trim().length,
+    message: 'the indentation does not fit the lines above',
+    hint: `this line begins with ${plural(spaces, 'space')}, line ${above + 1} with ${wanted.length}${withDash}`,
+  };
+}
+
+const isFilled = (line: string) => /^\s*[^\s#]/.test(line);
+
+const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
+
+/** The bracket that is never closed, which the library reports further down; null for other errors. */
+function findOpenBracket(contents: Node | null, { message, pos }: YAMLError): SyntaxSlip | null {
+  const sign = FLOW_END.exec(message)?.[1];
+  if (sign === undefined) return null;
+  let open: number | null = null;
+  // The innermost one is visited last.
+  visitNodes(contents, (node) => {
+    if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
+  });
+  if (open === null) return null;
+  const hint = `close it with \`${sign}\`, and indent its lines deeper than the line that it opens on`;
+  const opening = sign === ']' ? '[' : '{';
+  return { from: open, to: open + 1, message: `a \`${opening}\` opens here and is not closed`, hint };
+}
+
+/** Visits a node and all nodes below it. The library's own visit takes quadratic time by depth. */
+function visitNodes(node: unknown, look: (node: Node) => void): void {
+  if (isPair(node)) {
+    visitNodes(node.key, look);
+    visitNodes(node.value, look);
+  } else if (isNode(node)) {
+    look(node);
+    if (isCollection(node)) for (const item of node.items) visitNodes(item, look);
+  }
 }

@@ -6,7 +6,7 @@ import type { Report } from './report.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Decimals of a Credit in the ledger. */
-const CREDIT_DECIMALS = 6;
+export const CREDIT_DECIMALS = 6;
 
 const power = (exponent: number): bigint => 10n ** BigInt(exponent);
 

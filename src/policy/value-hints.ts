@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
-import { missingSpaceHint } from './missing-space.ts';
 import { VARIABLE_NAME } from './schema-parts.ts';
+import { missingSpaceHint } from './slip-hints.ts';
 import type { ScalarTree, Tree } from './tree.ts';
 
 /** A hint for a value of the wrong type. */

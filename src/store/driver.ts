@@ -20,8 +20,8 @@ export interface OpenStore extends Store, Repositories, LedgerTables {
   openBooks(now: () => number): Promise<LedgerBooks>;
 }
 
-/** A store at one moment. Its repositories read alone. */
-export interface StoreReader extends Repositories, LedgerTables {
+/** A store at one moment. Its repositories read alone. Leaving the scope of a `using` closes it. */
+export interface StoreReader extends Repositories, LedgerTables, Disposable {
   /** Compares a spool with this store. @throws an Error of one clear sentence, by rejecting, where they do not fit. */
   unbooked(spool: SpoolSettlements): Promise<UnbookedSettlements>;
   close(): void;

@@ -8,6 +8,7 @@ import { CATALOG_FILES, modelsOf, readCatalog, withFigures } from '../../bench/c
 import { MEASURES, TASKS, type TaskMapping } from '../../bench/catalog/mapping.ts';
 import { compareOrdinary, qualityOf, shareOf } from '../../bench/catalog/quality.ts';
 import { compareCalls, reasoningOf, speedOf } from '../../bench/catalog/speed.ts';
+import { tries } from '../deep/effort.ts';
 
 const facts = readFacts();
 const abilities = abilitiesOf(facts);
@@ -85,7 +86,7 @@ describe('quality', () => {
     for (const able of [shareOf]) expect(dominated(facts, able)).toEqual([]);
     fc.assert(
       fc.property(someFacts, (some) => expect(dominated(some, shareOf)).toEqual([])),
-      { numRuns: 60 },
+      tries('quality is never lower for a model that is at least as able', 10, 300),
     );
   });
 

@@ -38,6 +38,14 @@ test('a canonical name is its own, and has no capital', () => {
 });
 
 test.each([
+  ['js', 'javascript'],
+  ['Node.js', 'javascript'],
+  ['golang', 'go'],
+  ['C++', 'cpp'],
+  [' c# ', 'csharp'],
+  ['Py', 'python'],
+  ['TS', 'typescript'],
+  ['Visual  Basic', 'visualbasic'],
   ['SCSS', 'scss'],
   ['Common Lisp', 'common lisp'],
   ['common-lisp', 'common lisp'],

@@ -7,12 +7,12 @@ import type { Model, PolicySnapshot, Provider } from '../../src/core/snapshot.ts
 import { Affinity } from '../../src/gateway/affinity.ts';
 import { markOfTurn } from '../../src/gateway/answer-mark.ts';
 import type { ChatMessage, ChatRequest, ChatTool } from '../../src/surface/openai-chat/request.ts';
-import { effort } from '../deep/effort.ts';
+import { tries } from '../deep/effort.ts';
 import { facts, model, snapshot } from '../routing/build.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { chatRequest } from '../support/model-request.ts';
 
-const { runs: numRuns, seed } = effort('affinity', 200, 5_000);
+const { numRuns, seed } = tries('conversations are remembered by caller, fresh and within bounds', 100, 5_000);
 
 const TTL_MS = 300_000;
 const TOKENS_MIN = 1_024;

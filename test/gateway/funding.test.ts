@@ -4,7 +4,7 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
 import type { FundedHold, Funding } from '../../src/gateway/funding.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { effort } from '../deep/effort.ts';
+import { tries } from '../deep/effort.ts';
 import { line } from '../ledger/support.ts';
 import { FEE } from '../payments/model/house.ts';
 import { BUDGET, FundingStand, NOTHING_SET_ASIDE, PAYERS, type PayerName } from './funding-stand.ts';
@@ -207,10 +207,10 @@ const sum = (amounts: readonly number[]): number => amounts.reduce((total, amoun
 const law = (infect: Infection) =>
   fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => play(steps, infect));
 
-const { runs, seed } = effort('funding', 5, 300);
+const { numRuns, seed } = tries('with every payer, reserved money is settled or released exactly once', 5, 300);
 
 test('with every payer, reserved money is settled or released exactly once', async () => {
-  await fc.assert(law(healthy), { numRuns: runs, seed });
+  await fc.assert(law(healthy), { numRuns, seed });
 }, 120_000);
 
 /** A funding with another way to reserve. */

@@ -1,10 +1,8 @@
 import { describe, test } from 'bun:test';
 import fc from 'fast-check';
 import { auto } from '../../plugins/strategies/auto.ts';
-import { autoCheap } from '../../plugins/strategies/auto-cheap.ts';
-import { autoFast } from '../../plugins/strategies/auto-fast.ts';
-import { cheapestWithinMargin } from '../../plugins/strategies/cheapest-within-margin.ts';
-import { fastestWithinMargin } from '../../plugins/strategies/fastest-within-margin.ts';
+import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
+import { cheapestWithinMargin, fastestWithinMargin } from '../../plugins/strategies/margin.ts';
 import {
   type Candidate,
   emphasis,

@@ -1,7 +1,6 @@
 import { describe } from 'bun:test';
 import fc from 'fast-check';
-import { cheapestWithinMargin } from '../../plugins/strategies/cheapest-within-margin.ts';
-import { fastestWithinMargin } from '../../plugins/strategies/fastest-within-margin.ts';
+import { cheapestWithinMargin, fastestWithinMargin } from '../../plugins/strategies/margin.ts';
 import {
   type Candidate,
   floor,

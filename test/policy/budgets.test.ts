@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Budget, BudgetScope } from '../../src/core/budget.ts';
 import { parseDecimal, plainText } from '../../src/core/decimal.ts';
-import { compilePolicy, parsePolicy } from '../../src/policy/load.ts';
 import { unitsOf } from '../../src/policy/usd.ts';
-import { diffPolicies } from '../../src/runtime/diff.ts';
-import { brief, contextOf, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
+import { brief, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
 
 const section = (lines: readonly string[]) => `${SMALL}budgets:\n${lines.map((line) => `  - { ${line} }\n`).join('')}`;
 const budgetsOf = (...lines: string[]) => snapshotOf(loadText(section(lines))).budgets;
@@ -74,21 +72,6 @@ describe('a budget', () => {
       { path: 'a.yaml', text: SMALL + of('first', 'second') },
     ];
     expect(snapshotOf(load(files)).budgets.map(({ name }) => name)).toEqual(['first', 'second', 'third']);
-  });
-
-  test('can be parsed in a worker: a clone of the parsed policy compiles to the same', () => {
-    const text = section(['name: b, each: key, match: key.labels.team != "", limit_credits: 5, window: week']);
-    const parsed = structuredClone(parsePolicy([{ path: 'p.yaml', text }]));
-    const [there] = snapshotOf(compilePolicy(parsed, contextOf({}))).budgets;
-    expect(JSON.stringify(there)).toBe(JSON.stringify(snapshotOf(loadText(text)).budgets[0]));
-    expect(there?.each?.(scope())).toBe('k-1');
-  });
-
-  test('shows in the difference of two policies', () => {
-    const outline = (limit: number) =>
-      parsePolicy([{ path: 'p.yaml', text: section([`name: b, limit_credits: ${limit}, window: day`]) }]).outline;
-    const keys = [{ key: 'limit_credits', from: 1, to: 2 }];
-    expect(diffPolicies(outline(1), outline(2))).toEqual([{ change: 'changed', section: 'budgets', name: 'b', keys }]);
   });
 });
 

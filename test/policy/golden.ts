@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { LedgerState } from '../../src/core/budget.ts';
-import { type CaseFailure, caseDiagnostics } from '../../src/policy/case-diagnostics.ts';
+import { type CaseFailure, caseDiagnostics } from '../../src/policy/cases.ts';
 import type { Diagnostic } from '../../src/policy/diagnostics.ts';
 import type { LoadedPlugin, PolicyFile } from '../../src/policy/load.ts';
 import { load } from './support.ts';

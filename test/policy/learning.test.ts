@@ -5,7 +5,7 @@ import type { LearningPolicy } from '../../src/core/learning-policy.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { type ParsedPolicy, parsePolicy } from '../../src/policy/load.ts';
 import { diffPolicies } from '../../src/runtime/diff.ts';
-import { brief, load, loadText, only, problems, SMALL, snapshotOf } from './support.ts';
+import { brief, load, loadText, only, SMALL, snapshotOf } from './support.ts';
 
 const DAY_MS = 86_400_000;
 const learningOf = (section: string): LearningPolicy => snapshotOf(loadText(`${SMALL}${section}\n`)).learning;
@@ -100,11 +100,6 @@ describe('the section in the snapshot', () => {
       },
     ]);
   });
-
-  test('crosses from a worker before its estimator is resolved', () => {
-    const draft = parsed('learning: { mode: on, estimator: mine, options: { a: 1 } }');
-    expect(structuredClone(draft.learning)).toEqual(draft.learning);
-  });
 });
 
 describe('an estimator of the policy’s own', () => {
@@ -130,11 +125,6 @@ describe('an estimator of the policy’s own', () => {
     const found = only(loadText(`${SMALL}learning: { mode: off, estimator: mine }\n`), 'unknown-reference');
     expect(found).toMatchObject({ message: 'there is no estimator `mine`', line: 14, column: 35 });
   });
-});
-
-test('errors in its options are reported beside the other errors', () => {
-  const section = 'learning: { mode: maybe, options: { width: 1 }, feedback_weight: 2 }';
-  expect(problems(`${SMALL}${section}\n`)).toEqual(['14:19 not-one-of', '14:37 unknown-key', '14:66 out-of-range']);
 });
 
 describe('records are kept as long as an answer can be scored', () => {

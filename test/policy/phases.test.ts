@@ -1,20 +1,29 @@
 import { describe, expect, test } from 'bun:test';
-import { caseDiagnostics } from '../../src/policy/case-diagnostics.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { caseDiagnostics } from '../../src/policy/cases.ts';
 import { diagnosticsJson, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, compileSteps, parsePolicy } from '../../src/policy/load.ts';
+import { LANGUAGE_POLICY } from './language-policy.ts';
 import { shippedContext } from './shipped.ts';
 import { loadText, SMALL, shippedPolicy } from './support.ts';
 
 const context = shippedContext({});
+const plain = (snapshot: PolicySnapshot | null) =>
+  JSON.stringify(snapshot, (_, value) => {
+    if (typeof value === 'bigint') return `${value}`;
+    return value instanceof Map || value instanceof Set ? [...value] : value;
+  });
 
 describe('a policy is loaded in two phases', () => {
   test('the first returns plain data: a clone of it compiles to the same', () => {
-    const parsed = parsePolicy(shippedPolicy());
-    const there = compilePolicy(structuredClone(parsed), context);
-    const here = compilePolicy(parsed, context);
-    expect(there.diagnostics).toEqual(here.diagnostics);
-    expect(there.snapshot?.revision).toBe(here.snapshot?.revision ?? '');
-    expect(there.snapshot?.models).toEqual([...(here.snapshot?.models ?? [])]);
+    for (const files of [shippedPolicy(), LANGUAGE_POLICY]) {
+      const parsed = parsePolicy(files);
+      const there = compilePolicy(structuredClone(parsed), context);
+      const here = compilePolicy(parsed, context);
+      expect(there.diagnostics).toEqual(here.diagnostics);
+      expect(there.snapshot).not.toBeNull();
+      expect(plain(there.snapshot)).toBe(plain(here.snapshot));
+    }
   });
 
   test('the second has at least one step for each provider, selector, rule and model', () => {

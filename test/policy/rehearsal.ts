@@ -1,20 +1,22 @@
 import { shipped } from '../../plugins/index.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
-import { type Diagnostic, formatDiagnostics } from '../../src/policy/diagnostics.ts';
-import { loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
+import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { compilePolicy, type ParsedPolicy, type PolicyFile, parsePolicy } from '../../src/policy/load.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 
 /** Loads files with the shipped plugins and runs the policy's own cases. Returns the printed diagnostics. */
-export function rehearsed(files: readonly PolicyFile[], get: (name: string) => string | undefined): string {
+export function rehearsed(
+  files: readonly PolicyFile[],
+  get: (name: string) => string | undefined,
+  parsed: ParsedPolicy = parsePolicy(files),
+): string {
   const registry = createRegistry(shipped);
   const context = { env: { get }, ...registry, revisionOf: (content: string) => content };
-  const { snapshot, diagnostics } = loadPolicy(files, context);
+  const { snapshot, diagnostics } = compilePolicy(parsed, context);
   if (!snapshot) return formatDiagnostics(diagnostics, files);
   const steps = rehearse(buildRuntime(snapshot, registry, get));
-  for (;;) {
-    const step = steps.next();
-    const found: readonly Diagnostic[] = step.done ? step.value : [];
-    if (step.done) return formatDiagnostics([...diagnostics, ...found], files);
-  }
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  return formatDiagnostics([...diagnostics, ...step.value], files);
 }

@@ -193,12 +193,12 @@ describe('for any catalog and request', () => {
       }),
       tries(
         'eligible models and rejections are those of the rules, and the status follows their precedence',
-        1_000,
+        500,
         20_000,
       ),
     );
     console.log('outcomes:', JSON.stringify(outcomes));
-    for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(20);
+    for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(5);
   });
 
   test('no decision lets a request cost more than its budget or its free funds', () => {
@@ -219,9 +219,9 @@ describe('for any catalog and request', () => {
           if (endpoints.length < one.endpoints.length) skipped++;
         }
       }),
-      { numRuns: 3000 },
+      tries('no decision lets a request cost more than its budget or its free funds', 800, 20_000),
     );
-    expect(skipped).toBeGreaterThan(20);
+    expect(skipped).toBeGreaterThan(5);
   });
 
   test('the least budget of an error suffices unless funds then refuse; one microcredit less does not', () => {
@@ -236,7 +236,7 @@ describe('for any catalog and request', () => {
       }),
       tries(
         'the least budget of an error suffices unless funds then refuse; one microcredit less does not',
-        1_000,
+        500,
         20_000,
       ),
     );
@@ -254,9 +254,9 @@ describe('for any catalog and request', () => {
         expect(isRefusal(outcomeOf(from, { ...request, funds: funds(least) }))).toBe(false);
         expect(isRefusal(outcomeOf(from, { ...request, funds: funds(least - 1) }))).toBe(true);
       }),
-      tries('the least worst case of a refusal by funds suffices; one microcredit less does not', 1_000, 20_000),
+      tries('the least worst case of a refusal by funds suffices; one microcredit less does not', 500, 20_000),
     );
-    expect(refused).toBeGreaterThan(50);
+    expect(refused).toBeGreaterThan(20);
   });
 
   test('the relaxation of an error admits the model that it names', () => {
@@ -276,9 +276,9 @@ describe('for any catalog and request', () => {
         const relaxed = outcomeOf(from, { ...relax(request, relaxation), model: named, pinned: true });
         expect(isRefusal(relaxed)).toBe(false);
       }),
-      tries('the relaxation of an error admits the model that it names', 1_000, 20_000),
+      tries('the relaxation of an error admits the model that it names', 500, 20_000),
     );
-    expect(offered).toBeGreaterThan(50);
+    expect(offered).toBeGreaterThan(20);
   });
 });
 

@@ -6,6 +6,7 @@ import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { decode, encode, countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { canonicalLanguage } from '../../src/core/languages.ts';
 import { estimateTokens, tokenWeight, utf8Bytes } from '../../src/core/tokens.ts';
+import { tries } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 
 /** Any UTF-16 string, lone surrogates included, also around the edges of the pieces in which long ones are counted. */
@@ -28,7 +29,7 @@ describe('the bytes of a text', () => {
     const encoder = new TextEncoder();
     fc.assert(
       fc.property(anyText, (text) => utf8Bytes(text) === encoder.encode(text).length),
-      { numRuns: 3000 },
+      tries('bytes are those of UTF-8, for any string', 500, 20_000),
     );
   });
 });

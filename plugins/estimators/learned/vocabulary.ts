@@ -1,18 +1,5 @@
-/** Words that show how a question is asked, whatever its topic. Each word has one kind. */
-const KINDS = {
-  code: 'def return function class import const print void int string array python code var let',
-  negation: 'not no never none except without cannot nor neither least false incorrect',
-  conditional: 'if suppose assume assuming given unless provided otherwise whether',
-  calculation: 'calculate compute find determine evaluate solve sum total many much value estimate',
-  which: 'which',
-  person: 'who whom whose when where name',
-  explanation: 'how why explain describe',
-} as const;
-
-type WordKind = keyof typeof KINDS;
-
-/** Index of a kind in the counts of `scan`. 0 is for other words. */
-export const KIND: Readonly<Record<WordKind, number>> = {
+/** Index of a kind of words in the counts of `scan`. 0 is for other words. */
+export const KIND = {
   code: 1,
   negation: 2,
   conditional: 3,
@@ -20,16 +7,17 @@ export const KIND: Readonly<Record<WordKind, number>> = {
   which: 5,
   person: 6,
   explanation: 7,
-};
+} as const;
 
-const KIND_NAMES: readonly WordKind[] = [
-  'code',
-  'negation',
-  'conditional',
-  'calculation',
-  'which',
-  'person',
-  'explanation',
+/** Words that show how a question is asked, whatever its topic. Each word has one kind. */
+const WORDS: readonly (readonly [kind: number, words: string])[] = [
+  [KIND.code, 'def return function class import const print void int string array python code var let'],
+  [KIND.negation, 'not no never none except without cannot nor neither least false incorrect'],
+  [KIND.conditional, 'if suppose assume assuming given unless provided otherwise whether'],
+  [KIND.calculation, 'calculate compute find determine evaluate solve sum total many much value estimate'],
+  [KIND.which, 'which'],
+  [KIND.person, 'who whom whose when where name'],
+  [KIND.explanation, 'how why explain describe'],
 ];
 
 const SLOTS = 512;
@@ -40,7 +28,7 @@ export class WordKindTable {
   readonly #kinds = new Uint8Array(SLOTS);
 
   constructor(hashOf: (word: string) => number) {
-    for (const name of KIND_NAMES) for (const word of KINDS[name].split(' ')) this.#add(hashOf(word), KIND[name]);
+    for (const [kind, words] of WORDS) for (const word of words.split(' ')) this.#add(hashOf(word), kind);
   }
 
   #add(hash: number, kind: number): void {

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
-import { isObject, type Json, parseJson, textOf } from '../json.ts';
+import { type Json, objectOf, parseJson, textOf } from '../json.ts';
 
 const TYPES: ReadonlyMap<string, FailureKind> = new Map([
   ['invalid_request_error', 'rejected'],
@@ -32,15 +32,14 @@ const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed c
 
 /** Reads an answer outside 2xx. */
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
-  const parsed = parseJson(body);
-  const error = isObject(parsed) && isObject(parsed.error) ? parsed.error : {};
+  const error = objectOf(objectOf(parseJson(body)).error);
   const words = textOf(error.message) || textOf(error.type) || plainText(body);
   return { kind: kindOf(error, status), message: oneLine(words) || `status ${status}`, status };
 }
 
 /** Reads an `error` in place of an answer: in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
-  const fields = isObject(error) ? error : {};
+  const fields = objectOf(error);
   const words = textOf(fields.message) || textOf(fields.type);
   return { kind: kindOf(fields, null), message: oneLine(words) || 'the upstream reported an error' };
 }
@@ -51,6 +50,6 @@ function kindOf(error: Json, status: number | null): FailureKind {
   if (kind !== 'rejected') return kind;
   const words = textOf(error.message).slice(0, READ_MAX);
   if (CONTEXT.test(words)) return 'context';
-  const code = isObject(error.details) ? textOf(error.details.error_code) : '';
+  const code = textOf(objectOf(error.details).error_code);
   return OF_ACCOUNT.has(code) || ABOUT_ACCOUNT.test(words) ? 'auth' : 'rejected';
 }

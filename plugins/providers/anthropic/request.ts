@@ -1,6 +1,5 @@
 import { type HttpCall, type ModelRequest, type ProviderCall, type ProviderFailure, pathText } from 'signalbox/plugin';
-import { answerSchema } from '../answer-schema.ts';
-import { Notes } from '../notes.ts';
+import { answerSchema, Notes } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
 import { type AnthropicPrompt, promptOf } from './conversation.ts';
 import type { MessageTurn } from './messages-builder.ts';

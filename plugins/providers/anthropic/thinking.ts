@@ -15,16 +15,6 @@ const SHARES: ReadonlyMap<string, number> = new Map([
   ['max', 0.95],
 ]);
 
-/** Anthropic's effort for each of OpenAI's. */
-const EFFORTS: ReadonlyMap<string, string> = new Map([
-  ['minimal', 'low'],
-  ['low', 'low'],
-  ['medium', 'medium'],
-  ['high', 'high'],
-  ['xhigh', 'xhigh'],
-  ['max', 'max'],
-]);
-
 /** Most models hide their thinking by default. */
 const ADAPTIVE = { type: 'adaptive', display: 'summarized' } as const;
 
@@ -55,7 +45,9 @@ export function thinkingFor(
 
 function adaptiveThinking(requested: string | null, rules: ModelRules): ThinkingConfig {
   if (requested === 'none') return disabledThinking(rules);
-  const effort = EFFORTS.get(requested ?? '');
+  const known = requested !== null && SHARES.has(requested) ? requested : undefined;
+  // The API has no `minimal`.
+  const effort = known === 'minimal' ? 'low' : known;
   const on = rules.thinksByDefault || effort !== undefined;
   return {
     config: on ? ADAPTIVE : undefined,

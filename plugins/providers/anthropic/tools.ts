@@ -1,6 +1,5 @@
 import { type Members, type ModelRequest, pathText } from 'signalbox/plugin';
-import { hintsOfTool } from '../cache-hints.ts';
-import type { Notes } from '../notes.ts';
+import { hintsOfTool, type Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
 import { structuredSchema } from './schema.ts';
 

@@ -1,10 +1,16 @@
-import type { Frame, ProviderFailure, StreamPart, StreamReader } from 'signalbox/plugin';
-import { indexOf, isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
+import {
+  canonicalUsage,
+  type FinishReason,
+  type Frame,
+  type ProviderFailure,
+  type StreamPart,
+  type StreamReader,
+  type Usage,
+} from 'signalbox/plugin';
+import { indexOf, isObject, type Json, listOf, numberOf, objectOf, parseJson, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { failureOfError } from './failure.ts';
-import { failureOfFinish, finishReason } from './finish.ts';
 import { signatureMembers } from './signature.ts';
-import { readUsage } from './usage.ts';
 
 /** The most calls of one choice, as in OpenAI's dialect. */
 const CALLS_MAX = 512;
@@ -46,8 +52,7 @@ export class GeminiReader implements StreamReader {
   #candidate(candidate: unknown, parts: StreamPart[]): ProviderFailure | null {
     if (!isObject(candidate)) return null;
     const choice = indexOf(candidate.index);
-    const content = isObject(candidate.content) ? candidate.content : {};
-    for (const part of listOf(content.parts)) {
+    for (const part of listOf(objectOf(candidate.content).parts)) {
       const failure = isObject(part) ? this.#part(choice, part, parts) : null;
       if (failure) return failure;
     }
@@ -79,7 +84,7 @@ export class GeminiReader implements StreamReader {
     this.#calls.set(choice, index + 1);
     const id =
       textOf(call.id) || ['call', this.#responseId.slice(0, 28), choice, index].filter((of) => of !== '').join('_');
-    const text = JSON.stringify(isObject(call.args) ? call.args : {});
+    const text = JSON.stringify(objectOf(call.args));
     parts.push({ type: 'tool-call', choice, index, id, name, arguments: text, ...(extra && { extra }) });
     return null;
   }
@@ -87,7 +92,7 @@ export class GeminiReader implements StreamReader {
 
 /** A blocked prompt has no answer. It becomes a refusal, because OpenAI's models answer it with a 400. */
 function blocked(feedback: unknown): ProviderFailure | null {
-  const reason = isObject(feedback) ? textOf(feedback.blockReason) : '';
+  const reason = textOf(objectOf(feedback).blockReason);
   if (reason === '' || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(reason)) return null;
   return { kind: 'rejected', message: `the provider blocked the prompt: ${reason}` };
 }
@@ -96,14 +101,57 @@ function logprobs(choice: number, result: unknown, parts: StreamPart[]): void {
   if (!isObject(result)) return;
   const tops = listOf(result.topCandidates);
   const content = listOf(result.chosenCandidates).map((chosen, at) => {
-    const top = tops[at];
-    return { ...tokenOf(chosen), top_logprobs: isObject(top) ? listOf(top.candidates).map(tokenOf) : [] };
+    return { ...tokenOf(chosen), top_logprobs: listOf(objectOf(tops[at]).candidates).map(tokenOf) };
   });
   if (content.length > 0) parts.push({ type: 'logprobs', choice, content, refusal: [] });
 }
 
 /** A token in OpenAI's shape. Its bytes are unknown: the text of half a character would give others. */
 function tokenOf(candidate: unknown): Json {
-  const { token, logProbability } = isObject(candidate) ? candidate : {};
+  const { token, logProbability } = objectOf(candidate);
   return { token: textOf(token), logprob: typeof logProbability === 'number' ? logProbability : 0, bytes: null };
+}
+
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['STOP', 'stop'],
+  ['MAX_TOKENS', 'length'],
+  // Gemini 4 gives at most 65,536 tokens per request.
+  ['CONTINUATION', 'length'],
+]);
+
+/** Finish reasons of invalid answers. */
+const BROKEN: ReadonlySet<string> = new Set([
+  'MALFORMED_FUNCTION_CALL',
+  'MALFORMED_RESPONSE',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+  'MISSING_THOUGHT_SIGNATURE',
+]);
+
+/** A finish reason in OpenAI's terms. All others mean withheld content: `SAFETY`, `RECITATION`, `OTHER`, … */
+function finishReason(raw: string, calls: number): FinishReason {
+  const reason = REASONS.get(raw) ?? 'content_filter';
+  return reason === 'stop' && calls > 0 ? 'tool_calls' : reason;
+}
+
+/** The failure of an invalid answer; null for a real finish. */
+function failureOfFinish(raw: string): ProviderFailure | null {
+  return BROKEN.has(raw) ? { kind: 'malformed', message: `the model’s answer broke: ${raw}`, ofModel: true } : null;
+}
+
+/** Reads `usageMetadata`; null without a prompt count. */
+function readUsage(metadata: unknown): Usage | null {
+  if (!isObject(metadata)) return null;
+  const prompt = numberOf(metadata.promptTokenCount);
+  if (prompt === undefined) return null;
+  // Input from Google's own tools is not in the prompt count, but billed as input.
+  const input = prompt + (numberOf(metadata.toolUsePromptTokenCount) ?? 0);
+  const output = numberOf(metadata.candidatesTokenCount) ?? 0;
+  const reasoning = numberOf(metadata.thoughtsTokenCount) ?? 0;
+  // The candidates' count excludes thoughts, unless the total shows otherwise.
+  const among = metadata.totalTokenCount === input + output;
+  return canonicalUsage(
+    { input, cachedInput: numberOf(metadata.cachedContentTokenCount), output, reasoning },
+    { cached: true, cacheWrite: true, reasoning: among },
+  );
 }

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
-import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 
 /** By the name of a `google.rpc.Code`. */
 const KINDS: ReadonlyMap<string, FailureKind> = new Map([
@@ -31,13 +31,13 @@ const DAY_WAIT = 3_600_000;
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
   const parsed = parseJson(body);
   const whole: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
-  const error = isObject(whole) && isObject(whole.error) ? whole.error : {};
+  const error = objectOf(objectOf(whole).error);
   return failureOf(error, status, textOf(error.message) || plainText(body) || `status ${status}`);
 }
 
 /** Reads an `error` in place of an answer: in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
-  const fields = isObject(error) ? error : {};
+  const fields = objectOf(error);
   const code = typeof fields.code === 'number' && fields.code >= 400 && fields.code <= 599 ? fields.code : undefined;
   return failureOf(fields, code, textOf(fields.message) || textOf(error) || 'the upstream reported an error');
 }

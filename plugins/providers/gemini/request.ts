@@ -1,7 +1,6 @@
 import type { HttpCall, ModelRequest, ProviderCall, ProviderFailure } from 'signalbox/plugin';
-import { answerSchema } from '../answer-schema.ts';
 import type { Json } from '../json.ts';
-import { Notes } from '../notes.ts';
+import { answerSchema, Notes } from '../notes.ts';
 import { promptOf } from './contents.ts';
 import { bareName, hasFixedSampling, thinkingConfig } from './generation.ts';
 import { geminiSchema } from './schema.ts';

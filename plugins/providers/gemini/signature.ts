@@ -1,6 +1,6 @@
 import type { Turn } from 'signalbox/plugin';
 import { callsIn } from '../calls.ts';
-import { isObject, type Json, listOf, textOf } from '../json.ts';
+import { isObject, type Json, listOf, objectOf, textOf } from '../json.ts';
 
 /** Google's documented signature for calls of other models: Gemini 3 and later require one on a step's first call. */
 export const UNSIGNED = 'skip_thought_signature_validator';
@@ -13,8 +13,8 @@ export const signatureMembers = (signature: string): Json => ({ google: { though
 /** The signature in the extras of a turn or call, in Google's or LiteLLM's form; empty for none. */
 export function signatureIn(owner: Json): string {
   const { extra_content: extra, provider_specific_fields: fields } = owner;
-  const google = isObject(extra) && isObject(extra.google) ? extra.google : {};
-  return textOf(google.thought_signature) || (isObject(fields) ? textOf(fields.thought_signature) : '');
+  const google = objectOf(objectOf(extra).google);
+  return textOf(google.thought_signature) || textOf(objectOf(fields).thought_signature);
 }
 
 /** Signatures in OpenRouter's `reasoning_details`, by call ID; '' for the message's. */

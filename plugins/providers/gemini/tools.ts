@@ -1,7 +1,6 @@
 import { type Members, type ModelRequest, pathText, type ToolDefinition } from 'signalbox/plugin';
-import { hintsOfTool } from '../cache-hints.ts';
 import type { Json } from '../json.ts';
-import type { Notes } from '../notes.ts';
+import { hintsOfTool, type Notes } from '../notes.ts';
 import { geminiSchema } from './schema.ts';
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/;

@@ -1,7 +1,6 @@
-import type { StreamPart } from 'signalbox/plugin';
+import type { FinishReason, ProviderFailure, StreamPart } from 'signalbox/plugin';
 import { indexOf, isObject, type Json, listOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
-import { failureOfFinish, finishReason } from './finish.ts';
 import { detailsText } from './messages.ts';
 import { ToolCalls } from './tool-calls.ts';
 
@@ -87,4 +86,35 @@ function logprobs(choice: number, value: unknown, parts: StreamPart[]): void {
   const content = listOf(value.content);
   const refusal = listOf(value.refusal);
   if (content.length + refusal.length > 0) parts.push({ type: 'logprobs', choice, content, refusal });
+}
+
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_calls', 'tool_calls'],
+  ['function_call', 'tool_calls'],
+  ['content_filter', 'content_filter'],
+  // Z.ai.
+  ['sensitive', 'content_filter'],
+]);
+
+/** Finish reasons of some servers for an answer that broke off. */
+const BREAKS: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
+
+/**
+ * A raw finish reason in OpenAI's terms; an unknown one is a normal stop. A stop with tool calls is `tool_calls`, which
+ * not every server reports.
+ */
+function finishReason(raw: string, calls: boolean): FinishReason {
+  const reason = REASONS.get(raw) ?? 'stop';
+  return reason === 'stop' && calls ? 'tool_calls' : reason;
+}
+
+/** The failure that a finish reason reports; null for a real finish. */
+function failureOfFinish(raw: string): ProviderFailure | null {
+  if (!BREAKS.has(raw)) return null;
+  return { kind: 'overloaded', message: `the upstream broke the answer off: ${raw}` };
 }

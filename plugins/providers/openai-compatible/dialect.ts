@@ -1,9 +1,8 @@
 import type { PreparedProvider, WireAdapter } from 'signalbox/plugin';
+import { ChunkReader, readReply } from './answer.ts';
 import { readFailure } from './failure.ts';
-import { readReply } from './reply.ts';
 import { buildRequest, lacksOf } from './request.ts';
 import type { DialectSettings } from './settings.ts';
-import { ChunkReader } from './stream.ts';
 
 /** The adapter for one server's variant of OpenAI's chat completions. */
 export function chatCompletions(settings: DialectSettings): WireAdapter & Required<Pick<PreparedProvider, 'lacks'>> {

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
-import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 
 /** Codes and types with the same meaning on all servers. */
 const NAMES: ReadonlyMap<string, FailureKind> = new Map([
@@ -56,7 +56,7 @@ export function errorIn(answer: Json): unknown {
 
 /** Reads an `error` in place of an answer: in a 200 or within a stream. */
 export function failureOfError(error: unknown): ProviderFailure {
-  const fields = isObject(error) ? error : {};
+  const fields = objectOf(error);
   const words = messageOf({ error });
   const status = [fields.code, fields.status].map(Number).find((code) => code >= 400 && code <= 599);
   const kind = status === undefined ? kindByName(fields, words) : kindOf(status, fields, words);

@@ -1,5 +1,5 @@
 import type { Members, StreamPart } from 'signalbox/plugin';
-import { isObject, textOf } from '../json.ts';
+import { isObject, objectOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 
 /** The most calls of one choice. */
@@ -41,7 +41,7 @@ export class ToolCalls {
   /** Reads one element of `tool_calls`. Returns null without a new part. */
   read(delta: unknown): StreamPart | null {
     if (!isObject(delta)) return null;
-    const fn = isObject(delta.function) ? delta.function : {};
+    const fn = objectOf(delta.function);
     return this.#add({
       upstreamIndex: delta.index ?? null,
       id: textOf(delta.id),

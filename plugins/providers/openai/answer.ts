@@ -1,7 +1,6 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
-import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
-import { readCompletion } from '../openai-compatible/reply.ts';
-import { ChunkReader } from '../openai-compatible/stream.ts';
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
+import { ChunkReader, readCompletion } from '../openai-compatible/answer.ts';
 import { addUsage } from '../parts.ts';
 import { failureOf, readEnding, readUsage } from './ending.ts';
 import { ItemReader } from './items.ts';
@@ -69,7 +68,7 @@ export class OpenAiReader implements StreamReader {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        readEnding(type.slice('response.'.length), isObject(event.response) ? event.response : {}, items, parts);
+        readEnding(type.slice('response.'.length), objectOf(event.response), items, parts);
         break;
       case 'error':
         parts.push({ type: 'failure', failure: failureOf(isObject(event.error) ? event.error : event) });

@@ -1,5 +1,5 @@
 import { canonicalUsage, type FinishReason, type ProviderFailure, type StreamPart, type Usage } from 'signalbox/plugin';
-import { isObject, type Json, numberOf, textOf } from '../json.ts';
+import { isObject, type Json, numberOf, objectOf, textOf } from '../json.ts';
 import { failureOfError } from '../openai-compatible/failure.ts';
 import type { ItemReader } from './items.ts';
 
@@ -30,8 +30,7 @@ export function readEnding(status: string, response: Json, items: ItemReader, pa
 }
 
 function finishOf(status: string, response: Json, hasCalls: boolean): StreamPart | null {
-  const details = isObject(response.incomplete_details) ? response.incomplete_details : {};
-  const raw = status === 'incomplete' ? textOf(details.reason) || status : status;
+  const raw = status === 'incomplete' ? textOf(objectOf(response.incomplete_details).reason) || status : status;
   const reason = REASONS.get(raw) ?? (hasCalls ? 'tool_calls' : 'stop');
   return status === 'completed' || status === 'incomplete' ? { type: 'finish', choice: 0, reason, raw } : null;
 }
@@ -47,14 +46,14 @@ export function readUsage(usage: unknown): Usage | null {
   const input = numberOf(usage.input_tokens);
   const output = numberOf(usage.output_tokens);
   if (input === undefined || output === undefined) return null;
-  const { input_tokens_details: read, output_tokens_details: written } = usage;
+  const read = objectOf(usage.input_tokens_details);
   return canonicalUsage(
     {
       input,
-      cachedInput: isObject(read) ? numberOf(read.cached_tokens) : undefined,
-      cacheWrite: isObject(read) ? numberOf(read.cache_write_tokens) : undefined,
+      cachedInput: numberOf(read.cached_tokens),
+      cacheWrite: numberOf(read.cache_write_tokens),
       output,
-      reasoning: isObject(written) ? numberOf(written.reasoning_tokens) : undefined,
+      reasoning: numberOf(objectOf(usage.output_tokens_details).reasoning_tokens),
     },
     { cached: true, cacheWrite: true, reasoning: true },
   );

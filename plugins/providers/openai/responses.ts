@@ -8,7 +8,7 @@ import {
   type ProviderFailure,
   pathText,
 } from 'signalbox/plugin';
-import { isObject } from '../json.ts';
+import { objectOf } from '../json.ts';
 import { Notes } from '../notes.ts';
 import { inputOf } from './input.ts';
 import { formatOf } from './reasoning.ts';
@@ -109,6 +109,6 @@ function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
 /** Other stream options of OpenAI's dialect; Responses always report usage. */
 function streamFields(request: ModelRequest): Members {
   const requested = request.originalAt(['stream_options']);
-  const { include_usage: _, ...options } = isObject(requested) ? requested : {};
+  const { include_usage: _, ...options } = objectOf(requested);
   return { stream: true, ...(Object.keys(options).length > 0 && { stream_options: options }) };
 }

@@ -1,4 +1,4 @@
-import { isObject, type Json, referenced } from '../json.ts';
+import { isObject, type Json, objectOf, referenced } from '../json.ts';
 
 const DEPTH_MAX = 12;
 /** The most values generated for a schema, which can require exponentially many. */
@@ -41,7 +41,7 @@ export function instanceOf(schema: unknown): unknown {
   }
 
   function object(from: Json, depth: number): Json {
-    const properties = isObject(from.properties) ? from.properties : {};
+    const properties = objectOf(from.properties);
     const required = Array.isArray(from.required) ? from.required : [];
     const entries = required
       .filter((name): name is string => typeof name === 'string')

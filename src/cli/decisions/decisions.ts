@@ -10,24 +10,15 @@ import {
 } from '../../operate/decisions.ts';
 import { readStore } from '../../store/open.ts';
 import type { RecordEntry } from '../../store/records.ts';
-import { parseFlags } from '../options.ts';
+import { LIST, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { unknownCommand } from '../unknown-command.ts';
 
 const OPTIONS = {
-  from: { type: 'string' },
-  to: { type: 'string' },
-  key: { type: 'string' },
-  model: { type: 'string' },
-  task: { type: 'string' },
-  status: { type: 'string' },
-  operation: { type: 'string' },
-  label: { type: 'string', multiple: true },
-  after: { type: 'string' },
-  limit: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} as const;
+  ...{ from: TEXT, to: TEXT, key: TEXT, model: TEXT, task: TEXT, status: TEXT, operation: TEXT, label: LIST },
+  ...{ after: TEXT, limit: TEXT, json: SWITCH },
+};
 
 /**
  * `signalbox decisions list`, beside a running server or without one.
@@ -39,16 +30,12 @@ export async function runDecisions([name, ...args]: readonly string[], file: str
   if (name !== 'list') throw unknownCommand('decisions', name);
   const { json, ...filters } = parseFlags(args, OPTIONS);
   const query = queryOf(filters);
-  const reader = await readStore(file, ['records']);
-  try {
-    if (!(await reader.records.isCurrent())) {
-      throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
-    }
-    const page = await listDecisions(reader.records.log, query);
-    return json ? jsonText(decisionPageBody(page)) : pageText(page);
-  } finally {
-    reader.close();
+  using reader = await readStore(file, ['records']);
+  if (!(await reader.records.isCurrent())) {
+    throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
   }
+  const page = await listDecisions(reader.records.log, query);
+  return json ? jsonText(decisionPageBody(page)) : pageText(page);
 }
 
 function queryOf(filters: Parameters<typeof decisionQuery>[0]): ReturnType<typeof decisionQuery> {

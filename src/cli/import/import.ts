@@ -14,7 +14,7 @@ import {
   NotYaml,
 } from '../../importers/litellm/litellm.ts';
 import { policySchema, schemaText } from '../../policy/json-schema.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { day } from '../text.ts';
 import { unknownCommand } from '../unknown-command.ts';
@@ -29,12 +29,7 @@ export interface ImportCommand {
   readonly now: () => number;
 }
 
-const FLAGS = {
-  out: { type: 'string', default: 'policies-from-litellm' },
-  prices: { type: 'string' },
-  json: { type: 'boolean', default: false },
-  force: { type: 'boolean', default: false },
-} as const;
+const FLAGS = { out: TEXT, prices: TEXT, json: SWITCH, force: SWITCH };
 
 const CONFIGURATION_BYTES_MAX = 4 * 1024 * 1024;
 /** LiteLLM's own map has less than 2 MiB. */
@@ -43,6 +38,7 @@ const PRICES_BYTES_MAX = 64 * 1024 * 1024;
 /** `signalbox import litellm FILE`. Throws UsageError, or an Error of one clear sentence. */
 export async function runImport(args: readonly string[], command: ImportCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
+  const { out = 'policies-from-litellm' } = values;
   const [from, file, ...rest] = positionals;
   if (from !== 'litellm') throw unknownCommand('import', from);
   if (file === undefined || rest.length > 0) {
@@ -62,11 +58,11 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   // With the names of the new policy, so that editors complete them.
   const { providers, models, selectors } = imported.report;
   const schema = policySchema(command.shipped, { providers, models, selectors, tasks: [], constraints: [] });
-  await writeAll(values.out, imported, schemaText(schema), values.force);
+  await writeAll(out, imported, schemaText(schema), values.force);
   const written = new Set(imported.files.map((one) => one.name));
-  const others = (await readdir(values.out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));
+  const others = (await readdir(out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));
   const code = imported.report.problems.length > 0 ? 2 : 0;
-  const outcome = { file, folder: values.out, imported, others };
+  const outcome = { file, folder: out, imported, others };
   return { text: values.json ? reportJson(outcome) : reportText(outcome), code };
 }
 

@@ -1,5 +1,6 @@
 import { keyStateOf } from '../../access/key-entry.ts';
 import type { Keys } from '../../access/keys.ts';
+import { KeyTermsError } from '../../access/terms.ts';
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { KeyInfo } from '../../store/keys.ts';
@@ -14,6 +15,21 @@ export interface KeysCommand {
   readonly file: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+}
+
+/** Throws UsageError where no server of this version has used the database. */
+export async function requireLedger({ ledger }: LedgerTables): Promise<void> {
+  if (await ledger.exists()) return;
+  throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
+}
+
+/** Runs a command that sets terms of keys or wallets, whose refusal becomes a UsageError. */
+export async function withTerms(run: () => Promise<string>): Promise<string> {
+  try {
+    return await run();
+  } catch (cause) {
+    throw cause instanceof KeyTermsError ? new UsageError(cause.message) : cause;
+  }
 }
 
 /** The one ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */

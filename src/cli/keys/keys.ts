@@ -1,36 +1,21 @@
 import { keyBody } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
-import { KeyTermsError } from '../../access/terms.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { grantToKey } from '../../operate/keys.ts';
 import type { Actor } from '../../store/trail.ts';
-import { parseArguments, parseFlags, takeNegative } from '../options.ts';
+import { commandIn, creditsIn, parseArguments, parseCreditArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
-import { day, jsonText, minute, parseCredits } from '../text.ts';
-import { unknownCommand } from '../unknown-command.ts';
+import { day, jsonText, minute } from '../text.ts';
 import { userName } from '../user.ts';
-import { idOf, type KeysCommand, stateText } from './command.ts';
+import { idOf, type KeysCommand, requireLedger, stateText, withTerms } from './command.ts';
 import { log, show } from './show.ts';
 import { overlapOf, parseTerms } from './terms.ts';
 
-type Run = (args: readonly string[], command: KeysCommand) => Promise<string>;
-
-const COMMANDS: Readonly<Record<string, Run>> = { create, list, show, grant, rotate, revoke, log };
-
 /** `signalbox keys create|list|show|grant|rotate|revoke|log`. Returns what to print. Throws UsageError. */
-export async function runKeys(args: readonly string[], command: KeysCommand): Promise<string> {
-  const [name = '', ...rest] = args;
-  const run = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!run) throw unknownCommand('keys', name);
-  try {
-    return await run(rest, command);
-  } catch (cause) {
-    if (cause instanceof KeyTermsError) throw new UsageError(cause.message);
-    throw cause;
-  }
-}
+export const runKeys = async ([name, ...args]: readonly string[], command: KeysCommand): Promise<string> =>
+  withTerms(() => commandIn('keys', { create, list, show, grant, rotate, revoke, log }, name)(args, command));
 
 const operator = (): Actor => ({ kind: 'cli', name: userName() });
 
@@ -47,7 +32,7 @@ const shownOnce = ({ key, info }: IssuedKey, more: string): string =>
   `${key}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${info.id}, ${more}.\n`;
 
 async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const { json } = parseFlags(args, { json: { type: 'boolean' } });
+  const { json } = parseFlags(args, { json: SWITCH });
   const all = await keys.list();
   const time = now();
   if (json) {
@@ -80,8 +65,7 @@ async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<s
 }
 
 async function rotate(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const options = { overlap: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseArguments(args, options);
+  const { values, positionals } = parseArguments(args, { overlap: TEXT, json: SWITCH });
   const id = idOf(positionals, 'rotate');
   const made = await keys.rotate(id, overlapOf(values.overlap), operator());
   if (!made) throw noSuchKey(id);
@@ -97,25 +81,14 @@ const FIRST_GRANT =
   'From its first grant on, the key is prepaid. When the balance is used up, requests get 402 insufficient_quota until you grant more.';
 
 async function grant(args: readonly string[], { keys, store, now }: KeysCommand): Promise<string> {
-  const { rest, amount: negative } = takeNegative(args);
-  const options = { note: { type: 'string', default: '' } } as const;
-  const { values, positionals } = parseArguments(rest, options);
-  const [holder, text = negative, more] = positionals;
-  if (!holder || text === null || more !== undefined || (negative !== null && text !== negative)) {
-    throw new UsageError('keys grant takes the ID of a key and the Credits to add, such as 25 or -2.50.');
-  }
-  const amount = parseCredits(text);
-  if (!amount)
-    throw new UsageError(
-      `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`,
-    );
+  const usage = 'keys grant takes the ID of a key and the Credits to add, such as 25 or -2.50.';
+  const { holder, credits, note } = parseCreditArguments(args, usage);
+  if (credits === null) throw new UsageError(usage);
+  const amount = creditsIn(credits);
   const id = idOf([holder], 'grant');
-  if (!(await store.ledger.exists())) {
-    throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
-  }
+  await requireLedger(store);
   const info = await keys.get(id);
-  if (!info || !(await grantToKey(keys, store, id, { amount, note: values.note }, operator(), now())))
-    throw noSuchKey(id);
+  if (!info || !(await grantToKey(keys, store, id, { amount, note }, operator(), now()))) throw noSuchKey(id);
   const owner = info.wallet === null ? id : `wallet ${info.wallet}`;
   const done =
     amount > 0 ? `Granted ${creditsText(amount)} to ${owner}` : `Took ${creditsText(-amount)} back from ${owner}`;

@@ -1,20 +1,20 @@
-import { type BalanceUse, keyStatusBody, trailBody } from '../../access/key-body.ts';
+import { keyStatusBody, trailBody } from '../../access/key-body.ts';
 import type { BudgetUse } from '../../core/caller.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { storedKeyFunds } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
+import type { StoredBalance } from '../../store/ledger-table.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
-import { parseArguments, parseFlags } from '../options.ts';
+import { parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 
 /** `keys show ID [--json]`. */
 export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {
-  const options = { json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseArguments(args, options);
+  const { values, positionals } = parseArguments(args, { json: SWITCH });
   const id = idOf(positionals, 'show');
   const info = await keys.get(id);
   if (!info) throw new UsageError(`There is no key with the ID ${id}.`);
@@ -24,7 +24,7 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
   return showText(info, time, uses, balance);
 }
 
-function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null): string {
+function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: StoredBalance | null): string {
   const labels = Object.entries(info.labels).map(([name, value]) => `${name}=${value}`);
   const lines: [string, string][] = [
     ['ID', info.id],
@@ -73,21 +73,13 @@ function budgetText({ budget, spent, renewsAt }: BudgetUse): string {
   return `${creditsText(limit)} ${per}, then ${onExhausted}: ${left}`;
 }
 
-const balanceText = ({ granted, spent }: BalanceUse): string =>
+const balanceText = ({ granted, spent }: StoredBalance): string =>
   `${creditsText(granted)} granted, ${creditsText(spent)} spent, ${creditsText(granted - spent)} left`;
 
 /** `keys log [--key ID] [--limit 100] [--json]`: changes of keys, newest first. A wallet is named by its address. */
 export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {
-  const options = {
-    key: { type: 'string' },
-    limit: { type: 'string', default: String(TRAIL_LIMIT) },
-    json: { type: 'boolean' },
-  } as const;
-  const { key, limit: text, json } = parseFlags(args, options);
-  const limit = Number(text);
-  if (!/^\d+$/.test(text) || limit < 1 || limit > TRAIL_LIMIT_MAX) {
-    throw new UsageError(`--limit takes a whole number from 1 to ${TRAIL_LIMIT_MAX}, not "${text}".`);
-  }
+  const { key, limit: text, json } = parseFlags(args, { key: TEXT, limit: TEXT, json: SWITCH });
+  const limit = text === undefined ? TRAIL_LIMIT : wholeOf('--limit', text, 1, TRAIL_LIMIT_MAX);
   const keyId = key === undefined ? null : (walletOf(key) ?? idOf([key], 'log --key'));
   const entries = await keys.trail({ keyId, limit });
   if (json) return jsonText(entries.map(trailBody));

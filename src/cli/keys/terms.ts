@@ -2,8 +2,8 @@ import { EXPIRY_MAX_MS, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } f
 import { WINDOWS } from '../../core/budget.ts';
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { LIST, pairsOf, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import { checkZone } from '../ledger/period.ts';
-import { parseFlags } from '../options.ts';
 import { parseCredits } from '../text.ts';
 
 const DAY_MS = 86_400_000;
@@ -11,30 +11,20 @@ const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d:
 
 /** Reads the arguments of `keys create`: the key's terms, and whether to print JSON. Throws UsageError. */
 export function parseTerms(args: readonly string[], now: number): { grant: KeyGrant; json: boolean } {
-  const options = {
-    name: { type: 'string', default: '' },
-    scope: { type: 'string', multiple: true },
-    label: { type: 'string', multiple: true },
-    model: { type: 'string', multiple: true },
-    'expires-in': { type: 'string' },
-    rpm: { type: 'string' },
-    tpm: { type: 'string' },
-    streams: { type: 'string' },
-    budget: { type: 'string', multiple: true },
-    wallet: { type: 'string', multiple: true },
-    json: { type: 'boolean', default: false },
-  } as const;
-  const flags = parseFlags(args, options);
+  const flags = parseFlags(args, {
+    ...{ name: TEXT, scope: LIST, label: LIST, model: LIST, budget: LIST, wallet: LIST },
+    ...{ 'expires-in': TEXT, rpm: TEXT, tpm: TEXT, streams: TEXT, json: SWITCH },
+  });
   const expiresIn = flags['expires-in'];
   if (flags.model?.includes(''))
     throw new UsageError('--model takes the ID of a model. To allow all models, remove --model.');
   const grant = {
-    name: flags.name,
+    name: flags.name ?? '',
     scopes: scopesOf(flags.scope ?? ['chat,route']),
     labels: pairsOf(flags.label, 'A label'),
     models: flags.model ?? null,
     expiresAt: expiresIn === undefined ? null : now + expiryOf(expiresIn),
-    limits: limitsOf(flags),
+    limits: limitsOf({ rpm: flags.rpm, tpm: flags.tpm, streams: flags.streams }),
     budgets: (flags.budget ?? []).map(budgetOf),
     wallets: flags.wallet ?? null,
   };
@@ -51,19 +41,6 @@ function scopesOf(texts: readonly string[]): Scope[] {
       return scope;
     });
   return [...new Set(scopes)];
-}
-
-/** Reads flags of the form name=value. Throws UsageError for a repeated name: one of the two values would be lost. */
-export function pairsOf(texts: readonly string[] | undefined, what: string): Record<string, string> {
-  const pairs = new Map<string, string>();
-  for (const text of texts ?? []) {
-    const at = text.indexOf('=');
-    if (at < 1) throw new UsageError(`${what} is written name=value, not "${text}".`);
-    const name = text.slice(0, at);
-    if (pairs.has(name)) throw new UsageError(`"${name}" is given twice; it takes one value.`);
-    pairs.set(name, text.slice(at + 1));
-  }
-  return Object.fromEntries(pairs);
 }
 
 /** `90m`, `12h` or `30d` in milliseconds. */
@@ -88,28 +65,17 @@ export function overlapOf(text: string | undefined): number {
   return ms;
 }
 
-interface LimitFlags {
-  readonly rpm?: string | undefined;
-  readonly tpm?: string | undefined;
-  readonly streams?: string | undefined;
-}
-
-function limitsOf({ rpm, tpm, streams }: LimitFlags): KeyLimits | null {
+function limitsOf(texts: Readonly<Record<'rpm' | 'tpm' | 'streams', string | undefined>>): KeyLimits | null {
+  const limitOf = (flag: keyof typeof texts) => {
+    const text = texts[flag];
+    return text === undefined ? null : wholeOf(`--${flag}`, text, 1, LIMIT_MAX);
+  };
   const limits = {
-    requestsPerMinute: limitOf('--rpm', rpm),
-    tokensPerMinute: limitOf('--tpm', tpm),
-    concurrentStreams: limitOf('--streams', streams),
+    requestsPerMinute: limitOf('rpm'),
+    tokensPerMinute: limitOf('tpm'),
+    concurrentStreams: limitOf('streams'),
   };
   return Object.values(limits).every((limit) => limit === null) ? null : limits;
-}
-
-function limitOf(flag: string, text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const limit = Number(text);
-  if (!/^\d+$/.test(text) || limit < 1 || limit > LIMIT_MAX) {
-    throw new UsageError(`${flag} takes a whole number from 1 to ${LIMIT_MAX}, not "${text}".`);
-  }
-  return limit;
 }
 
 const BUDGET = new RegExp(`^([\\d.]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(reject|downgrade))?$`);

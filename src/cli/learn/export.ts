@@ -3,20 +3,12 @@ import { idAt, idText, timeOfId } from '../../core/id.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { outcomePages } from '../../learning/overview.ts';
 import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow } from '../../store/learning.ts';
+import { parseFlags, TEXT } from '../arguments.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
 import { periodOf } from '../ledger/period.ts';
-import { parseFlags } from '../options.ts';
 import { type LearnCommand, reading } from './command.ts';
 
-const OPTIONS = {
-  from: { type: 'string' },
-  to: { type: 'string' },
-  'time-zone': { type: 'string' },
-  key: { type: 'string' },
-  model: { type: 'string' },
-  source: { type: 'string' },
-  format: { type: 'string' },
-} as const;
+const OPTIONS = { from: TEXT, to: TEXT, 'time-zone': TEXT, key: TEXT, model: TEXT, source: TEXT, format: TEXT };
 
 const COLUMNS = [
   ...['time', 'decision', 'key_id', 'model', 'task', 'score', 'weight', 'offered', 'source', 'label'],

@@ -3,26 +3,20 @@ import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
 import { openStore } from '../../store/open.ts';
-import { parseFlags } from '../options.ts';
-import { unknownCommand } from '../unknown-command.ts';
+import { commandIn, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { type LearnCommand, reading } from './command.ts';
 import { learnExport } from './export.ts';
 import { learnReplay } from './replay.ts';
 import { learnStatus } from './status.ts';
 
 /** `signalbox learn status|reset|export|replay`. Throws UsageError, or an Error of one clear sentence. */
-export async function runLearn(args: readonly string[], command: LearnCommand): Promise<void> {
-  const [name, ...rest] = args;
-  if (name === 'status') return learnStatus(rest, command);
-  if (name === 'reset') return reset(rest, command);
-  if (name === 'export') return learnExport(rest, command);
-  if (name === 'replay') return learnReplay(rest, command);
-  throw unknownCommand('learn', name);
-}
+export const runLearn = async ([name, ...args]: readonly string[], command: LearnCommand): Promise<void> =>
+  commandIn('learn', COMMANDS, name)(args, command);
+
+const COMMANDS = { status: learnStatus, reset, export: learnExport, replay: learnReplay };
 
 async function reset(args: readonly string[], command: LearnCommand): Promise<void> {
-  const options = { model: { type: 'string' }, yes: { type: 'boolean' } } as const;
-  const { model = null, yes } = parseFlags(args, options);
+  const { model = null, yes } = parseFlags(args, { model: TEXT, yes: SWITCH });
   await reading(command, async (reader) => {
     if (model === null || (await reader.learning.outcomes.models()).includes(model)) return;
     const { snapshot } = await learningPolicy(command.folder, command.judge, reader);

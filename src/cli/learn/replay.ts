@@ -1,15 +1,14 @@
 import { iso } from '../../core/clock.ts';
 import { type Judgements, verdict } from '../../operate/learning/judgements.ts';
 import { type LearningReplay, replayLearning, rewriteLearning } from '../../operate/learning/replay.ts';
-import { parseFlags } from '../options.ts';
+import { parseFlags, SWITCH } from '../arguments.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { count, type LearnCommand, reading } from './command.ts';
 
 /** `signalbox learn replay`: beside a running server; with --write without one. Throws UsageError. */
 export async function learnReplay(args: readonly string[], command: LearnCommand): Promise<void> {
-  const options = { json: { type: 'boolean' }, write: { type: 'boolean' } } as const;
-  const { json, write = false } = parseFlags(args, options);
+  const { json, write } = parseFlags(args, { json: SWITCH, write: SWITCH });
   const { folder, judge, file } = command;
   // Reports first why the database cannot be read.
   const read = await reading(command, async (reader) => (write ? null : replayLearning(folder, judge, reader)));

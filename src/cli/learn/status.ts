@@ -11,7 +11,7 @@ import {
   storedLearningStatus,
 } from '../../operate/learning/status.ts';
 import type { SourceSums } from '../../store/learning.ts';
-import { parseFlags } from '../options.ts';
+import { parseFlags, SWITCH } from '../arguments.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { count, type LearnCommand, reading } from './command.ts';
@@ -23,7 +23,7 @@ const OUTCOMES_SHOWN_MIN = 0.05;
 
 /** `signalbox learn status`: beside a running server or without one. Throws UsageError. */
 export async function learnStatus(args: readonly string[], command: LearnCommand): Promise<void> {
-  const { json } = parseFlags(args, { json: { type: 'boolean' } });
+  const { json } = parseFlags(args, { json: SWITCH });
   const { folder, judge, now } = command;
   const status = await reading(command, async (reader) =>
     storedLearningStatus(reader, await learningPolicy(folder, judge, reader), now()),

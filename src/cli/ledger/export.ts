@@ -10,24 +10,15 @@ import {
   UsageSums,
 } from '../../operate/usage-sums.ts';
 import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
+import { LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
-import { pairsOf } from '../keys/terms.ts';
-import { parseFlags } from '../options.ts';
 import { periodOf } from './period.ts';
 
 /** Resolves once the text was taken. */
 export type Writer = (text: string) => Promise<void>;
 
-const OPTIONS = {
-  from: { type: 'string' },
-  to: { type: 'string' },
-  'time-zone': { type: 'string' },
-  key: { type: 'string' },
-  label: { type: 'string', multiple: true },
-  model: { type: 'string' },
-  by: { type: 'string' },
-  format: { type: 'string' },
-} as const;
+/** The flags that choose entries of the books, and group them. */
+export const ENTRY_FLAGS = { from: TEXT, to: TEXT, 'time-zone': TEXT, key: TEXT, label: LIST, model: TEXT, by: TEXT };
 
 interface ExportQuery {
   readonly filter: Parameters<typeof moneyEntries>[1];
@@ -39,7 +30,7 @@ interface ExportQuery {
 
 /** Reads the arguments, before a database is opened. Throws UsageError. */
 export function parseExport(args: readonly string[]): ExportQuery {
-  const flags = parseFlags(args, OPTIONS);
+  const flags = parseFlags(args, { ...ENTRY_FLAGS, format: TEXT });
   const { format = 'csv', 'time-zone': timeZone = 'UTC', by } = flags;
   if (format !== 'csv' && format !== 'json') throw new UsageError(`--format is csv or json, not "${format}".`);
   const { from, to } = periodOf(flags.from, flags.to, timeZone);

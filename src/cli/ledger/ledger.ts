@@ -6,12 +6,12 @@ import { auditLedger } from '../../ledger/audit/run.ts';
 import { backUp } from '../../operate/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledger/reading.ts';
 import { refund, refundable } from '../../operate/ledger/refund.ts';
+import { NOT_SERVED } from '../../operate/served.ts';
 import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
-import { parseArguments, parseFlags, takeNegative } from '../options.ts';
+import { commandIn, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import { parseCredits } from '../text.ts';
-import { unknownCommand } from '../unknown-command.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, type Writer, writeExport } from './export.ts';
 import { parseUsage, usageText } from './usage.ts';
@@ -29,15 +29,8 @@ export interface LedgerCommand extends BooksFiles {
 export type LedgerCode = 0 | 2;
 
 /** `signalbox ledger audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
-export async function runLedger(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
-  const [name, ...rest] = args;
-  if (name === 'audit') return audit(rest, command);
-  if (name === 'export') return exportEntries(rest, command);
-  if (name === 'usage') return usage(rest, command);
-  if (name === 'backup') return backup(rest, command);
-  if (name === 'refund') return refundDecision(rest, command);
-  throw unknownCommand('ledger', name);
-}
+export const runLedger = async ([name, ...args]: readonly string[], command: LedgerCommand): Promise<LedgerCode> =>
+  commandIn('ledger', { audit, usage, export: exportEntries, backup, refund: refundDecision }, name)(args, command);
 
 /** Reads the books, and warns of settlements in the spool that they lack. Throws UsageError where there are none. */
 async function reading<T>(
@@ -66,8 +59,7 @@ function warnOf({ settlements, charged, fault }: SpoolState, { spool, warn }: Le
 }
 
 async function audit(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
-  const options = { json: { type: 'boolean' }, idle: { type: 'boolean' } } as const;
-  const { json, idle = false } = parseFlags(args, options);
+  const { json, idle } = parseFlags(args, { json: SWITCH, idle: SWITCH });
   const { now, write } = command;
   const [result, isSpoolDamaged] = await reading(
     command,
@@ -104,33 +96,28 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
   return 2;
 }
 
+const REFUND_USAGE =
+  'ledger refund takes the ID of one decision, and the Credits to refund. Without an amount it refunds all.';
+
 async function refundDecision(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
-  const { rest, amount: negative } = takeNegative(args);
-  const options = { note: { type: 'string', default: '' } } as const;
-  const { values, positionals } = parseArguments(rest, options);
-  const [decision, credits = negative, ...more] = positionals;
-  if (!decision || more.length > 0 || (negative !== null && credits !== negative)) {
-    throw new UsageError(
-      'ledger refund takes the ID of one decision, and the Credits to refund. Without an amount it refunds all.',
-    );
-  }
+  const { holder: decision, credits, note } = parseCreditArguments(args, REFUND_USAGE);
   const id = parseId('dec_', decision);
   if (id === null) throw new UsageError(`The ID of a decision is dec_ and 11 letters and digits, not "${decision}".`);
   const booked = await reading(command, (reader) => reader.ledger.reservation(id));
   if (!booked) throw new UsageError(`The ledger has no charge of ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
-  await refund(command.file, booked, { amount, note: values.note }, command.now());
+  const isServed = await refund(command.file, booked, { amount, note }, command.now());
   await command.write(
     `Gave back ${creditsText(amount)} of the ${creditsText(booked.charged)} that ${decision} was charged (${holderText(booked.keyId)}).
-A running server takes it over within a second, else the next start does: into the budgets whose window the request
-still counts in, and into the balance that paid for it: ${paidBy(booked)}.
+The budgets whose window still holds the request have it back${paidBy(booked)}.
 `,
   );
+  if (!isServed) command.warn(`signalbox: The refund is saved. ${NOT_SERVED}\n`);
   return 0;
 }
 
 const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
-  onBalance ? holderText(payer ?? keyId) : 'none';
+  onBalance ? `, and the balance of ${holderText(payer ?? keyId)}` : '';
 
 function amountIn(text: string): Microcredits {
   const amount = parseCredits(text);

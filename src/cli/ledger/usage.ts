@@ -2,28 +2,16 @@ import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseDay, type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
 import { columnOf } from '../../operate/usage-sums.ts';
-import { pairsOf } from '../keys/terms.ts';
-import { parseFlags } from '../options.ts';
+import { pairsOf, parseFlags, SWITCH } from '../arguments.ts';
 import { grid } from '../terminal.ts';
 import { jsonText } from '../text.ts';
-import { groupingsOf } from './export.ts';
+import { ENTRY_FLAGS, groupingsOf } from './export.ts';
 import { checkZone } from './period.ts';
-
-const OPTIONS = {
-  from: { type: 'string' },
-  to: { type: 'string' },
-  'time-zone': { type: 'string', default: 'UTC' },
-  key: { type: 'string' },
-  label: { type: 'string', multiple: true },
-  model: { type: 'string' },
-  by: { type: 'string', default: 'day,model' },
-  json: { type: 'boolean', default: false },
-} as const;
 
 /** Reads the arguments of `ledger usage`. Throws UsageError. */
 export function parseUsage(args: readonly string[], now: number): { query: UsageQuery; json: boolean } {
-  const flags = parseFlags(args, OPTIONS);
-  const { from, to, key, label, model, by, json, 'time-zone': timeZone } = flags;
+  const flags = parseFlags(args, { ...ENTRY_FLAGS, json: SWITCH });
+  const { from, to, key, label, model, by = 'day,model', json, 'time-zone': timeZone = 'UTC' } = flags;
   checkZone(timeZone);
   const dates = { from: from === undefined ? null : dateOf(from), to: to === undefined ? null : dateOf(to) };
   const period = usagePeriod(dates, timeZone, now);

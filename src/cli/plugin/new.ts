@@ -5,7 +5,7 @@ import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './command.ts';
@@ -21,7 +21,7 @@ const SIGNALBOX = Bun.isStandaloneExecutable ? './signalbox' : resolve(import.me
 
 /** `signalbox plugin new`. Throws UsageError. */
 export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
-  const { values, positionals } = parseArguments(args, { dir: { type: 'string' } });
+  const { values, positionals } = parseArguments(args, { dir: TEXT });
   const [given = '', name, ...more] = positionals;
   const kind = KINDS.find((one) => one === given);
   if (!kind || name === undefined || more.length > 0)

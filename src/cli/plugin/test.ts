@@ -6,7 +6,7 @@ import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './command.ts';
@@ -28,13 +28,12 @@ export async function testPlugin(
   args: readonly string[],
   { shipped, terminal }: PluginCommand,
 ): Promise<CommandResult> {
-  const flags = { seed: { type: 'string' }, runs: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseArguments(args, flags);
+  const { values, positionals } = parseArguments(args, { seed: TEXT, runs: TEXT, json: SWITCH });
   const [file] = positionals;
   if (file === undefined || positionals.length > 1)
     throw new UsageError('plugin test takes one file, or one package, with a plugin.');
-  const runs = values.runs === undefined ? RUNS : countOf('--runs', values.runs, 1, RUNS_MAX);
-  const seed = values.seed === undefined ? newSeed() : countOf('--seed', values.seed, 0, SEED_MAX);
+  const runs = values.runs === undefined ? RUNS : wholeOf('--runs', values.runs, 1, RUNS_MAX);
+  const seed = values.seed === undefined ? newSeed() : wholeOf('--seed', values.seed, 0, SEED_MAX);
   const { specifier, home } = located(file);
   const samples = samplesBeside(home);
   const reports = await tried({ specifier, folder: process.cwd(), seed, runs, samples }, lawMs(runs)).catch(
@@ -50,13 +49,6 @@ export async function testPlugin(
 }
 
 const newSeed = (): number => Math.floor(Math.random() * SEED_MAX);
-
-function countOf(flag: string, text: string, min: number, max: number): number {
-  const count = Number(text);
-  if (!/^\d{1,10}$/.test(text) || count < min || count > max)
-    throw new UsageError(`${flag} takes a whole number from ${min} to ${max}, not "${text}".`);
-  return count;
-}
 
 /** The module to load, and the folder of its code, where recorded answers are. A name that is not a file may be a package. */
 function located(file: string): { readonly specifier: string; readonly home: string } {

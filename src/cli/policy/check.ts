@@ -1,26 +1,23 @@
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { plural } from '../../core/text.ts';
-import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
 import { checkPolicy, type PolicyCheck } from '../../operate/policy/check.ts';
 import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { day, jsonText } from '../text.ts';
-import type { PolicyCommand } from './command.ts';
+import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
 import { leftOutBriefly, leftOutText } from './setting-text.ts';
 
 /** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
 export async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
-  const flags = { all: { type: 'boolean' }, json: { type: 'boolean' }, strict: { type: 'boolean' } } as const;
-  const { values, positionals } = parseArguments(args, flags);
-  if (positionals.length > 1) throw new UsageError('policy check takes one folder.');
-  const folder = positionals[0] ?? options.folder;
+  const { values, positionals } = parseArguments(args, { all: SWITCH, json: SWITCH, strict: SWITCH });
+  const folder = folderIn(positionals, 'check', options);
   const check = await checkPolicy(folder, options.judge, day(options.judge.now()));
   const { diagnostics, unread } = check;
   const isWrong = countOf(diagnostics, 'error') > 0 || (values.strict && diagnostics.length + unread.length > 0);
-  const form = { folder, all: values.all || values.strict || false, colour: options.terminal };
+  const form = { folder, all: values.all || values.strict, colour: options.terminal };
   return { text: values.json ? asJson(check) : asText(check, form), code: isWrong ? 2 : 0 };
 }
 

@@ -1,3 +1,4 @@
+import { UsageError } from '../../core/usage-error.ts';
 import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
 
 /** The operator's wish that a command end. */
@@ -20,4 +21,10 @@ export interface PolicyCommand extends PolicyWorkspace {
   readonly write: (text: string) => Promise<void>;
   /** For a command that goes on. */
   readonly ended: () => StopSignal;
+}
+
+/** The one folder that a command names, or the default. Throws UsageError for several. */
+export function folderIn(named: readonly string[], command: string, { folder }: PolicyCommand): string {
+  if (named.length > 1) throw new UsageError(`policy ${command} takes one folder.`);
+  return named[0] ?? folder;
 }

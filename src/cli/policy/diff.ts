@@ -1,13 +1,13 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { diffPolicy, type PolicyDifference } from '../../operate/policy/diff.ts';
 import { isFolder } from '../../operate/policy/tools.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 import { differenceJson } from './diff-json.ts';
 import { differenceText } from './diff-text.ts';
 
-const FLAGS = { requests: { type: 'string' }, json: { type: 'boolean' }, strict: { type: 'boolean' } } as const;
+const FLAGS = { requests: TEXT, json: SWITCH, strict: SWITCH };
 
 /** `signalbox policy diff`. Throws UsageError; where only the earlier policy cannot be loaded, after writing the rest. */
 export async function runDiff(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
@@ -25,7 +25,7 @@ export async function runDiff(args: readonly string[], command: PolicyCommand): 
     await command.write(text);
     throw new UsageError(`${a} cannot be loaded, so only the declarations were compared.`);
   }
-  return { text, code: isFine(difference, values.strict ?? false) ? 0 : 2 };
+  return { text, code: isFine(difference, values.strict) ? 0 : 2 };
 }
 
 /** The folder whose history a bare commit refers to: the other side's folder, if one is named, else the shipped one. */

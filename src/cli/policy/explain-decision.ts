@@ -6,7 +6,7 @@ import type { Explanation } from '../../gateway/explain.ts';
 import { decisionBody } from '../../operate/decision-body.ts';
 import { explainStoredDecision } from '../../operate/stored-decision.ts';
 import { story } from '../../routing/story.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
@@ -15,8 +15,7 @@ import { certificateText } from './explain-text.ts';
 
 /** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
 export async function runExplainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const options = { decision: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseArguments(args, options);
+  const { values, positionals } = parseArguments(args, { decision: TEXT, json: SWITCH });
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
   const folder = positionals[0] ?? command.folder;
   const explanation = await explainStoredDecision(values.decision ?? '', { ...command, folder });

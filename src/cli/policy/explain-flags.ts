@@ -1,19 +1,14 @@
 import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Body } from '../../operate/policy/tools.ts';
-import { pairsOf } from '../keys/terms.ts';
+import { LIST, pairsOf, type parseFlags, TEXT } from '../arguments.ts';
 
 /** Flags that stand for fields of a request's body. */
-export interface BodyFlags {
-  readonly model?: string | undefined;
-  readonly task?: string | undefined;
-  readonly 'input-tokens'?: string | undefined;
-  readonly 'output-tokens'?: string | undefined;
-  readonly message?: string | undefined;
-  readonly metadata?: readonly string[] | undefined;
-  readonly 'cost-weight'?: string | undefined;
-  readonly 'quality-weight'?: string | undefined;
-}
+export const BODY_FLAGS = {
+  ...{ model: TEXT, task: TEXT, 'input-tokens': TEXT, 'output-tokens': TEXT, message: TEXT, metadata: LIST },
+  ...{ 'cost-weight': TEXT, 'quality-weight': TEXT },
+};
+type BodyFlags = ReturnType<typeof parseFlags<typeof BODY_FLAGS>>;
 
 /** Returns a body with the fields that flags state in place of its own. Throws UsageError. */
 export function withFlags(body: Body, flags: BodyFlags): Body {

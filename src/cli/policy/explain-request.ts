@@ -12,31 +12,17 @@ import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRoute } from '../../surface/openai-chat/read-body.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
-import { pairsOf } from '../keys/terms.ts';
-import { parseArguments } from '../options.ts';
+import { LIST, pairsOf, parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 import { runExplainCase } from './explain-case.ts';
-import { withFlags } from './explain-flags.ts';
+import { BODY_FLAGS, withFlags } from './explain-flags.ts';
 import { explanationResult } from './explain-result.ts';
 
 const FLAGS = {
-  model: { type: 'string' },
-  task: { type: 'string' },
-  'input-tokens': { type: 'string' },
-  'output-tokens': { type: 'string' },
-  message: { type: 'string' },
-  label: { type: 'string', multiple: true },
-  metadata: { type: 'string', multiple: true },
-  time: { type: 'string' },
-  key: { type: 'string' },
-  'key-models': { type: 'string' },
-  'cost-weight': { type: 'string' },
-  'quality-weight': { type: 'string' },
-  case: { type: 'string' },
-  here: { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const;
+  ...BODY_FLAGS,
+  ...{ label: LIST, time: TEXT, key: TEXT, 'key-models': TEXT, case: TEXT, here: SWITCH, json: SWITCH },
+};
 
 const NOTE =
   'The figures are declared in the policy and corrected by the outcomes in this data folder. Measured latencies and the health of endpoints are known only to a running server. Budgets and balances are not considered.';
@@ -46,7 +32,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const { values: flags, positionals } = parseArguments(args, FLAGS);
   const { folder = command.folder, file } = placesIn(positionals);
   if (flags.case !== undefined) {
-    const { case: name, here = false, json = false, ...more } = flags;
+    const { case: name, here, json, ...more } = flags;
     const [extra] = Object.keys(more);
     if (extra || file) throw new UsageError(`--case states the whole request. Remove ${extra ? `--${extra}` : file}.`);
     return runExplainCase(name, folder, { here, json }, command);
@@ -70,7 +56,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   );
   const { taskNote, taskReasons: reasons, failedRules } = explanation;
   const form = {
-    json: flags.json ?? false,
+    json: flags.json,
     before: [...(taskNote ? [taskNote] : []), ...(reasons ? [taskText(reasons)] : [])],
     after: [...failedRules].map(
       ([rule, error]) => `The condition of ${rule} failed, so it counts as true: ${reasonOf(error)}.`,

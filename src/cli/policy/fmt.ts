@@ -10,7 +10,7 @@ import {
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { maskSecrets } from '../../policy/mask.ts';
 import { mask } from '../../telemetry/secrets.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
@@ -19,9 +19,8 @@ import { problemsText } from './problems.ts';
 
 /** `signalbox policy fmt`. Throws UsageError. */
 export async function runFormat(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const flags = { json: { type: 'boolean' }, check: { type: 'boolean' } } as const;
-  const { values, positionals } = parseArguments(args, flags);
-  const { json = false, check = false } = values;
+  const { values, positionals } = parseArguments(args, { json: SWITCH, check: SWITCH });
+  const { json, check } = values;
   if (positionals.includes('-')) {
     if (positionals.length > 1) throw new UsageError('policy fmt takes either - or folders and files.');
     const text = await command.input();

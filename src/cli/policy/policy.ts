@@ -1,5 +1,5 @@
+import { commandIn } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
-import { unknownCommand } from '../unknown-command.ts';
 import type { PolicyCommand } from './command.ts';
 
 type Run = (args: readonly string[], command: PolicyCommand) => Promise<CommandResult>;
@@ -22,9 +22,7 @@ const isRecorded = (args: readonly string[]): boolean =>
 
 /** `signalbox policy check|test|explain|diff|fmt|schema`. Throws UsageError, or an Error of one clear sentence. */
 export async function runPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const [name = '', ...rest] = args;
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!load) throw unknownCommand('policy', name);
-  const run = await load(rest);
+  const [name, ...rest] = args;
+  const run = await commandIn('policy', COMMANDS, name)(rest);
   return run(rest, command);
 }

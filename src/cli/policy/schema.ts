@@ -1,20 +1,18 @@
 import { join } from 'node:path';
-import { UsageError } from '../../core/usage-error.ts';
 import { replaceFile } from '../../operate/policy/policy-files.ts';
 import { schemaFor } from '../../operate/policy/schema.ts';
 import { schemaText } from '../../policy/json-schema.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
-import type { PolicyCommand } from './command.ts';
+import { folderIn, type PolicyCommand } from './command.ts';
 
 /** Policy files name it in their first line, so that editors find it. */
 const FILE = 'policy.schema.json';
 
 /** `signalbox policy schema`: of a policy that is wrong, too, for it is made better with it. Throws UsageError. */
 export async function runSchema(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const { values, positionals } = parseArguments(args, { write: { type: 'boolean' } });
-  if (positionals.length > 1) throw new UsageError('policy schema takes one folder.');
-  const folder = positionals[0] ?? command.folder;
+  const { values, positionals } = parseArguments(args, { write: SWITCH });
+  const folder = folderIn(positionals, 'schema', command);
   const text = schemaText(await schemaFor(folder, command.judge));
   if (!values.write) return { text, code: 0 };
   const path = join(folder, FILE);

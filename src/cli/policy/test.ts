@@ -5,22 +5,15 @@ import { type Settings, settingsOf } from '../../operate/policy/settings.ts';
 import { coverageOf, runCases } from '../../operate/policy/test-run.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import { parseArguments } from '../options.ts';
+import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
-import type { PolicyCommand } from './command.ts';
+import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
 import { testBody } from './test-json.ts';
 import { folderText, testText } from './test-text.ts';
 import { testOnEdits } from './test-watch.ts';
 
-const FLAGS = {
-  case: { type: 'string' },
-  watch: { type: 'boolean' },
-  coverage: { type: 'boolean' },
-  min: { type: 'string' },
-  here: { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const;
+const FLAGS = { case: TEXT, watch: SWITCH, coverage: SWITCH, min: TEXT, here: SWITCH, json: SWITCH };
 
 interface TestOptions {
   readonly folder: string;
@@ -38,16 +31,15 @@ interface TestOptions {
 /** `signalbox policy test`. Throws UsageError when there is nothing to run. */
 export async function runTest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
-  if (positionals.length > 1) throw new UsageError('policy test takes one folder.');
   const min = values.min === undefined ? null : percentOf(values.min);
   const options: TestOptions = {
-    folder: positionals[0] ?? command.folder,
+    folder: folderIn(positionals, 'test', command),
     text: values.case ?? null,
-    coverage: (values.coverage ?? false) || min !== null,
+    coverage: values.coverage || min !== null,
     min,
-    onlyHere: values.here ?? false,
-    json: values.json ?? false,
-    compact: values.watch ?? false,
+    onlyHere: values.here,
+    json: values.json,
+    compact: values.watch,
   };
   if (!values.watch) return testOnce(options, command);
   return testOnEdits(options, command, (judge) => testOnce(options, { ...command, judge }));

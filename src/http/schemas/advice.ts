@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import {
+  arrayOf,
   credits,
   decisionId,
   milliseconds,
@@ -7,6 +8,7 @@ import {
   named,
   policyRevision,
   routeReason,
+  text,
 } from '../../surface/schemas/parts.ts';
 import { PaymentQuote } from '../x402/quote-schema.ts';
 
@@ -15,25 +17,24 @@ const latency = milliseconds('Expected time to the end of the answer, as a media
 
 export const RouteAdvice = named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
   recommended_model: modelId('The recommendation.'),
-  reasoning: Type.String({
-    description: 'The reason for the recommendation, in words and figures.',
-    examples: ['For the task coding, gpt-6-luna is the best of 2 eligible models by auto:balanced.'],
-  }),
+  reasoning: text(
+    'The reason for the recommendation, in words and figures.',
+    'For the task coding, gpt-6-luna is the best of 2 eligible models by auto:balanced.',
+  ),
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,
   max_cost_credits: credits('The worst case: what a request would reserve.', 1.9),
-  alternatives: Type.Array(
+  alternatives: arrayOf(
     Type.Object({
       model: modelId('The other candidate.', 'mistral-small-4'),
       estimated_cost_credits: cost,
       estimated_latency_ms: latency,
-      quality_trade_off: Type.String({
-        description:
-          'Its quality, its cost and, where it differs by 10 % and 100 ms or more, its time beside the recommendation’s, in one sentence.',
-        examples: ['3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.'],
-      }),
+      quality_trade_off: text(
+        'Its quality, its cost and, where it differs by 10 % and 100 ms or more, its time beside the recommendation’s, in one sentence.',
+        '3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.',
+      ),
     }),
-    { description: 'The next best candidates, best first.' },
+    'The next best candidates, best first.',
   ),
   route_reason: routeReason,
   decision_id: decisionId,

@@ -2,53 +2,49 @@ import { Type } from '@sinclair/typebox';
 import { REJECTIONS } from '../../core/decision.ts';
 import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
-import { credits, modelId, orNull, tokens, word } from '../../surface/schemas/parts.ts';
+import {
+  arrayOf,
+  credits,
+  figure,
+  flag,
+  modelId,
+  orNull,
+  shape,
+  share,
+  text,
+  tokens,
+  word,
+} from '../../surface/schemas/parts.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
-const quality = Type.Number({
-  minimum: 0,
-  maximum: 1,
-  description: 'Q, languages and preferences included.',
-  examples: [0.71],
-});
-const cost = Type.Number({ description: 'C, the expected cost. In Credits.', examples: [0.46] });
-const latency = Type.Number({
-  description: 'L, the expected time to the end of the answer. In ms.',
-  examples: [2_300],
-});
+const quality = share('Q, languages and preferences included.', 0.71);
+const cost = figure('C, the expected cost. In Credits.', 0.46);
+const latency = figure('L, the expected time to the end of the answer. In ms.', 2_300);
 
 const Rule = Type.Object({
-  name: Type.String({ description: 'The rule’s name.', examples: ['eu-only'] }),
-  file: Type.String({ description: 'The file of the policy that states it.', examples: ['rules.yaml'] }),
+  name: text('The rule’s name.', 'eu-only'),
+  file: text('The file of the policy that states it.', 'rules.yaml'),
   line: Type.Integer({ minimum: 1, description: 'Its line.' }),
 });
 
 const Endpoint = Type.Object({
-  provider: Type.String({ description: 'The policy’s name of the provider.', examples: ['openai'] }),
-  upstream: Type.String({ description: 'The provider’s own name of the model.', examples: ['gpt-6-luna'] }),
+  provider: text('The policy’s name of the provider.', 'openai'),
+  upstream: text('The provider’s own name of the model.', 'gpt-6-luna'),
   health: word(list(HEALTH), 'The health in the readings.'),
-  open: Type.Boolean({
-    description: 'Whether the endpoint can be tried: constraints, funds and health all allow it.',
-    examples: [true],
-  }),
+  open: flag('Whether the endpoint can be tried: constraints, funds and health all allow it.', true),
 });
 
 const Rejection = Type.Object({
   kind: word([...list(REJECTIONS), 'strategy'], 'The kind of reason.'),
-  text: Type.String({ description: 'The reason in words.', examples: ['it lacks vision'] }),
-  rules: Type.Array(Rule, { description: 'The rules of the policy behind it; empty if none.' }),
+  text: text('The reason in words.', 'it lacks vision'),
+  rules: arrayOf(Rule, 'The rules of the policy behind it; empty if none.'),
 });
 
 const Estimate = Type.Object({
-  declared: Type.Number({
-    minimum: 0,
-    maximum: 1,
-    description: 'The quality that the policy declares for the task or the mix of tasks.',
-    examples: [0.74],
-  }),
-  length: Type.Number({ description: 'The change by the length of the question.', examples: [-0.02] }),
-  outcomes: Type.Number({ description: 'The change by outcomes, independent of the text.', examples: [-0.01] }),
-  text: Type.Number({ description: 'The change by the words of the question.', examples: [0] }),
+  declared: share('The quality that the policy declares for the task or the mix of tasks.', 0.74),
+  length: figure('The change by the length of the question.', -0.02),
+  outcomes: figure('The change by outcomes, independent of the text.', -0.01),
+  text: figure('The change by the words of the question.', 0),
   outcome_count: Type.Number({
     minimum: 0,
     description: 'The weight of the outcomes of this task.',
@@ -66,12 +62,7 @@ const Learning = Type.Object({
     '`off`: only the length of the question changes the declared quality. `shadow`: learned changes are shown, but not used.',
     'on',
   ),
-  trust: Type.Number({
-    minimum: 0,
-    maximum: 1,
-    description: 'The weight given to the words of the question.',
-    examples: [0.4],
-  }),
+  trust: share('The weight given to the words of the question.', 0.4),
   choice_by_learnt: orNull(
     Type.String(),
     'In `shadow`, the choice if learned changes were used. Null if they are used, if nothing was learned, or if the request named a model.',
@@ -79,15 +70,15 @@ const Learning = Type.Object({
 });
 
 const Draw = Type.Object({
-  probability: Type.Number({ minimum: 0, maximum: 1, description: 'The probability of the choice.', examples: [0.04] }),
+  probability: share('The probability of the choice.', 0.04),
   among: Type.Integer({ minimum: 2, description: 'The number of models in the draw.', examples: [5] }),
   best: modelId('The best model by utility, which can differ from the choice.'),
 });
 
 const Language = Type.Object({
-  language: Type.String({ description: 'Its canonical name.', examples: ['rust'] }),
+  language: text('Its canonical name.', 'rust'),
   state: word(['declared', 'unknown', 'lacked'], 'What the policy declares for this model and language.'),
-  adds: Type.Number({ minimum: 0, maximum: 1, description: 'The change of Q.', examples: [0.04] }),
+  adds: share('The change of Q.', 0.04),
 });
 
 const Candidate = Type.Object({
@@ -98,10 +89,11 @@ const Candidate = Type.Object({
     Estimate,
     'The parts of Q before languages and preferences: the declared quality, then each change in order. Null if Q is the declared quality.',
   ),
-  languages: Type.Array(Language, {
-    description: 'The changes of Q by the programming languages of the question; empty if none matters to the task.',
-    examples: [[]],
-  }),
+  languages: arrayOf(
+    Language,
+    'The changes of Q by the programming languages of the question; empty if none matters to the task.',
+    [],
+  ),
   cost_credits: cost,
   latency_ms: latency,
   latency_basis: Type.Union(
@@ -111,26 +103,18 @@ const Candidate = Type.Object({
         'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral figure.',
     },
   ),
-  reasoning_tokens: Type.Number({
-    description: 'Expected hidden reasoning of one choice, tokens; part of cost and latency.',
-    examples: [600],
-  }),
+  reasoning_tokens: figure('Expected hidden reasoning of one choice, tokens; part of cost and latency.', 600),
   utility: orNull(Type.Number(), 'The score by the strategy; null for a model that was left out.', 0.4),
   parts: Type.Record(Type.String(), Type.Number(), {
     description: 'The terms of the utility, by name; empty if the strategy does not report them.',
     examples: [{ quality: 0.43, cost: -0.01, latency: -0.02 }],
   }),
-  input_tokens: Type.Number({ description: 'Expected input tokens on this model.', examples: [120] }),
-  cached_input_tokens: Type.Number({
-    description: 'The input tokens that its provider is likely to have in its cache.',
-  }),
-  max_output_tokens: Type.Number({ description: 'Output tokens of one choice at most.', examples: [4_096] }),
+  input_tokens: figure('Expected input tokens on this model.', 120),
+  cached_input_tokens: figure('The input tokens that its provider is likely to have in its cache.'),
+  max_output_tokens: figure('Output tokens of one choice at most.', 4_096),
   worst_case_credits: credits('The most that it can cost, which is the reserved amount.', 1.9),
-  endpoints: Type.Array(Endpoint, { description: 'In the order in which they are tried.' }),
-  rejections: Type.Array(Rejection, {
-    description: 'The reasons why it was left out; empty for an eligible model.',
-    examples: [[]],
-  }),
+  endpoints: arrayOf(Endpoint, 'In the order in which they are tried.'),
+  rejections: arrayOf(Rejection, 'The reasons why it was left out; empty for an eligible model.', []),
 });
 
 const Preference = Type.Object({
@@ -141,7 +125,7 @@ const Preference = Type.Object({
     description: 'The amount that it adds to the quality of the models it prefers.',
     examples: [0.05],
   }),
-  models: Type.Array(Type.String(), { description: 'IDs of these models.', examples: [['gpt-6-luna']] }),
+  models: arrayOf(Type.String(), 'IDs of these models.', ['gpt-6-luna']),
 });
 
 const other = (example: string) =>
@@ -178,28 +162,22 @@ export const CERTIFICATE = {
   baseline: orNull(other('gpt-6-astra'), 'The model that savings are measured against; null for a pinned model.'),
 };
 
-export const Replay = Type.Object(
-  {
-    matches: orNull(
-      Type.Boolean(),
-      'Whether the replay gave exactly the same choice, draw, fallbacks and qualities. Null if it could not be replayed.',
-      true,
-    ),
-    reason: orNull(Type.String(), 'Why the decision could not be replayed; null if it was.'),
-  },
-  { description: 'The result of replaying the decision from its record.' },
-);
+export const Replay = shape('The result of replaying the decision from its record.', {
+  matches: orNull(
+    Type.Boolean(),
+    'Whether the replay gave exactly the same choice, draw, fallbacks and qualities. Null if it could not be replayed.',
+    true,
+  ),
+  reason: orNull(Type.String(), 'Why the decision could not be replayed; null if it was.'),
+});
 
-export const Readings = Type.Object(
-  {
-    frame: orNull(
-      Type.Integer(),
-      'The number of the frame; 0 before any measurement, null if none was kept.',
-      228_803_158_016_001,
-    ),
-  },
-  { description: 'The measurements of endpoints that the decision used: an immutable frame.' },
-);
+export const Readings = shape('The measurements of endpoints that the decision used: an immutable frame.', {
+  frame: orNull(
+    Type.Integer(),
+    'The number of the frame; 0 before any measurement, null if none was kept.',
+    228_803_158_016_001,
+  ),
+});
 
 export const cachedTokens = Type.Record(Type.String(), tokens('Tokens.', 1_800), {
   description: 'Input tokens that the provider of a model is likely to have in its cache, by the model’s ID.',

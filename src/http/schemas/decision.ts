@@ -6,9 +6,14 @@ import { OPERATION_NAMES } from '../../core/operation.ts';
 import { Usage } from '../../surface/openai-chat/completion-schema.ts';
 import { ERROR_CODES } from '../../surface/openai-chat/error-schema.ts';
 import {
+  always,
+  arrayOf,
+  count,
   credits,
   decisionId,
   failureKind,
+  figure,
+  flag,
   listOf,
   milliseconds,
   modelId,
@@ -17,6 +22,9 @@ import {
   policyRevision,
   rawFinishReasons,
   routeReason,
+  shape,
+  share,
+  text,
   tokens,
   unixTime,
   upstreamRequestId,
@@ -25,87 +33,79 @@ import {
 import { Platform } from '../../surface/schemas/platform.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 
-const Facts = Type.Object(
-  {
-    operation: word(OPERATION_NAMES, 'The operation of the request.'),
-    model: Type.String({ description: '`model` of the request: a selector, or a model’s ID.', examples: ['auto'] }),
-    pinned: Type.Boolean({ description: 'True when the request named one model.' }),
-    task: Type.String({ description: 'The task type that Signalbox recognized.', examples: ['coding'] }),
-    task_shares: Type.Array(
-      Type.Object({
-        task: Type.String({ description: 'A task type.', examples: ['coding'] }),
-        share: Type.Number({ minimum: 0, maximum: 1, description: 'The probability of this task.' }),
-      }),
-      { description: 'The possible tasks, most likely first; empty if `task` is certain.', examples: [[]] },
-    ),
-    difficulty: word(
-      DIFFICULTIES,
-      '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
-      'usual',
-    ),
-    natural_language: Type.String({
-      description: 'The language of the question, as ISO 639-1; `und` if unknown.',
-      examples: ['en'],
+const Facts = shape('The facts that the decision was based on. They contain no text of the request.', {
+  operation: word(OPERATION_NAMES, 'The operation of the request.'),
+  model: text('`model` of the request: a selector, or a model’s ID.', 'auto'),
+  pinned: flag('True when the request named one model.'),
+  task: text('The task type that Signalbox recognized.', 'coding'),
+  task_shares: arrayOf(
+    Type.Object({
+      task: text('A task type.', 'coding'),
+      share: share('The probability of this task.'),
     }),
-    languages: Type.Array(Type.String(), {
-      description: 'Programming languages that the question is about, in canonical names. They exclude no model.',
-      examples: [['python']],
+    'The possible tasks, most likely first; empty if `task` is certain.',
+    [],
+  ),
+  difficulty: word(
+    DIFFICULTIES,
+    '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
+    'usual',
+  ),
+  natural_language: text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
+  languages: arrayOf(
+    Type.String(),
+    'Programming languages that the question is about, in canonical names. They exclude no model.',
+    ['python'],
+  ),
+  estimated_input_tokens: tokens('Expected input tokens.', 120),
+  max_input_tokens: tokens('Input tokens that the text cannot exceed under any tokenizer.', 400),
+  counted_input_tokens: orNull(
+    Type.Record(Type.String(), Type.Integer()),
+    'Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to.',
+  ),
+  cached_input_tokens: cachedTokens,
+  images: count('Images in the request.'),
+  audio_bytes: count('Bytes of audio in the request, decoded.'),
+  unbounded_media: count('Other media, for which no bound of tokens is known.'),
+  estimated_output_tokens: orNull(
+    Type.Integer(),
+    'Output tokens of one choice that the caller expects; null where none are stated.',
+  ),
+  asked_output_tokens: orNull(
+    Type.Integer(),
+    'Output tokens of one choice, estimated from the request: its words, a schema, its text. Null if the figure of the task is used.',
+  ),
+  max_tokens: orNull(Type.Integer(), 'The caller’s cap on the output tokens of one choice.'),
+  n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
+  needs: arrayOf(word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', ['tools']),
+  required_languages: arrayOf(Type.String(), 'Programming languages that the model must handle, in canonical names.', [
+    'typescript',
+  ]),
+  route_strategy: orNull(
+    Type.Object({
+      cost_weight: figure('How much cost counts. Only the ratio matters.'),
+      quality_weight: figure('How much quality counts.'),
     }),
-    estimated_input_tokens: tokens('Expected input tokens.', 120),
-    max_input_tokens: tokens('Input tokens that the text cannot exceed under any tokenizer.', 400),
-    counted_input_tokens: orNull(
-      Type.Record(Type.String(), Type.Integer()),
-      'Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to.',
-    ),
-    cached_input_tokens: cachedTokens,
-    images: Type.Integer({ minimum: 0, description: 'Images in the request.' }),
-    audio_bytes: Type.Integer({ minimum: 0, description: 'Bytes of audio in the request, decoded.' }),
-    unbounded_media: Type.Integer({ minimum: 0, description: 'Other media, for which no bound of tokens is known.' }),
-    estimated_output_tokens: orNull(
-      Type.Integer(),
-      'Output tokens of one choice that the caller expects; null where none are stated.',
-    ),
-    asked_output_tokens: orNull(
-      Type.Integer(),
-      'Output tokens of one choice, estimated from the request: its words, a schema, its text. Null if the figure of the task is used.',
-    ),
-    max_tokens: orNull(Type.Integer(), 'The caller’s cap on the output tokens of one choice.'),
-    n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
-    needs: Type.Array(word(CAPABILITY_NAMES, 'A capability.'), {
-      description: 'The capabilities that the model must have.',
-      examples: [['tools']],
-    }),
-    required_languages: Type.Array(Type.String(), {
-      description: 'Programming languages that the model must handle, in canonical names.',
-      examples: [['typescript']],
-    }),
-    route_strategy: orNull(
-      Type.Object({
-        cost_weight: Type.Number({ description: 'How much cost counts. Only the ratio matters.' }),
-        quality_weight: Type.Number({ description: 'How much quality counts.' }),
-      }),
-      'The caller’s weights, completed by the policy’s; null when none were sent.',
-      null,
-    ),
-    max_cost_credits: orNull(Type.Number(), 'The caller’s ceiling of the expected cost. In Credits.'),
-    max_latency_ms: orNull(Type.Number(), 'The caller’s ceiling of the expected latency. In ms.'),
-    budget_limit: orNull(Type.Number(), 'Most that the request may consume. In Credits.'),
-    max_funded_credits: orNull(
-      Type.Number(),
-      'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
-    ),
-    key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
-  },
-  { description: 'The facts that the decision was based on. They contain no text of the request.' },
-);
+    'The caller’s weights, completed by the policy’s; null when none were sent.',
+    null,
+  ),
+  max_cost_credits: orNull(Type.Number(), 'The caller’s ceiling of the expected cost. In Credits.'),
+  max_latency_ms: orNull(Type.Number(), 'The caller’s ceiling of the expected latency. In ms.'),
+  budget_limit: orNull(Type.Number(), 'Most that the request may consume. In Credits.'),
+  max_funded_credits: orNull(
+    Type.Number(),
+    'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
+  ),
+  key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
+});
 
 const firstPart = (from: string) =>
   orNull(Type.Integer(), `From ${from} to the first content, in ms; null when none came.`, 430);
 
 const Attempt = Type.Object({
   model: modelId('The model asked.'),
-  provider: Type.String({ description: 'The provider asked.', examples: ['openai'] }),
-  upstream: Type.String({ description: 'The provider’s own name of the model.', examples: ['gpt-6-luna'] }),
+  provider: text('The provider asked.', 'openai'),
+  upstream: text('The provider’s own name of the model.', 'gpt-6-luna'),
   endpoint: orNull(Type.Integer(), 'Which of the model’s endpoints it was, from 0; null in old records.', 0),
   ms: milliseconds('From sending to the end.', 1_840),
   first_part_ms: firstPart('sending'),
@@ -120,9 +120,9 @@ const Outcome = Type.Object({
     '`failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, the server stopped, or it had no memory left for the answer.',
   ),
   error: orNull(word(ERROR_CODES, 'A code.'), 'The error that the caller received, if it failed.'),
-  attempts: Type.Array(Attempt, { description: 'In the order in which they were made.' }),
+  attempts: arrayOf(Attempt, 'In the order in which they were made.'),
   usage: orNull(Usage, 'The usage of the attempt that produced the answer; null without one.'),
-  estimated: Type.Boolean({ description: 'True when tokens were counted here.' }),
+  estimated: flag('True when tokens were counted here.'),
   credits_consumed: credits('Charged for the request.', 0.09),
   cost_saved_credits: credits('Against the baseline model; negative when the choice cost more.', 0.081),
   runner_up_cost_credits: orNull(
@@ -144,24 +144,19 @@ const Receipt = Type.Object(Type.Omit(Platform, ['dropped']).properties);
 
 export const Decision = named('Decision', 'Why a model was chosen, and the outcome.', {
   id: decisionId,
-  object: Type.Literal('decision', { description: 'Always `decision`.' }),
+  object: always('decision'),
   created: unixTime('When it was written.'),
   kind: word(['chat', 'route'], 'A completion, or a recommendation.'),
   policy_revision: policyRevision,
-  seed: Type.String({
-    description: 'The random seed of the decision: 64 bits, hexadecimal.',
-    examples: ['9f2c51d07be83a64'],
-  }),
+  seed: text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
   route_reason: routeReason,
   choice: modelId('The model chosen.'),
-  fallbacks: Type.Array(Type.String(), {
-    description: 'Models to try next, best first.',
-    examples: [['mistral-small-4']],
-  }),
-  last_resorts: Type.Array(Type.String(), {
-    description: 'Models with endpoints that a breaker has ejected, best first: tried when all others have failed.',
-    examples: [[]],
-  }),
+  fallbacks: arrayOf(Type.String(), 'Models to try next, best first.', ['mistral-small-4']),
+  last_resorts: arrayOf(
+    Type.String(),
+    'Models with endpoints that a breaker has ejected, best first: tried when all others have failed.',
+    [],
+  ),
   facts: Facts,
   readings: Readings,
   quality: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 }), {
@@ -187,16 +182,13 @@ const DecisionSummary = named(
   'A decision in a list. All but the first fields are null if its record is unreadable.',
   {
     id: decisionId,
-    object: Type.Literal('decision.summary', { description: 'Always `decision.summary`.' }),
+    object: always('decision.summary'),
     created: orNull(Type.Integer({ examples: [1_793_000_000] }), 'When it was written. Unix time in seconds.'),
-    key_id: Type.String({
-      description: 'The ID of the key that made the request, or the address of a wallet.',
-      examples: ['k7mw2pq9x4ta'],
-    }),
+    key_id: text('The ID of the key that made the request, or the address of a wallet.', 'k7mw2pq9x4ta'),
     operation: word(OPERATION_NAMES, 'The operation of the request.'),
     status: word(RECORD_STATUSES, 'How its execution ended; `recommended` for a route query, which executes nothing.'),
     model: modelId('The model that was tried last, or the choice where none was tried.'),
-    task: Type.String({ description: 'The task type of the request.', examples: ['coding'] }),
+    task: text('The task type of the request.', 'coding'),
     selector: orNull(Type.String({ examples: ['auto'] }), '`model` of the request; `pinned` where it named one model.'),
     stream: orNull(Type.Boolean(), 'Whether the request asked for a stream; null in records of version 0.1.', true),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
@@ -218,14 +210,12 @@ const DecisionSummary = named(
 
 export const DecisionList = named('DecisionList', 'Decisions, the newest first.', {
   ...listOf(DecisionSummary),
-  has_more: Type.Boolean({
-    description: 'Whether older decisions match. To get them, repeat the request with `after`.',
-  }),
+  has_more: flag('Whether older decisions match. To get them, repeat the request with `after`.'),
 });
 
 export const KeptContent = named('KeptContent', 'The stored text of one request and its answer.', {
   decision_id: decisionId,
-  object: Type.Literal('content', { description: 'Always `content`.' }),
+  object: always('content'),
   prompt: orNull(
     Type.Array(Type.Unknown(), { examples: [[{ role: 'user', content: 'Write to [email].' }]] }),
     'The messages, without media and with the kinds of text that the policy lists redacted. Null if prompts are not stored.',
@@ -234,9 +224,6 @@ export const KeptContent = named('KeptContent', 'The stored text of one request 
     Type.Array(Type.Unknown(), { examples: [[{ index: 0, content: 'Dear [email], …' }]] }),
     'The text that the model wrote, by choice. Null if answers are not stored.',
   ),
-  is_cut: Type.Boolean({ description: 'True if a text was longer than the stored maximum.' }),
-  kept_until: Type.String({
-    description: 'When it is deleted, ISO 8601, UTC.',
-    examples: ['2026-11-27T09:30:00.000Z'],
-  }),
+  is_cut: flag('True if a text was longer than the stored maximum.'),
+  kept_until: text('When it is deleted, ISO 8601, UTC.', '2026-11-27T09:30:00.000Z'),
 });

@@ -3,7 +3,18 @@ import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_M
 import { WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
 import { TRAIL_ACTIONS } from '../../store/trail.ts';
-import { credits, listOf, moment, momentOrNull, named, orNull, word } from '../../surface/schemas/parts.ts';
+import {
+  arrayOf,
+  credits,
+  listOf,
+  moment,
+  momentOrNull,
+  named,
+  orNull,
+  shape,
+  text,
+  word,
+} from '../../surface/schemas/parts.ts';
 
 const closed = { additionalProperties: false } as const;
 const BUDGET_ACTIONS = ['reject', 'downgrade'] as const;
@@ -45,7 +56,7 @@ const BudgetRequest = Type.Object(
 /** The body of `POST /admin/keys`. */
 export const KeyRequest = Type.Object(
   {
-    name: Type.Optional(Type.String({ description: 'A name for people, shown in lists.', examples: ['billing-app'] })),
+    name: Type.Optional(text('A name for people, shown in lists.', 'billing-app')),
     scopes: Type.Optional(
       Type.Array(word(SCOPES, 'A scope.'), {
         minItems: 1,
@@ -67,7 +78,7 @@ export const KeyRequest = Type.Object(
     ),
     limits: Type.Optional(LimitsRequest),
     budgets: Type.Optional(
-      Type.Array(BudgetRequest, { description: 'Budgets of the key. They apply in addition to those of the policy.' }),
+      arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
     ),
     wallets: Type.Optional(
       orNull(
@@ -106,7 +117,7 @@ export const addedCredits = Type.Number({
 export const GrantRequest = Type.Object(
   {
     credits: addedCredits,
-    note: Type.Optional(Type.String({ description: 'A note, stored with the entry.', examples: ['invoice 1042'] })),
+    note: Type.Optional(text('A note, stored with the entry.', 'invoice 1042')),
   },
   { ...closed, description: 'What to grant.' },
 );
@@ -117,32 +128,26 @@ const figure = (description: string) => orNull(Type.Integer(), `${description} N
 const budget = {
   limit_credits: credits('The limit of each window.', 500),
   window: word(WINDOWS, 'How long a window runs.', 'month'),
-  time_zone: Type.String({ description: 'The zone in which windows begin.', examples: ['Europe/Berlin'] }),
+  time_zone: text('The zone in which windows begin.', 'Europe/Berlin'),
   on_exhausted: word(BUDGET_ACTIONS, 'The effect on a request that does not fit.'),
 };
 
 const key = {
-  id: Type.String({ description: 'The ID of the key. It is not secret.', examples: ['k7mw2pq9x4ta'] }),
-  name: Type.String({ description: 'For people.', examples: ['billing-app'] }),
+  id: text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
+  name: text('For people.', 'billing-app'),
   state: word(['valid', 'expired', 'revoked'], 'Whether it works.'),
-  scopes: Type.Array(word(SCOPES, 'A scope.'), {
-    description: 'The operations that the key may use.',
-    examples: [['chat', 'route']],
-  }),
+  scopes: arrayOf(word(SCOPES, 'A scope.'), 'The operations that the key may use.', ['chat', 'route']),
   labels: Type.Record(Type.String(), Type.String(), {
     description: 'For rules and budgets.',
     examples: [{ team: 'billing' }],
   }),
   models: orNull(Type.Array(Type.String()), 'IDs of the models that it may use; null for all.'),
-  limits: Type.Object(
-    {
-      requests_per_minute: figure('Requests a minute.'),
-      tokens_per_minute: figure('Tokens a minute.'),
-      concurrent_streams: figure('Streams at once.'),
-    },
-    { description: 'Rate limits of the key.' },
-  ),
-  budgets: Type.Array(Type.Object(budget), { description: 'Budgets of the key, in addition to those of the policy.' }),
+  limits: shape('Rate limits of the key.', {
+    requests_per_minute: figure('Requests a minute.'),
+    tokens_per_minute: figure('Tokens a minute.'),
+    concurrent_streams: figure('Streams at once.'),
+  }),
+  budgets: arrayOf(Type.Object(budget), 'Budgets of the key, in addition to those of the policy.'),
   wallets: orNull(
     Type.Array(Type.String({ examples: [WALLET] })),
     'Addresses that requests with it may name as `agent_wallet`, in lower case; null for all.',
@@ -168,23 +173,20 @@ export const ApiKeyList = named(
 );
 
 export const NewApiKey = named('NewApiKey', 'A key with its new secret, shown this once.', {
-  key: Type.String({
-    description: 'Send it as `Authorization: Bearer …`. The server stores only its hash.',
-    examples: ['sb_live_k7mw2pq9x4ta_…'],
-  }),
+  key: text('Send it as `Authorization: Bearer …`. The server stores only its hash.', 'sb_live_k7mw2pq9x4ta_…'),
   ...key,
 });
 
 export const ApiKeyStatus = named('ApiKeyStatus', 'A key with its money.', {
   ...key,
-  budgets: Type.Array(
+  budgets: arrayOf(
     Type.Object({
       ...budget,
       spent_credits: credits('Charged in the current window.', 120.5),
       left_credits: credits('What is left of it; running requests may hold some.', 379.5),
       renews_at: momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
     }),
-    { description: 'The current state of its own budgets.' },
+    'The current state of its own budgets.',
   ),
   balance: orNull(
     Type.Object({
@@ -200,24 +202,18 @@ export const KeyTrail = named('KeyTrail', 'Changes of keys.', {
   ...listOf(
     Type.Object({
       time: moment('When.'),
-      actor: Type.Object(
-        {
-          kind: word(
-            ['cli', 'key', 'wallet', 'server'],
-            'A command, an admin key, a wallet with a valid signature, or the server.',
-          ),
-          name: orNull(
-            Type.String({ examples: ['alice'] }),
-            'The user of the operating system, the ID of the admin key, or the wallet’s address.',
-          ),
-        },
-        { description: 'The actor of the change.' },
-      ),
-      action: word(TRAIL_ACTIONS, 'The kind of change.', 'grant'),
-      key_id: Type.String({
-        description: 'The ID of the changed key, or the address of the changed wallet.',
-        examples: ['k7mw2pq9x4ta'],
+      actor: shape('The actor of the change.', {
+        kind: word(
+          ['cli', 'key', 'wallet', 'server'],
+          'A command, an admin key, a wallet with a valid signature, or the server.',
+        ),
+        name: orNull(
+          Type.String({ examples: ['alice'] }),
+          'The user of the operating system, the ID of the admin key, or the wallet’s address.',
+        ),
       }),
+      action: word(TRAIL_ACTIONS, 'The kind of change.', 'grant'),
+      key_id: text('The ID of the changed key, or the address of the changed wallet.', 'k7mw2pq9x4ta'),
       details: Type.Record(Type.String(), Type.Unknown(), {
         description: 'The details of the change; never a secret.',
         examples: [{ credits: 25, note: 'invoice 1042' }],

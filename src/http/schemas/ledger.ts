@@ -1,15 +1,23 @@
 import { Type } from '@sinclair/typebox';
-import { credits, moment, named, orNull, tokens, word } from '../../surface/schemas/parts.ts';
+import {
+  always,
+  arrayOf,
+  count,
+  credits,
+  moment,
+  named,
+  orNull,
+  text,
+  tokens,
+  word,
+} from '../../surface/schemas/parts.ts';
 
 const MONTH = '2026-11-01T00:00:00.000Z';
 
 export const FundStatus = named('FundStatus', 'A window of a budget, or the balance of a key.', {
   kind: word(['budget', 'balance'], 'A limit of the policy, or money granted to a key.'),
-  name: Type.String({ description: 'Of the budget; ID of the key.', examples: ['team-month'] }),
-  subject: Type.String({
-    description: 'The caller that the share belongs to, by the budget’s `each`. Empty for a shared budget.',
-    examples: ['search'],
-  }),
+  name: text('Of the budget; ID of the key.', 'team-month'),
+  subject: text('The caller that the share belongs to, by the budget’s `each`. Empty for a shared budget.', 'search'),
   limit_credits: credits('The limit of the window, or all Credits granted.', 50_000),
   spent_credits: credits('Charged so far.', 31_204.5),
   held_credits: credits('Held by requests that are running.', 12.4),
@@ -21,20 +29,16 @@ export const FundStatus = named('FundStatus', 'A window of a budget, or the bala
 export const LedgerStatus = named('LedgerStatus', 'The current state of the books.', {
   charged_credits: credits('All charges, less refunds.', 40_210.25),
   held_credits: credits('The reserved amount of open requests.', 12.4),
-  open_reservations: Type.Integer({ minimum: 0, description: 'Requests that are running.', examples: [7] }),
-  funds: Type.Array(FundStatus, { description: 'The funds used so far, the most exhausted first; at most 1,000.' }),
-  funds_total: Type.Integer({ minimum: 0, description: 'The number of funds.', examples: [3] }),
+  open_reservations: count('Requests that are running.', 7),
+  funds: arrayOf(FundStatus, 'The funds used so far, the most exhausted first; at most 1,000.'),
+  funds_total: count('The number of funds.', 3),
 });
 
 const day = (description: string, example: string) =>
   Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description, examples: [example] });
 
 const figures = {
-  charges: Type.Integer({
-    minimum: 0,
-    description: 'Attempts that were charged: one for an ordinary request. A refund counts as one.',
-    examples: [214],
-  }),
+  charges: count('Attempts that were charged: one for an ordinary request. A refund counts as one.', 214),
   input_tokens: tokens('Input tokens that were billed.', 120_400),
   output_tokens: tokens('Output tokens that were billed, hidden reasoning included.', 31_250),
   credits: credits('Charges, less refunds.', 61.75),
@@ -50,20 +54,20 @@ const UsageDay = named('UsageDay', 'What one model was charged on one day.', {
 });
 
 const period = {
-  object: Type.Literal('usage', { description: 'Always `usage`.' }),
+  object: always('usage'),
   from: day('The first day.', '2026-10-22'),
   to: day('The day after the last one.', '2026-11-21'),
-  time_zone: Type.String({ description: 'IANA name of the zone in which days begin.', examples: ['UTC'] }),
+  time_zone: text('IANA name of the zone in which days begin.', 'UTC'),
 };
 
 export const UsageReport = named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
   ...period,
   total_credits: credits('The sum of all days.', 1_204.5),
-  days: Type.Array(UsageDay, { description: 'By day, then by model; days without charges are left out.' }),
-  funds: Type.Array(FundStatus, {
-    description:
-      'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance.',
-  }),
+  days: arrayOf(UsageDay, 'By day, then by model; days without charges are left out.'),
+  funds: arrayOf(
+    FundStatus,
+    'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance.',
+  ),
   balance_credits: orNull(
     Type.Number({ examples: [21.8] }),
     'The rest of the key’s balance, in Credits. Null for a key without a balance, which only budgets limit.',
@@ -81,7 +85,7 @@ const UsageGroup = named('UsageGroup', 'The charges of one group.', {
 
 export const AdminUsage = named('AdminUsage', 'The charges of all keys in a period, by groups.', {
   ...period,
-  by: Type.Array(Type.String(), { description: 'The groupings.', examples: [['key', 'model']] }),
+  by: arrayOf(Type.String(), 'The groupings.', ['key', 'model']),
   total_credits: credits('The sum of all groups.', 1_204.5),
-  groups: Type.Array(UsageGroup, { description: 'In the order of their names; at most 10,000.' }),
+  groups: arrayOf(UsageGroup, 'In the order of their names; at most 10,000.'),
 });

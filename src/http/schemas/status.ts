@@ -1,25 +1,36 @@
 import { Type } from '@sinclair/typebox';
 import { HEALTH } from '../../core/readings.ts';
-import { listOf, modelId, moment, named, orNull, policyRevision, word } from '../../surface/schemas/parts.ts';
-
-const count = (description: string, example: number) => Type.Integer({ minimum: 0, description, examples: [example] });
-
-const share = (description: string, example: number) =>
-  Type.Number({ minimum: 0, maximum: 1, description, examples: [example] });
+import {
+  always,
+  arrayOf,
+  count,
+  figure,
+  flag,
+  listOf,
+  modelId,
+  moment,
+  named,
+  orNull,
+  policyRevision,
+  shape,
+  share,
+  text,
+  word,
+} from '../../surface/schemas/parts.ts';
 
 const quantiles = (description: string, p50: number, p90: number) =>
   orNull(
     Type.Object({
-      p50: Type.Number({ description: 'The median.', examples: [p50] }),
-      p90: Type.Number({ description: 'The 90th percentile.', examples: [p90] }),
+      p50: figure('The median.', p50),
+      p90: figure('The 90th percentile.', p90),
     }),
     `${description} Null without measurements.`,
   );
 
 const EndpointStatus = named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
-  provider: Type.String({ description: 'Name of the provider in the policy.', examples: ['openai'] }),
-  model: Type.String({ description: 'ID of the model in the policy.', examples: ['gpt-6-luna'] }),
-  upstream: Type.String({ description: 'The provider’s name for the model.', examples: ['gpt-6-luna-2026-09-01'] }),
+  provider: text('Name of the provider in the policy.', 'openai'),
+  model: text('ID of the model in the policy.', 'gpt-6-luna'),
+  upstream: text('The provider’s name for the model.', 'gpt-6-luna-2026-09-01'),
   state: word(
     Object.keys(HEALTH),
     '`ejected`: the circuit breaker is open; `cooling`: after a 429; `misconfigured`: the provider refuses the key.',
@@ -55,15 +66,15 @@ const quality = (description: string, example: number) => orNull(Type.Number(), 
 
 export const LearningStatus = named('LearningStatus', 'The results of learning from outcomes.', {
   mode: word(['off', 'shadow', 'on'], '`shadow` learns without changing decisions.', 'on'),
-  estimator: Type.String({ description: 'The plugin that learns.', examples: ['learned'] }),
-  outcomes: Type.Array(
+  estimator: text('The plugin that learns.', 'learned'),
+  outcomes: arrayOf(
     Type.Object({
       source: word(['caller', 'checks', 'retry'], 'Who judged the answer.'),
       outcomes: count('How many are stored.', 214),
-      learnt: Type.Number({ description: 'The weight of these outcomes.', examples: [180.5] }),
+      learnt: figure('The weight of these outcomes.', 180.5),
       withheld: count('Scores that did not count because the key had reached its limit.', 3),
     }),
-    { description: 'By source.' },
+    'By source.',
   ),
   examples: count('Answers that can still be scored.', 51),
   checkpoint: orNull(
@@ -73,40 +84,37 @@ export const LearningStatus = named('LearningStatus', 'The results of learning f
     }),
     'The last stored memory; null before the first.',
   ),
-  brier: Type.Object(
-    {
-      declared: quality('Of the declared qualities.', 0.2104),
-      estimated: quality('Of the estimated qualities.', 0.1733),
-    },
-    { description: 'Mean squared errors against the latest scores of callers; null before any.' },
-  ),
-  models: Type.Array(
+  brier: shape('Mean squared errors against the latest scores of callers; null before any.', {
+    declared: quality('Of the declared qualities.', 0.2104),
+    estimated: quality('Of the estimated qualities.', 0.1733),
+  }),
+  models: arrayOf(
     Type.Object({
       model: modelId('ID of the model.'),
       task: orNull(Type.String(), 'Null for all tasks together.'),
-      outcomes: Type.Number({ description: 'The weight of its outcomes.', examples: [96.5] }),
+      outcomes: figure('The weight of its outcomes.', 96.5),
       declared: share('The quality that the policy declares.', 0.8),
       learnt: share('The quality with the outcomes.', 0.84),
-      difference_points: Type.Number({ description: 'The difference, in hundredths.', examples: [4] }),
+      difference_points: figure('The difference, in hundredths.', 4),
     }),
-    { description: 'Models with outcomes.' },
+    'Models with outcomes.',
   ),
-  keys: Type.Array(
+  keys: arrayOf(
     Type.Object({
       key_id: orNull(Type.String(), 'Null for all keys that are not counted one by one.', 'k7mw2pq9x4ta'),
-      learnt: Type.Number({ description: 'The weight of its outcomes, halved each week.', examples: [180.5] }),
+      learnt: figure('The weight of its outcomes, halved each week.', 180.5),
       share: share('Its share of all weight.', 1),
       share_of_chats: share('Its share of all chats.', 1),
       bound: orNull(Type.Number(), 'The greatest weight that it may have; null for no bound.'),
-      is_at_bound: Type.Boolean({ description: 'Whether further outcomes of it do not count.' }),
+      is_at_bound: flag('Whether further outcomes of it do not count.'),
     }),
-    { description: 'Keys by weight, the largest first.' },
+    'Keys by weight, the largest first.',
   ),
-  faults: Type.Array(Type.String(), { description: 'Failures of the estimator, as sentences.', examples: [[]] }),
+  faults: arrayOf(Type.String(), 'Failures of the estimator, as sentences.', []),
 });
 
 export const Health = named('Health', 'The process answers.', {
-  status: Type.Literal('ok', { description: 'Always `ok`.' }),
+  status: always('ok'),
 });
 
 export const Readiness = named('Readiness', 'Whether requests should be sent here.', {
@@ -115,18 +123,15 @@ export const Readiness = named('Readiness', 'Whether requests should be sent her
     '`draining`, with status 503, while the server is stopping. `unwritable`, with status 503, while the database cannot be written: the disk is full or broken, or another server has taken over the data folder.',
   ),
   policy_revision: policyRevision,
-  models: Type.Integer({ minimum: 0, description: 'How many models can be served.', examples: [4] }),
-  policy: Type.Object(
-    {
-      state: word(
-        ['in_force', 'edit_refused'],
-        '`edit_refused`: the files have mistakes, and the previous policy stays in force.',
-      ),
-      message: Type.String({
-        description: 'The result of the last reload. `GET /admin/policy` has the details.',
-        examples: ['The policy files are in force.'],
-      }),
-    },
-    { description: 'Whether the policy files are in force.' },
-  ),
+  models: count('How many models can be served.', 4),
+  policy: shape('Whether the policy files are in force.', {
+    state: word(
+      ['in_force', 'edit_refused'],
+      '`edit_refused`: the files have mistakes, and the previous policy stays in force.',
+    ),
+    message: text(
+      'The result of the last reload. `GET /admin/policy` has the details.',
+      'The policy files are in force.',
+    ),
+  }),
 });

@@ -1,6 +1,21 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { PAYMENT_STATES } from '../../store/payments.ts';
-import { credits, listOf, moment, momentOrNull, named, orNull, word } from '../../surface/schemas/parts.ts';
+import {
+  always,
+  arrayOf,
+  count,
+  credits,
+  figure,
+  flag,
+  listOf,
+  moment,
+  momentOrNull,
+  named,
+  orNull,
+  shape,
+  text,
+  word,
+} from '../../surface/schemas/parts.ts';
 import { PlatformPayment } from '../../surface/schemas/platform.ts';
 import { addedCredits } from '../schemas/keys.ts';
 
@@ -11,8 +26,8 @@ const AMOUNT_MAX = 1_000_000_000;
 
 const amount = (description: string) =>
   Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description }));
-const keyName = Type.Optional(Type.String({ description: 'Name of the key that is made.', examples: ['agent-7'] }));
-const note = Type.Optional(Type.String({ description: 'A note, stored with it.', examples: ['abuse, ticket 88'] }));
+const keyName = Type.Optional(text('Name of the key that is made.', 'agent-7'));
+const note = Type.Optional(text('A note, stored with it.', 'abuse, ticket 88'));
 
 /** The body of `POST /v1/wallets/topup`. */
 export const TopUpRequest = Type.Object(
@@ -55,27 +70,27 @@ export const CreditRequest = Type.Object(
 export type CreditRequest = Static<typeof CreditRequest>;
 
 const address = (description: string, example = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b') =>
-  Type.String({ description, examples: [example] });
+  text(description, example);
 const token = address('Contract of the token.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e');
 const PAYEE = '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c';
 const wallet = address('Address of the wallet, in lower case.');
-const keySecret = (description: string) => Type.String({ description, examples: ['sb_live_k7mw2pq9x4ta_…'] });
-const keyId = Type.String({ description: 'Names the key; no secret.', examples: ['k7mw2pq9x4ta'] });
+const keySecret = (description: string) => text(description, 'sb_live_k7mw2pq9x4ta_…');
+const keyId = text('Names the key; no secret.', 'k7mw2pq9x4ta');
 
 const payment = {
-  object: Type.Literal('payment', { description: 'Always `payment`.' }),
-  id: Type.String({ description: 'Names the payment.', examples: ['pay_0a4x1wm3zk0'] }),
+  object: always('payment'),
+  id: text('Names the payment.', 'pay_0a4x1wm3zk0'),
   state: word(
     PAYMENT_STATES,
     '`settling`: it is being settled. `captured`: it has arrived, and its request runs. `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it never will.',
     'settled',
   ),
   purpose: word(PURPOSES, 'Its purpose: a completion, or a top-up.'),
-  network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
+  network: text('CAIP-2.', 'eip155:84532'),
   asset: token,
   payer: wallet,
   pay_to: address('Whom it was paid to.', PAYEE),
-  amount_atomic: Type.String({ description: 'The amount paid, in atomic units of the asset.', examples: ['3250'] }),
+  amount_atomic: text('The amount paid, in atomic units of the asset.', '3250'),
   paid_credits: credits('The value of that amount.', 3.25),
   fee_credits: credits('The cost of its settlement; 0 once waived, as for a request that was charged nothing.', 1),
   charged_credits: orNull(
@@ -109,31 +124,31 @@ const balance = {
     1_000,
   ),
 };
-const payments = Type.Array(Payment, { description: 'The last 20, newest first.' });
+const payments = arrayOf(Payment, 'The last 20, newest first.');
 
 export const Wallet = named('Wallet', 'A wallet with its balance, keys and payments.', {
-  object: Type.Literal('wallet', { description: 'Always `wallet`.' }),
+  object: always('wallet'),
   wallet,
   ...balance,
-  keys: Type.Array(
+  keys: arrayOf(
     Type.Object({
       id: keyId,
-      name: Type.String({ description: 'As it was asked for.', examples: ['agent-7'] }),
+      name: text('As it was asked for.', 'agent-7'),
       created_at: moment('When it was made.'),
       last_used_at: momentOrNull('When it was last let in; null for never.'),
     }),
-    { description: 'Those that work.' },
+    'Those that work.',
   ),
   payments,
 });
 
 export const WalletStatus = named('WalletStatus', 'A wallet, as the operator sees it.', {
   ...Wallet.properties,
-  is_blocked: Type.Boolean({ description: 'Whether the wallet is blocked.' }),
+  is_blocked: flag('Whether the wallet is blocked.'),
 });
 
 export const WalletTopUp = named('WalletTopUp', 'A top-up that has arrived.', {
-  object: Type.Literal('wallet.topup', { description: 'Always `wallet.topup`.' }),
+  object: always('wallet.topup'),
   wallet,
   paid_credits: credits('The amount paid in.', 1_000),
   balance_credits: balance.balance_credits,
@@ -148,63 +163,56 @@ export const WalletTopUp = named('WalletTopUp', 'A top-up that has arrived.', {
 });
 
 export const WalletKey = named('WalletKey', 'A new key of a wallet, shown this once.', {
-  object: Type.Literal('wallet.key', { description: 'Always `wallet.key`.' }),
+  object: always('wallet.key'),
   wallet,
   id: keyId,
-  name: Type.String({ description: 'As it was asked for.', examples: ['agent-7'] }),
+  name: text('As it was asked for.', 'agent-7'),
   key: keySecret('To be sent as `Authorization: Bearer …`. Only its hash is kept.'),
-  revoked: Type.Integer({ minimum: 0, description: 'The number of other keys that were revoked.', examples: [1] }),
+  revoked: count('The number of other keys that were revoked.', 1),
 });
 
-const usd = (description: string, example: number) =>
-  Type.Number({ description: `${description} In US dollars.`, examples: [example] });
+const usd = (description: string, example: number) => figure(`${description} In US dollars.`, example);
 
 export const PaymentTerms = named('PaymentTerms', 'How this gateway takes payments by x402.', {
   x402Version: Type.Literal(2, { description: 'The version of x402.' }),
-  schemes: Type.Array(Type.String(), { description: 'Of x402.', examples: [['exact']] }),
+  schemes: arrayOf(Type.String(), 'Of x402.', ['exact']),
   payment_flow: Type.Literal('upfront', { description: 'A payment is settled before its request is carried out.' }),
-  networks: Type.Array(
+  networks: arrayOf(
     Type.Object({
-      network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
-      asset: Type.Object(
-        {
-          address: token,
-          name: Type.String({ description: 'Name of its EIP-712 domain.', examples: ['USDC'] }),
-          version: Type.String({ description: 'Version of its EIP-712 domain.', examples: ['2'] }),
-          decimals: Type.Integer({ description: 'Decimals of its atomic unit.', examples: [6] }),
-        },
-        { description: 'The asset of payments.' },
-      ),
+      network: text('CAIP-2.', 'eip155:84532'),
+      asset: shape('The asset of payments.', {
+        address: token,
+        name: text('Name of its EIP-712 domain.', 'USDC'),
+        version: text('Version of its EIP-712 domain.', '2'),
+        decimals: Type.Integer({ description: 'Decimals of its atomic unit.', examples: [6] }),
+      }),
       pay_to: address('The payee.', PAYEE),
-      ready: Type.Boolean({ description: 'Whether it can be paid on now.', examples: [true] }),
+      ready: flag('Whether it can be paid on now.', true),
     }),
-    { description: 'In the order in which they are offered.' },
+    'In the order in which they are offered.',
   ),
   usd_per_credit: usd('The price of a Credit.', 0.001),
-  quote: Type.Object(
-    {
-      ttl_seconds: Type.Number({ description: 'How long a quote can be paid.', examples: [120] }),
-      max_usd: usd('The most that one request is quoted for.', 1),
-      min_charge_usd: usd('The least that is settled; the excess over the price becomes balance.', 0.001),
-      settle_fee_usd: usd('The amount that a settlement adds to the price of a request.', 0.001),
-    },
-    { description: 'How requests are quoted for.' },
-  ),
+  quote: shape('How requests are quoted for.', {
+    ttl_seconds: figure('How long a quote can be paid.', 120),
+    max_usd: usd('The most that one request is quoted for.', 1),
+    min_charge_usd: usd('The least that is settled; the excess over the price becomes balance.', 0.001),
+    settle_fee_usd: usd('The amount that a settlement adds to the price of a request.', 0.001),
+  }),
   prepaid: orNull(
     Type.Object({ min_usd: usd('The least top-up.', 1), max_usd: usd('The greatest.', 100) }),
     'Top-ups; null where there are none.',
   ),
-  agent_wallet_required: Type.Boolean({ description: 'Whether a request without a key must name its `agent_wallet`.' }),
-  resources: Type.Array(
+  agent_wallet_required: flag('Whether a request without a key must name its `agent_wallet`.'),
+  resources: arrayOf(
     Type.Object({
-      method: Type.String({ description: 'Of HTTP.', examples: ['POST'] }),
-      path: Type.String({ description: 'Of the route.', examples: ['/v1/chat/completions'] }),
-      description: Type.String({ description: 'The thing to pay for.', examples: ['Chat completions.'] }),
+      method: text('Of HTTP.', 'POST'),
+      path: text('Of the route.', '/v1/chat/completions'),
+      description: text('The thing to pay for.', 'Chat completions.'),
     }),
-    { description: 'The resources that need no API key.' },
+    'The resources that need no API key.',
   ),
-  refunds: Type.String({
-    description: 'The use of the unused part of a payment.',
-    examples: ['The unused part of a payment becomes the balance of the wallet.'],
-  }),
+  refunds: text(
+    'The use of the unused part of a payment.',
+    'The unused part of a payment becomes the balance of the wallet.',
+  ),
 });

@@ -1,7 +1,7 @@
 import type { Decision } from '../../core/decision.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
-import type { CaseFailure } from '../../policy/case-diagnostics.ts';
+import type { CaseFailure } from '../../policy/cases.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { refusalError } from '../../routing/refuse.ts';
 import type { Runtime } from '../../runtime/runtime.ts';

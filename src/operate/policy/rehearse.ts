@@ -1,4 +1,4 @@
-import { type CaseFailure, caseDiagnostics } from '../../policy/case-diagnostics.ts';
+import { type CaseFailure, caseDiagnostics } from '../../policy/cases.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { runCase } from './cases.ts';

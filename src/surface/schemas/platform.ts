@@ -1,14 +1,17 @@
 import { Type } from '@sinclair/typebox';
 import {
+  arrayOf,
   credits,
   decisionId,
   failureKind,
+  flag,
   modelId,
   named,
   orNull,
   policyRevision,
   rawFinishReasons,
   routeReason,
+  text,
   upstreamRequestId,
   word,
 } from './parts.ts';
@@ -17,16 +20,13 @@ import {
 export const PlatformPayment = named('PlatformPayment', 'How a wallet paid for the answer.', {
   id: orNull(Type.String({ examples: ['pay_0a4x1wm3zk0'] }), 'For `GET /v1/payments/{id}`; null for balance.'),
   source: word(['x402', 'wallet_credits'], 'A payment settled for this request, or the balance of the wallet.'),
-  payer: Type.String({
-    description: 'Address of the wallet, in lower case.',
-    examples: ['0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'],
-  }),
+  payer: text('Address of the wallet, in lower case.', '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'),
   state: orNull(Type.String({ examples: ['captured'] }), 'Of the payment, as it stood when the answer was made.'),
   scheme: orNull(Type.Literal('exact'), 'The scheme of x402.'),
-  network: orNull(Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }), 'Where it was settled.'),
+  network: orNull(text('CAIP-2.', 'eip155:84532'), 'Where it was settled.'),
   asset: orNull(Type.String(), 'Address of the token.'),
   paid_atomic: orNull(
-    Type.String({ description: 'What was paid. In atomic units of the asset.', examples: ['3250'] }),
+    text('What was paid. In atomic units of the asset.', '3250'),
     'What was paid, in atomic units of the asset.',
   ),
   transaction: orNull(Type.String(), 'Hash of the transaction that settled it.'),
@@ -53,21 +53,18 @@ export const Platform = named('Platform', 'The routing and the cost of the answe
   }),
   decision_id: decisionId,
   policy_revision: policyRevision,
-  estimated: Type.Boolean({ description: 'True when tokens were counted here, not reported by the provider.' }),
-  dropped: Type.Array(Type.String(), {
-    description: 'Fields of the request that did not reach the model.',
-    examples: [['temperature']],
-  }),
-  attempts: Type.Array(
+  estimated: flag('True when tokens were counted here, not reported by the provider.'),
+  dropped: arrayOf(Type.String(), 'Fields of the request that did not reach the model.', ['temperature']),
+  attempts: arrayOf(
     Type.Object({
       model: modelId('The model asked.'),
-      provider: Type.String({ description: 'The policy’s name of the provider asked.', examples: ['openai'] }),
+      provider: text('The policy’s name of the provider asked.', 'openai'),
       ms: Type.Integer({ description: 'From sending to the end, in ms.', examples: [1_840] }),
       failure: orNull(failureKind, 'Null for none.'),
       request_id: upstreamRequestId,
       finish_reasons: rawFinishReasons,
     }),
-    { description: 'The attempts, in order. All but the last failed before the caller received content.' },
+    'The attempts, in order. All but the last failed before the caller received content.',
   ),
   payment: Type.Optional(PlatformPayment),
 });

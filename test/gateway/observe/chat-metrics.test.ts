@@ -9,6 +9,7 @@ import type { Usage } from '../../../src/core/usage.ts';
 import { type ChatMetrics, createChatMetrics } from '../../../src/gateway/observe/chat-metrics.ts';
 import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/gateway/request-context.ts';
 import { metricsPage } from '../../../src/telemetry/page.ts';
+import { tries } from '../../deep/effort.ts';
 import { facts, model, snapshot } from '../../routing/build.ts';
 import { type Page, readPage, total } from '../../support/prometheus.ts';
 import { type ContextFacts, contextWith } from '../../support/request-context.ts';
@@ -322,10 +323,11 @@ function wrongs(page: Page, seen: readonly RequestContext[]): string[] {
   return facts.flatMap(([name, told, is]) => (told === is ? [] : [`${name}: ${told}, not ${is}`]));
 }
 
+const { numRuns, seed } = tries('the metrics of chats add up, with every outcome', 100, 5_000);
+
 async function firstLie(make: () => ChatMetrics): Promise<readonly RequestContext[] | null> {
   const law = fc.asyncProperty(requests, async (seen) => wrongs(await pageOf(seen, make), seen).length === 0);
-  const { failed, counterexample, seed } = await fc.check(law, { numRuns: 300 });
-  if (failed) console.log(`chat metrics: seed ${seed}`);
+  const { failed, counterexample } = await fc.check(law, { numRuns, seed });
   return failed ? counterexample![0] : null;
 }
 

@@ -3,11 +3,10 @@ import fc from 'fast-check';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml';
 import { reportJson, reportText } from '../../../src/cli/import/report.ts';
 import { type ImportReport, type ImportResult, NotYaml } from '../../../src/importers/litellm/litellm.ts';
+import { tries } from '../../deep/effort.ts';
 import { configuration, errorsIn, GOOD, imported } from './support.ts';
 
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-const runs = 60;
-console.log(`importing LiteLLM: seed ${seed}`);
+const { numRuns: runs, seed } = tries('an import accounts for every key, and its policy loads', 20, 1_000);
 
 /** The positions of all leaves, found by a different walk than the importer's. */
 function leafPlaces(text: string): string[] {
@@ -199,7 +198,7 @@ describe('every key of a configuration', () => {
     ];
     for (const mutant of mutants) {
       const wrong = law((text) => ({ keys: mutant(imported(text).report.keys) }));
-      expect(fc.check(wrong, { seed, numRuns: 50 * runs, endOnFailure: true }).failed).toBe(true);
+      expect(fc.check(wrong, { seed, numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
     }
   });
 });
@@ -288,7 +287,7 @@ describe('a secret in a configuration', () => {
         .errors.map(({ message }) => message)
         .join();
     for (const mutant of [copies, quotes]) {
-      expect(fc.check(law(mutant), { seed, numRuns: 50 * runs, endOnFailure: true }).failed).toBe(true);
+      expect(fc.check(law(mutant), { seed, numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
     }
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Profile } from '../../../src/routing/profile/profile.ts';
 import type { ChatMessage, ChatTool } from '../../../src/surface/openai-chat/request.ts';
+import { tries } from '../../deep/effort.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
@@ -70,7 +71,7 @@ describe('a profile', () => {
           expect(asks === null || (Number.isSafeInteger(asks) && asks > 0)).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      tries('a profile is deterministic, with shares that sum to 1', 150, 20_000),
     );
   });
 
@@ -88,7 +89,7 @@ How many are 3 + 4?`;
         const read = profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] });
         expect(read.naturalLanguage).toBe(profile(one).naturalLanguage);
       }),
-      { numRuns: 200 },
+      tries('a profile takes no natural language from a system prompt', 60, 5_000),
     );
   });
 
@@ -102,7 +103,7 @@ How many are 3 + 4?`;
         );
         expect(b!.task).toBe(a!.task);
       }),
-      { numRuns: 100 },
+      tries('a profile ignores material of a system prompt', 40, 5_000),
     );
   });
 
@@ -123,7 +124,7 @@ How many are 3 + 4?`;
         expect([task, 'tool_use', 'general']).toContain(noisy!.task);
         expect([noisy!.naturalLanguage, noisy!.languagesSeen]).toEqual([naturalLanguage, languagesSeen]);
       }),
-      { numRuns: 200 },
+      tries('a profile ignores descriptions of offered tools', 60, 5_000),
     );
   });
 
@@ -141,7 +142,7 @@ How many are 3 + 4?`;
         );
         expect(intentOf(profile({ ...one, messages }))).toEqual(intentOf(profile(one)));
       }),
-      { numRuns: 300 },
+      tries('a profile ignores reminders of a harness', 100, 5_000),
     );
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { AttemptReporter } from '../../../src/upstream/health/health.ts';
-import { effort } from '../../deep/effort.ts';
+import type { AttemptReporter } from '../../../src/upstream/health/types.ts';
+import { tries } from '../../deep/effort.ts';
 import { model, price, snapshot } from '../../routing/build.ts';
 import { type Bug, type NaiveAttempt, NaiveBreaker } from './naive-breaker.ts';
 import { begun, FIRST, FORCED, fail, fakeHealth, REJECTED, SERVER, succeed } from './support.ts';
 
-const { runs: numRuns, seed } = effort('breaker', 400, 20_000);
+const { numRuns, seed } = tries('a circuit breaker keeps its promises in any history', 200, 20_000);
 
 /** A breaker driven by scripts. */
 interface Subject {

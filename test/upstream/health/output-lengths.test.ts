@@ -4,12 +4,12 @@ import type { PreparedStrategy } from '../../../src/contract/strategy.ts';
 import { priorReadings } from '../../../src/core/readings.ts';
 import { costReference, expectedOutput } from '../../../src/routing/estimate.ts';
 import { BUCKET } from '../../../src/upstream/health/quantile.ts';
-import { effort } from '../../deep/effort.ts';
+import { tries } from '../../deep/effort.ts';
 import { byQuality, facts, GENERAL, model, outcomeOf, snapshot } from '../../routing/build.ts';
 import { worlds } from '../../routing/worlds.ts';
 import { fakeHealth } from './support.ts';
 
-const { runs: numRuns, seed } = effort('outputs', 200, 5_000);
+const { numRuns, seed } = tries('lengths of answers are learnt within their bounds', 100, 5_000);
 
 const HOUR_MS = 3_600_000;
 const CODING = { ...GENERAL, name: 'coding', expectedOutputTokens: 1_200 };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BUCKET, DecayedQuantiles, HALF_LIFE_MS } from '../../../src/upstream/health/quantile.ts';
-import { effort } from '../../deep/effort.ts';
+import { tries } from '../../deep/effort.ts';
 
-const { runs: numRuns, seed } = effort('quantile', 500, 20_000);
+const { numRuns, seed } = tries('quantiles of a window are within their error', 300, 20_000);
 
 const LOWEST = 1;
 const HIGHEST = 100_000;

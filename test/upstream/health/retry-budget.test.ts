@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { RetryBudget } from '../../../src/upstream/health/retry-budget.ts';
-import { effort } from '../../deep/effort.ts';
+import { tries } from '../../deep/effort.ts';
 import { begun, FIRST, fakeHealth, RETRY, SERVER } from './support.ts';
 
-const { runs: numRuns, seed } = effort('retry-budget', 500, 20_000);
+const { numRuns, seed } = tries('retries stay within their budget', 300, 20_000);
 
 type Budget = Pick<RetryBudget, 'begin' | 'succeeded' | 'ended'>;
 

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { HEALTH } from '../../../src/core/readings.ts';
 import { JITTER } from '../../../src/upstream/health/breaker.ts';
-import type { EndpointHealth } from '../../../src/upstream/health/health.ts';
-import { effort, randomFrom } from '../../deep/effort.ts';
+import type { EndpointHealth } from '../../../src/upstream/health/types.ts';
+import { randomFrom, tries } from '../../deep/effort.ts';
 import { model, snapshot } from '../../routing/build.ts';
 import { fakeHealth, SERVER } from './support.ts';
 
-const { runs: numRuns, seed } = effort('square-wave', 20, 500);
+const { numRuns, seed } = tries('a breaker follows a provider that goes down and up again', 10, 500);
 
 /** Alternates between up and down; ms. */
 const HALF_MS = 10_000;

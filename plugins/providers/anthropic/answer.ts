@@ -1,10 +1,32 @@
-import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
-import { isObject, type Json, parseJson, textOf } from '../json.ts';
-import { malformed } from '../parts.ts';
+import {
+  canonicalUsage,
+  type FinishReason,
+  type Frame,
+  type StreamPart,
+  type StreamReader,
+  type Usage,
+} from 'signalbox/plugin';
+import { isObject, type Json, numberOf, objectOf, parseJson, textOf } from '../json.ts';
+import { addUsage, malformed } from '../parts.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
-import { finishOf } from './finish.ts';
-import { readUsage } from './usage.ts';
+
+/** Reads an unstreamed answer into the parts that a stream of it would give. */
+export function readReply(body: string): readonly StreamPart[] {
+  const reply = parseJson(body);
+  if (!isObject(reply)) return [malformed('the answer is not a JSON object')];
+  if (reply.error) return [{ type: 'failure', failure: failureOfError(reply.error) }];
+  if (!Array.isArray(reply.content)) return [malformed('the answer has no content')];
+  const parts: StreamPart[] = [];
+  const blocks = new BlockReader();
+  for (const [at, block] of reply.content.entries()) {
+    blocks.start(at, block, parts);
+    blocks.stop(at, parts);
+  }
+  parts.push(...finishOf(reply));
+  addUsage(isObject(reply.usage) ? readUsage(reply.usage) : null, parts);
+  return parts;
+}
 
 /** The usage members that are kept. Copying arbitrary members for every event would be too slow. */
 const FIGURES = [
@@ -71,4 +93,40 @@ export class EventReader implements StreamReader {
     const total = readUsage(this.#usage);
     if (total) parts.push({ type: 'usage', usage: total });
   }
+}
+
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['pause_turn', 'stop'],
+  ['tool_use', 'tool_calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['refusal', 'content_filter'],
+]);
+
+/** The finish of a message and the reason of a refusal; empty before its end. An unknown reason is a normal stop. */
+function finishOf(message: Json): StreamPart[] {
+  const raw = textOf(message.stop_reason);
+  if (raw === '') return [];
+  const finish: StreamPart = { type: 'finish', choice: 0, reason: REASONS.get(raw) ?? 'stop', raw };
+  const text = textOf(objectOf(message.stop_details).explanation);
+  return raw === 'refusal' && text !== '' ? [{ type: 'refusal', choice: 0, text }, finish] : [finish];
+}
+
+/** Reads a `usage` object; null without token counts. The host checks their plausibility. */
+function readUsage(usage: Json): Usage | null {
+  const input = numberOf(usage.input_tokens);
+  const output = numberOf(usage.output_tokens);
+  if (input === undefined || output === undefined) return null;
+  return canonicalUsage(
+    {
+      input,
+      cachedInput: numberOf(usage.cache_read_input_tokens),
+      cacheWrite: numberOf(usage.cache_creation_input_tokens),
+      output,
+      reasoning: numberOf(objectOf(usage.output_tokens_details).thinking_tokens),
+    },
+    { cached: false, cacheWrite: false, reasoning: true },
+  );
 }

@@ -1,0 +1,79 @@
+import { canonicalUsage, type Frame, type StreamPart, type StreamReader, type Usage } from 'signalbox/plugin';
+import { isObject, type Json, listOf, numberOf, objectOf, parseJson } from '../json.ts';
+import { addUsage, malformed } from '../parts.ts';
+import { ChoiceReader } from './choice.ts';
+import { errorIn, failureOfError } from './failure.ts';
+
+/** Reads an unstreamed answer into the parts that a stream of it would give. */
+export function readReply(body: string): readonly StreamPart[] {
+  return readCompletion(parseJson(body));
+}
+
+export function readCompletion(reply: unknown): readonly StreamPart[] {
+  if (!isObject(reply)) return [malformed('the answer is not a JSON object')];
+  const error = errorIn(reply);
+  if (error) return [{ type: 'failure', failure: failureOfError(error) }];
+  const parts: StreamPart[] = [];
+  const reader = new ChoiceReader();
+  const choices = listOf(reply.choices);
+  for (const choice of choices) reader.read(choice, parts);
+  addUsage(readUsage(reply.usage), parts);
+  if (choices.length === 0) parts.push(malformed('the answer has no choices'));
+  return parts;
+}
+
+const NOTHING: readonly StreamPart[] = [];
+
+/** Reads the chunks of one stream. */
+export class ChunkReader implements StreamReader {
+  readonly #choices = new ChoiceReader();
+  #done = false;
+
+  read(frame: Frame): readonly StreamPart[] {
+    if (this.#done || frame.data === '') return NOTHING;
+    if (frame.data.trim() === '[DONE]') {
+      this.#done = true;
+      return NOTHING;
+    }
+    const chunk = parseJson(frame.data);
+    if (!isObject(chunk)) return [malformed('a chunk is not a JSON object')];
+    const error = errorIn(chunk) ?? (frame.event === 'error' ? chunk : null);
+    if (error) return [{ type: 'failure', failure: failureOfError(error) }];
+    const parts: StreamPart[] = [];
+    const choices = listOf(chunk.choices);
+    for (const choice of choices) this.#choices.read(choice, parts);
+    // Usage last: after the finish it completes the answer.
+    const usage = usageOf(chunk, choices);
+    if (usage) parts.push({ type: 'usage', usage });
+    return parts;
+  }
+}
+
+/** Groq has reported usage in its own member, Moonshot in the choice. */
+function usageOf(chunk: Json, choices: readonly unknown[]) {
+  const ofGroq = objectOf(chunk.x_groq).usage;
+  return readUsage(chunk.usage) ?? readUsage(ofGroq) ?? readUsage(objectOf(choices[0]).usage);
+}
+
+/** Reads a `usage` object; null without token counts. The host checks their plausibility. */
+function readUsage(usage: unknown): Usage | null {
+  if (!isObject(usage)) return null;
+  const input = numberOf(usage.prompt_tokens);
+  const output = numberOf(usage.completion_tokens);
+  if (input === undefined || output === undefined) return null;
+  const prompt = objectOf(usage.prompt_tokens_details);
+  const completion = objectOf(usage.completion_tokens_details);
+  const cachedInput =
+    numberOf(prompt.cached_tokens) ??
+    // DeepSeek, Moonshot and Mistral use other names for cached tokens.
+    numberOf(usage.prompt_cache_hit_tokens) ??
+    numberOf(usage.cached_tokens) ??
+    numberOf(usage.num_cached_tokens);
+  const cacheWrite = numberOf(prompt.cache_write_tokens);
+  const reasoning = numberOf(completion.reasoning_tokens) ?? 0;
+  return canonicalUsage(
+    { input, cachedInput, cacheWrite, output, reasoning },
+    // OpenAI's counts include all of these. xAI's output excludes reasoning, as the total shows.
+    { cached: true, cacheWrite: true, reasoning: reasoning === 0 || usage.total_tokens !== input + output + reasoning },
+  );
+}

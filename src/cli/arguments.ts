@@ -1,0 +1,114 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { commandName } from '../core/command-name.ts';
+import type { Microcredits } from '../core/credits.ts';
+import { messageOf } from '../core/thrown.ts';
+import { UsageError } from '../core/usage-error.ts';
+import { nearest } from '../policy/nearest.ts';
+import { parseCredits } from './text.ts';
+import { unknownCommand } from './unknown-command.ts';
+
+/** The kinds of flags. */
+export const TEXT = { type: 'string' } as const;
+export const LIST = { type: 'string', multiple: true } as const;
+export const SWITCH = { type: 'boolean', default: false } as const;
+
+type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
+
+/** The flags of a command that takes nothing else. Throws UsageError. */
+export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
+  inOurWords(options, () => parsed({ args: [...args], options })).values;
+
+/** Parses the flags of a command, and the arguments between them. Throws UsageError. */
+export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
+  inOurWords(options, () => parsed({ args: [...args], options, allowPositionals: true }));
+
+/** Parses, and refuses a repeated option: node's parser silently keeps the last value. */
+function parsed<T extends ParseArgsConfig>(config: T) {
+  const result = parseArgs({ ...config, tokens: true });
+  const seen = new Set<string>();
+  for (const token of result.tokens ?? []) {
+    if (token.kind !== 'option' || token.value === undefined || config.options?.[token.name]?.multiple) continue;
+    if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; it takes one value`);
+    seen.add(token.name);
+  }
+  return result;
+}
+
+/** Runs node's parser and rewords its errors. */
+function inOurWords<T>(known: FlagSpecs, parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new UsageError(`${rewordedFault(messageOf(cause), Object.keys(known))} See ${commandName()} help.`);
+  }
+}
+
+/** Flags that are read before a command's own. */
+const GLOBAL_FLAGS = ['data', 'help'];
+
+/** The message of node's parser in one or two sentences of ours. */
+function rewordedFault(message: string, known: readonly string[]): string {
+  const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
+  const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
+  if (meant !== null) return `Unknown option '--${unknown}'. Did you mean --${meant}?`;
+  const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
+  if (valueless !== undefined) return `${valueless} needs a value.`;
+  const [, plain] = /^Option '(--?[^']+)' does not take an argument/.exec(message) ?? [];
+  if (plain !== undefined) return `${plain} takes no value.`;
+  return `${(message.split(/\.\s/)[0] ?? '').replace(/\.$/, '')}.`;
+}
+
+/** Finds a command of a group by its name. Throws UsageError. */
+export function commandIn<Run>(group: string, commands: Readonly<Record<string, Run>>, name = ''): Run {
+  const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (run === undefined) throw unknownCommand(group, name);
+  return run;
+}
+
+/** The arguments of a command that moves Credits: `HOLDER CREDITS [--note TEXT]`. */
+interface CreditArguments {
+  readonly holder: string;
+  /** Null where none is stated. */
+  readonly credits: string | null;
+  readonly note: string;
+}
+
+/** Reads an ID, an amount that may be negative, and a note. Throws UsageError with the usage for other arguments. */
+export function parseCreditArguments(args: readonly string[], usage: string): CreditArguments {
+  // Node's parser would read a negative amount as an option. Such a note is written `--note=-5`.
+  const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
+  const { values, positionals } = parseArguments(at < 0 ? args : args.toSpliced(at, 1), { note: TEXT });
+  const [holder, ...credits] = positionals;
+  if (at >= 0) credits.push(args[at]!);
+  if (!holder || credits.length > 1) throw new UsageError(usage);
+  return { holder, credits: credits[0] ?? null, note: values.note ?? '' };
+}
+
+/** Reads an amount to give, or to take back where negative; not 0. Throws UsageError. */
+export function creditsIn(text: string): Microcredits {
+  const amount = parseCredits(text);
+  if (amount) return amount;
+  throw new UsageError(
+    `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`,
+  );
+}
+
+/** Reads a whole number of a flag. Throws UsageError. */
+export function wholeOf(flag: string, text: string, min: number, max: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+  throw new UsageError(`${flag} takes a whole number from ${min} to ${max}, not "${text}".`);
+}
+
+/** Reads flags of the form name=value. Throws UsageError for a repeated name: one of the two values would be lost. */
+export function pairsOf(texts: readonly string[] | undefined, what: string): Record<string, string> {
+  const pairs = new Map<string, string>();
+  for (const text of texts ?? []) {
+    const at = text.indexOf('=');
+    if (at < 1) throw new UsageError(`${what} is written name=value, not "${text}".`);
+    const name = text.slice(0, at);
+    if (pairs.has(name)) throw new UsageError(`"${name}" is given twice; it takes one value.`);
+    pairs.set(name, text.slice(at + 1));
+  }
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,9 @@
+/** Maps items with a pause after each, in which a host can serve requests. */
+export function* inSteps<Item, Made>(items: Iterable<Item>, make: (item: Item) => Made): Generator<undefined, Made[]> {
+  const made: Made[] = [];
+  for (const item of items) {
+    made.push(make(item));
+    yield;
+  }
+  return made;
+}
