@@ -84,8 +84,10 @@ export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Pr
     await store.commit([ledger.refund(read, 30, 'a bad answer', NOON)]);
     expect(await refusalOf(store.commit([ledger.refund(read, 30, 'again', NOON)]))).toBe('unmet');
     expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });
+    expect(await ledger.isAdopted(id)).toBeFalse();
     await books.refresh(true);
     await store.flush();
+    expect(await ledger.isAdopted(id)).toBeTrue();
     expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });
     expect(await ledger.spentIn('key', DAY)).toBe(20);
   },
