@@ -160,10 +160,9 @@ export class Dial {
       sink.close();
     };
     // The cheapest kind of stream: one write carries the whole body and its end.
-    const init = { headers: sized, body: new ReadableStream({ type: 'direct', pull }), signal };
-    const fixed = { method: 'POST', redirect: 'manual', decompress: false } as const;
-    const head = this.#session.fetch(url, { ...init, ...fixed }).then(fetchedReply);
-    return { head, abort: () => controller.abort() };
+    const init = { method: 'POST', headers: sized, body: new ReadableStream({ type: 'direct', pull }), signal };
+    const response = this.#session.fetch(url, { ...init, redirect: 'manual', decompress: false });
+    return { head: response.then(fetchedReply), abort: () => controller.abort() };
   }
 
   /**
