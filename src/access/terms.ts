@@ -1,4 +1,4 @@
-import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
+import { type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
@@ -143,15 +143,6 @@ function atMost(param: string, what: string, size: number, most: number, unit: s
 
 function refuse(param: string, message: string): never {
   throw new KeyTermsError(param, message);
-}
-
-/** Limits as they are shown and stored. */
-export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) {
-  return {
-    requests_per_minute: requestsPerMinute,
-    tokens_per_minute: tokensPerMinute,
-    concurrent_streams: concurrentStreams,
-  };
 }
 
 export function budgetBody({ limit, window, timeZone, onExhausted }: KeyBudget) {

@@ -1,5 +1,5 @@
 import { toCredits } from '../core/credits.ts';
-import { byLabel, gauge, oncePerTurn } from '../telemetry/counts.ts';
+import { gauge, gaugeBy, oncePerTurn, totalBy } from '../telemetry/counts.ts';
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
@@ -28,8 +28,8 @@ function moneyFamilies(sample: SampleReader): Family[] {
 
 function budgetFamilies(sample: SampleReader): PlainFamily[] {
   const figure = (name: string, help: string, of: (budget: BudgetSample) => number) =>
-    byLabel('gauge', `signalbox_budget_${name}`, help, 'budget', () =>
-      sample().budgets.map((one) => [one.name, of(one)]),
+    gaugeBy(`signalbox_budget_${name}`, help, 'budget', () =>
+      sample().budgets.map((one) => [one.name, of(one)] as const),
     );
   const left = ({ limit, spent, held }: BudgetSample) => toCredits(limit - spent - held);
   return [
@@ -41,8 +41,7 @@ function budgetFamilies(sample: SampleReader): PlainFamily[] {
     figure('subjects', 'Subjects with spend in the current window.', ({ subjects }) => subjects),
     figure('subjects_exhausted', 'Subjects with at most 1 % of their limit left.', (one) => one.exhausted),
     figure('renews_timestamp_seconds', 'When the next window begins, if any.', ({ ends }) => ends / 1_000),
-    byLabel(
-      'counter',
+    totalBy(
       'signalbox_budget_refusals_total',
       'Requests refused for lack of budget.',
       'budget',
@@ -53,7 +52,7 @@ function budgetFamilies(sample: SampleReader): PlainFamily[] {
 
 function contentionFamilies(sample: SampleReader): Family[] {
   return [
-    byLabel('counter', 'signalbox_contention_waits_total', 'Waits for Credits, by outcome.', 'outcome', () =>
+    totalBy('signalbox_contention_waits_total', 'Waits for Credits, by outcome.', 'outcome', () =>
       Object.entries(sample().waits),
     ),
     {

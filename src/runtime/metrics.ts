@@ -1,5 +1,5 @@
-import { byLabel, gauge } from '../telemetry/counts.ts';
-import type { Family, PlainFamily } from '../telemetry/families.ts';
+import { gauge, gaugeBy, totalBy } from '../telemetry/counts.ts';
+import type { Family, Labels, PlainFamily } from '../telemetry/families.ts';
 import { rounded } from '../upstream/health/metrics.ts';
 import type { Runtime } from './runtime.ts';
 import type { PolicyStatus } from './status.ts';
@@ -15,10 +15,10 @@ export interface PolicyReadings {
  * @param version of the build
  */
 export const policyFamilies = (policy: PolicyReadings, version: string): readonly Family[] => [
-  byLabel('gauge', 'signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
-  byLabel('gauge', 'signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
+  gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
+  gaugeBy('signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
-  byLabel('counter', 'signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
+  totalBy('signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
     Object.entries(policy.status().counts),
   ),
   gauge('signalbox_policy_last_reload_failed', '1 while the policy files are refused.', () =>
@@ -38,19 +38,24 @@ export const policyFamilies = (policy: PolicyReadings, version: string): readonl
 
 /** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
 export function taskFamilies(lease: () => Runtime): readonly PlainFamily[] {
-  const of = (name: string, help: string, figure: (runtime: Runtime, task: string, at: number) => number) =>
-    byLabel('gauge', name, help, 'task', () => {
-      const runtime = lease();
-      return runtime.snapshot.tasks.map(({ name: task }, at) => [task, rounded(figure(runtime, task, at))]);
-    });
+  const of = (figure: (runtime: Runtime, task: string, at: number) => number) => (): [Labels, number][] => {
+    const runtime = lease();
+    return runtime.snapshot.tasks.map(({ name }, at) => [{ task: name }, rounded(figure(runtime, name, at))]);
+  };
   return [
-    of(
-      'signalbox_task_output_tokens',
-      'Expected visible output tokens of a choice.',
-      ({ readings }, _, at) => readings().outputTokens[at]!,
-    ),
-    of('signalbox_task_answers', 'Weight of observed answers; the declared figure has 20.', ({ outputs }, task) =>
-      outputs.weight(task),
-    ),
+    {
+      name: 'signalbox_task_output_tokens',
+      help: 'Expected visible output tokens of a choice.',
+      labels: ['task'],
+      type: 'gauge',
+      samples: of(({ readings }, _, at) => readings().outputTokens[at]!),
+    },
+    {
+      name: 'signalbox_task_answers',
+      help: 'Weight of observed answers; the declared figure has 20.',
+      labels: ['task'],
+      type: 'gauge',
+      samples: of(({ outputs }, task) => outputs.weight(task)),
+    },
   ];
 }

@@ -1,4 +1,4 @@
-import { byLabel, total } from './counts.ts';
+import { total, totalBy } from './counts.ts';
 import type { Family } from './families.ts';
 import { prettyLine } from './pretty.ts';
 import { hasSecret, SECRET_LENGTH_MIN, scrub } from './secrets.ts';
@@ -113,9 +113,11 @@ function jsonLine(time: string, level: string, message: string, fields: LogField
 /** The metrics of the log. */
 export function logFamilies({ counts }: Pick<BufferedLog, 'counts'>, sink: { readonly lost: number }): Family[] {
   return [
-    byLabel('counter', 'signalbox_log_lines_total', 'Log lines by level, lost ones included.', 'level', () =>
-      Object.entries(counts),
-    ),
+    totalBy('signalbox_log_lines_total', 'Log lines by level, lost ones included.', 'level', () => [
+      ['info', counts.info],
+      ['warn', counts.warn],
+      ['error', counts.error],
+    ]),
     total('signalbox_log_lines_lost_total', 'Log lines lost.', () => sink.lost),
   ];
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
+import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
@@ -321,7 +321,7 @@ describe('when this program itself fails', () => {
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
     const policy = { lease: () => runtime, status: never, reload: never };
     const authenticate = () => ({ caller, reason: null });
-    const idempotency = openIdempotency({
+    const idempotency = new Idempotency({
       store: { ...broken, idempotency: store.idempotency },
       now: Date.now,
       giveBack: never,

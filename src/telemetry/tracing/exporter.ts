@@ -1,5 +1,5 @@
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
-import { byLabel } from '../counts.ts';
+import { totalBy } from '../counts.ts';
 import type { Family } from '../families.ts';
 import type { Log } from '../log.ts';
 
@@ -23,8 +23,7 @@ export class ExportMonitor {
   }
 
   get family(): Family {
-    const help = 'Spans, by whether the collector accepted them.';
-    return byLabel('counter', 'signalbox_spans_total', help, 'outcome', () => [
+    return totalBy('signalbox_spans_total', 'Spans, by whether the collector accepted them.', 'outcome', () => [
       ['exported', this.#exported],
       ['lost', this.#lost],
     ]);
