@@ -31,16 +31,19 @@ const MODELINE = 'yaml-language-server: $schema=./policy.schema.json';
 /** Writes the files of the policy. */
 export function writePolicy(drafts: ImportedPolicy, context: ImportContext): PolicyText[] {
   const { limits, source } = drafts;
-  const origin = `Made by \`signalbox import litellm\` from ${source} on ${context.today}.`;
+  const origin = `Imported from the LiteLLM configuration ${source} on ${context.today}.`;
   return [
     writeFile(
       'signalbox.yaml',
-      [MODELINE, `${origin} It is yours from here on: all files of this folder are one policy.`],
+      [MODELINE, `${origin} Edit it freely: all files of this folder are one policy.`],
       main(drafts),
     ),
     writeFile(
       'providers.yaml',
-      [MODELINE, 'Who serves the models. A provider whose variable is not set is left out, with its models.'],
+      [
+        MODELINE,
+        'The providers of the models. A provider is left out, with its models, while its variable is not set.',
+      ],
       [field('providers', block(...drafts.providers.map((one) => providerField(one))))],
     ),
     writeFile(
@@ -60,13 +63,13 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
       : [
           writeFile(
             'limits.yaml',
-            [MODELINE, 'What may be spent in a window of time, in Credits, and how fast requests may come.'],
+            [MODELINE, 'The limits on spend in a window of time, in Credits, and on the rate of requests.'],
             limitFields(limits),
           ),
         ]),
     writeFile(
       'cases.yaml',
-      [MODELINE, 'What the configuration meant, as cases. They run before a policy comes into force.'],
+      [MODELINE, 'The meaning of the configuration, as cases. They run before a policy comes into force.'],
       [field('cases', casesOf(drafts))],
     ),
   ];
@@ -110,9 +113,9 @@ function main({ chosen, common }: ImportedPolicy): Field[] {
 }
 
 const SELECTORS =
-  'Names that callers give as `model`, and that stand for others. A model that is asked for by its own ID is never replaced by another.';
+  'Names that callers can send as `model` for one or more models. A request that names a model’s own ID gets that model only.';
 const PREFERENCES =
-  'Which model of a selector comes first, and which after it. `worth` brings their quality to 0.9, 0.8 and so on: where you correct a quality, correct it too.';
+  'The order of the models of a selector. `worth` brings their quality to 0.9, 0.8 and so on; if you correct a quality, correct `worth` too.';
 
 function providerField({ name, connection }: ImportedProvider): Field {
   const { preset, adapter, baseUrl, baseUrlEnv, keyEnv, isPrivate, comment } = connection;
@@ -220,7 +223,7 @@ function selectorCases(
   if (long)
     cases.push(
       caseOf(
-        `${name} takes ${long.id} for what is too long for the others`,
+        `${name} uses ${long.id} for prompts that are too long for the others`,
         { model: name, estimated_input_tokens: long.tokens },
         { model: long.id },
       ),
