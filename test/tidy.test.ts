@@ -40,6 +40,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['operate', 'conformance'],
   ['http', 'cli'],
   ['server'],
+  ['commands.ts'],
   ['main.ts'],
 ];
 

@@ -63,9 +63,12 @@ export function jsonFault(text: string): JsonFault | null {
       skip(WHITE);
       if (text[at] === close) break;
       if (text[at] !== ',') fail(`expected a comma or ${close}`);
+      const comma = at;
       at++;
       skip(WHITE);
-      if (text[at] === close) fail(`a comma cannot come before ${close}`);
+      if (text[at] !== close) continue;
+      at = comma;
+      fail(`a comma cannot come before ${close}`);
     }
     at++;
   };

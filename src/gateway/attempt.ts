@@ -12,7 +12,7 @@ import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routi
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
-import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
+import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
 import { shown, sortExtras } from './extras.ts';

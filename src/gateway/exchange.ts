@@ -7,7 +7,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
-import type { AttemptReporter, EndpointHealth } from '../upstream/health/health.ts';
+import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerSource } from './answer-source.ts';
 import { Attempt, type AttemptContext, begun } from './attempt.ts';
 import { entryLine } from './charge.ts';

@@ -12,6 +12,7 @@ import { callerAddress, type Peers } from './address.ts';
 import { bytesAtOnce, tooLarge } from './body.ts';
 import { isForPages } from './cors.ts';
 import { AUTHORIZATION, credentialsIn, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
+import { nothingAt, printable } from './unknown-path.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
@@ -213,14 +214,6 @@ function headerBytes(headers: Headers): number {
   return bytes;
 }
 
-/** Most such clients have a base URL without `/v1`, or speak another of OpenAI's APIs, as the AI SDK does by default. */
-function nothingAt(path: string, routes: RouteTable): SignalboxError {
-  const help = routes.find(`/v1${path}`)
-    ? `Use ${printable(`/v1${path}`)}: the base URL of a client ends with /v1.`
-    : 'Of OpenAI’s API, Signalbox has /v1/chat/completions and /v1/models; /docs lists every path.';
-  return new SignalboxError('not_found', `There is nothing at ${printable(path)}. ${help}`);
-}
-
 /**
  * Refuses a browser's preflight that the policy does not allow, before it is asked for a key that it cannot send.
  * @throws SignalboxError that names the setting
@@ -235,9 +228,4 @@ function refusePreflight({ headers }: Request, route: RouteEntry): void {
       : `Web pages of other origins can never call ${route.path}: no setting of the policy allows it.`,
     { headers: { allow: route.allow } },
   );
-}
-
-/** Cuts a caller's path, so that it can be repeated. */
-function printable(path: string): string {
-  return path.length > 100 ? `${path.slice(0, 100)}…` : path;
 }

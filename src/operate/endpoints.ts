@@ -1,18 +1,14 @@
 import { iso } from '../core/clock.ts';
-import type { EndpointSample, Health } from '../upstream/health/health.ts';
+import type { Health } from '../upstream/health/health.ts';
+import type { EndpointSample } from '../upstream/health/types.ts';
+import { compareNames } from './usage-sums.ts';
 
 /** Returns the health and speed of every endpoint of the policy in force, by provider, model and upstream model. */
 export function endpointStatus(health: Pick<Health, 'samples'>): EndpointSample[] {
-  return [...health.samples()].sort((a, b) => compare(namesOf(a), namesOf(b)));
+  return [...health.samples()].sort((a, b) => compareNames(namesOf(a), namesOf(b)));
 }
 
 const namesOf = ({ provider, model, upstream }: EndpointSample): readonly string[] => [provider, model, upstream];
-
-function compare(a: readonly string[], b: readonly string[]): number {
-  const at = a.findIndex((name, i) => name !== b[i]);
-  if (at < 0) return 0;
-  return a[at]! < b[at]! ? -1 : 1;
-}
 
 const toTenths = (figure: number): number => Math.round(figure * 10) / 10;
 

@@ -30,13 +30,9 @@ export async function explainStoredDecision(
     throw new UsageError(`There is no database in ${resolve(database, '..')}; name its folder with --data.`);
   }
   const past = new PastPolicies({ ...judge, folder, inForce: () => null });
-  const reader = await readStore(database, ['records']);
-  try {
-    if (!(await reader.records.isCurrent())) {
-      throw new UsageError(`${database} has no records of this version yet. Start the server once to create them.`);
-    }
-    return await explain({ records: openRecordReader(reader.records), past }, id, OPERATOR);
-  } finally {
-    reader.close();
+  using reader = await readStore(database, ['records']);
+  if (!(await reader.records.isCurrent())) {
+    throw new UsageError(`${database} has no records of this version yet. Start the server once to create them.`);
   }
+  return await explain({ records: openRecordReader(reader.records), past }, id, OPERATOR);
 }

@@ -94,11 +94,12 @@ export class UsageSums {
 
   /** The groups in the order of their names. */
   groups(): UsageGroup[] {
-    return [...this.#groups.values()].sort((a, b) => compare(a.names, b.names));
+    return [...this.#groups.values()].sort((a, b) => compareNames(a.names, b.names));
   }
 }
 
-function compare(a: readonly string[], b: readonly string[]): number {
+/** Orders lists of names by the first that differs. */
+export function compareNames(a: readonly string[], b: readonly string[]): number {
   const at = a.findIndex((name, i) => name !== b[i]);
   if (at < 0) return 0;
   return a[at]! < b[at]! ? -1 : 1;

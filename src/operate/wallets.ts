@@ -1,7 +1,7 @@
 import type { Keys } from '../access/keys.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isWallet } from '../core/wallet.ts';
-import type { OpenStore, StoreReader } from '../store/driver.ts';
+import type { OpenStore } from '../store/driver.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { readStore } from '../store/open.ts';
 import type { Payment } from '../store/payments.ts';
@@ -41,7 +41,8 @@ const PAYMENTS_SHOWN = 20;
 /** Returns every wallet with a balance, by its address. Rejects with StoreError. */
 export async function listWallets({ store, file }: WalletSource): Promise<WalletBalance[]> {
   const blocked = new Set(await store.blocklist.all());
-  const balances = await reading(file, (reader) => reader.ledger.balances());
+  using reader = await readStore(file, ['ledger']);
+  const balances = await reader.ledger.balances();
   return [...balances]
     .filter(([holder]) => isWallet(holder))
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -50,7 +51,8 @@ export async function listWallets({ store, file }: WalletSource): Promise<Wallet
 
 /** Returns a wallet; null for one that never paid, was granted nothing, has no key and is not blocked. Rejects with StoreError. */
 export async function findWallet({ store, keys, file }: WalletSource, wallet: string): Promise<StoredWallet | null> {
-  const balance = await reading(file, (reader) => reader.ledger.balance(wallet));
+  using reader = await readStore(file, ['ledger']);
+  const balance = await reader.ledger.balance(wallet);
   const { granted, spent } = balance ?? { granted: 0, spent: 0 };
   const isBlocked = (await store.blocklist.all()).includes(wallet);
   const valid = await keys.ofWallet(wallet);
@@ -70,13 +72,3 @@ export const creditWallet = (
   line: Write,
   now: number,
 ): Promise<void> => store.commit([line, store.ledger.grant(wallet, amount, note, now)]);
-
-/** Reads the ledger as it is at one moment. */
-async function reading<T>(file: string, read: (reader: StoreReader) => Promise<T>): Promise<T> {
-  const reader = await readStore(file, ['ledger']);
-  try {
-    return await read(reader);
-  } finally {
-    reader.close();
-  }
-}

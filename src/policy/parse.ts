@@ -6,6 +6,7 @@ import type { Report } from './report.ts';
 import { missingSpaceHint } from './slip-hints.ts';
 import { derailsParser, findDerailingSlip, findSlip, type SyntaxSlip } from './syntax-slips.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
+import { yamlFault } from './yaml-messages.ts';
 
 /** One file of a policy, or the reason why it could not be read. */
 export type PolicyFile =
@@ -51,15 +52,6 @@ const DEPTH_MAX = 64;
 /** Limit of reported syntax errors of one file, and of unknown tags. */
 const SYNTAX_ERRORS_MAX = 5;
 
-/** Errors of the library, worded for operators. */
-const MESSAGES: Readonly<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY: 'the value holds `: `, so YAML reads a second key',
-  MULTIPLE_DOCS: 'a policy file holds one YAML document: move the text after `---` to another file',
-};
-
-/** The library reports a stack overflow like any other error. */
-const isTooDeep = ({ message }: YAMLError): boolean => /call stack/i.test(message);
-
 class YamlReader {
   readonly #path: string;
   readonly #text: string;
@@ -100,9 +92,10 @@ class YamlReader {
       const isTag = error.code === 'TAG_RESOLVE_FAILED';
       if (isTag) this.#tags.push({ from, to });
       const place = this.#place(from, to);
-      const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'maps and lists nest too deeply' : error.message);
-      const hint = this.#hintFor(error.code, place.line);
-      this.#report.add(isTag ? 'yaml-feature' : 'yaml-syntax', place, message, { hint });
+      const { message, hint } = yamlFault(error);
+      this.#report.add(isTag ? 'yaml-feature' : 'yaml-syntax', place, message, {
+        hint: this.#hintFor(error.code, place.line) ?? hint,
+      });
     }
     if (document.errors.length > 0) return null;
     return this.#tree(document.contents, this.#place(0, 0), 0);
@@ -128,8 +121,6 @@ class YamlReader {
 
   /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
   #hintFor(code: string, lineNumber: number): string | undefined {
-    if (code === 'TAB_AS_INDENT') return 'indent with spaces';
-    if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'put the value in quotes';
     const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
     const [, key, value = ''] =
       /^\s*(?:-\s+)?(when|require|prefer|match|each):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];

@@ -189,7 +189,7 @@ const cacheText = ({ model, inputTokens, cachedInputTokens }: CandidateEntry): s
 
 function baselineText({ baseline: other }: Certificate, choice: CandidateEntry): string[] {
   if (!other) return [];
-  if (other.model === choice.model) return [`${choice.model} is also the baseline.`];
+  if (other.model === choice.model) return [`${choice.model} is the baseline too, so this choice saves nothing.`];
   const difference = tradeOff(other, choice).replace(/^The/, 'the');
   return [`The baseline, ${other.model}, would cost ${shownCredits(other.costCredits)} Credits: ${difference}`];
 }

@@ -11,7 +11,9 @@ import { zonedClock } from '../core/zoned-time.ts';
 import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
-import { type EndpointHealth, Health, type OriginOf, type OutputLengths } from '../upstream/health/health.ts';
+import { Health, type OriginOf } from '../upstream/health/health.ts';
+import type { OutputLengths } from '../upstream/health/output-lengths.ts';
+import type { EndpointHealth } from '../upstream/health/types.ts';
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
 /** A snapshot with its prepared strategies: everything that decisions need. Immutable. */

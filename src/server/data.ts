@@ -11,11 +11,7 @@ export const spoolOf = (data: string): string => join(data, 'settlements.spool')
 /** Reads the state of the ledger in a data folder, which a policy must fit before a server starts. */
 export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
   if (!(await storeExists(databaseOf(data)))) return () => NO_LEDGER;
-  const reader = await readStore(databaseOf(data), ['ledger']);
-  try {
-    const state = await reader.ledger.state();
-    return () => state;
-  } finally {
-    reader.close();
-  }
+  using reader = await readStore(databaseOf(data), ['ledger']);
+  const state = await reader.ledger.state();
+  return () => state;
 }

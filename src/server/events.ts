@@ -7,7 +7,7 @@ import type { Diagnostic } from '../policy/diagnostics.ts';
 import { summary } from '../runtime/diff.ts';
 import type { ReloadAttempt } from '../runtime/status.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { HealthChange } from '../upstream/health/health.ts';
+import type { HealthChange } from '../upstream/health/types.ts';
 
 /** The log's lines on the server's life, apart from requests. */
 

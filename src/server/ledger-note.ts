@@ -48,17 +48,13 @@ async function faultOf(database: string, { ledger, entry }: Note): Promise<strin
   const path = resolve(database);
   const served = `this folder served the ledger ${ledger.slice(0, 8)}`;
   if (!(await storeExists(database))) return `${path} is missing, but ${served}`;
-  const reader = await readStore(database, ['identity', 'ledger']);
-  try {
-    const found = await reader.ledger.identity();
-    if (found === null) return `${path} has no ledger, but ${served}`;
-    if (found !== ledger) return `${path} is the ledger ${found.slice(0, 8)}, but ${served}`;
-    const last = await reader.ledger.lastEntry();
-    if (last >= entry) return null;
-    return `${path} ends at entry ${last} of its journal, but entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is missing`;
-  } finally {
-    reader.close();
-  }
+  using reader = await readStore(database, ['identity', 'ledger']);
+  const found = await reader.ledger.identity();
+  if (found === null) return `${path} has no ledger, but ${served}`;
+  if (found !== ledger) return `${path} is the ledger ${found.slice(0, 8)}, but ${served}`;
+  const last = await reader.ledger.lastEntry();
+  if (last >= entry) return null;
+  return `${path} ends at entry ${last} of its journal, but entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is missing`;
 }
 
 /** Throws UsageError for a malformed note. */

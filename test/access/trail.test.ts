@@ -4,7 +4,7 @@ import { KeyTermsError } from '../../src/access/terms.ts';
 import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import type { Actor } from '../../src/store/trail.ts';
 import { tempFolder } from '../store/support.ts';
-import { runCommand } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
 import { MORNING, open, reasonOf } from './support.ts';
 
 const ALL = { keyId: null, limit: 1_000 };
@@ -67,7 +67,7 @@ test('rotations by many processes at once each give a secret; the last two work,
   using folder = tempFolder();
   const { keys, close } = await open(folder.file, { now: Date.now() });
   const first = await keys.create({ name: 'app', scopes: ['chat'] });
-  const run = (...args: string[]) => runCommand(['keys', ...args, '--data', folder.path]);
+  const run = (...args: string[]) => runHere(['keys', ...args, '--data', folder.path]);
   const rotated = await Promise.all(Array.from({ length: 5 }, () => run('rotate', first.info.id)));
   expect(rotated.map(({ code, err }) => ({ code, err }))).toEqual(Array(5).fill({ code: 0, err: '' }));
   await keys.refresh();
@@ -82,7 +82,7 @@ test('of revocations and rotations by many processes at once one revocation coun
   using folder = tempFolder();
   const { keys, close } = await open(folder.file, { now: Date.now() });
   const { key, info } = await keys.create({ name: 'app', scopes: ['chat'] });
-  const run = (...args: string[]) => runCommand(['keys', ...args, '--data', folder.path]);
+  const run = (...args: string[]) => runHere(['keys', ...args, '--data', folder.path]);
   const [rotated, revoked] = await Promise.all([
     Promise.all(Array.from({ length: 3 }, () => run('rotate', info.id))),
     Promise.all(Array.from({ length: 3 }, () => run('revoke', info.id))),

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { GOLDEN } from '../policy/golden.ts';
-import { policyHere } from '../support/policy-command.ts';
+import { runHere } from '../support/run-here.ts';
 import { writePolicy } from '../support/signalbox.ts';
 
 /** `signalbox policy check` on mistakes that newcomers make: each message leads to the mend. */
@@ -31,7 +31,7 @@ describe('signalbox policy check', () => {
   test.each(MISTAKES)('%s: shows the place and the mend', async (golden, place, mend) => {
     const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });
     folders.push(folder);
-    const { out, code } = await policyHere(['check', folder], { folder, data: folder, env: {} });
+    const { out, code } = await runHere(['policy', 'check', folder]);
     expect(code).toBe(2);
     expect(out).toContain(place);
     expect(out).toContain(mend);

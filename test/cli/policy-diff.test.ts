@@ -5,7 +5,7 @@ import { openRecords } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { waitFor } from '../support/answers.ts';
-import { policyHere } from '../support/policy-command.ts';
+import { runHere } from '../support/run-here.ts';
 import { cleanEnvironment, MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 /** A repository whose first commit has `mine` choose the worst, and whose second has it choose the best. */
@@ -79,7 +79,7 @@ async function diffIn({ folder = join(repository, 'policies'), path = process.en
   const at = args.map((one) =>
     /^(?:policies|plain|moved|other|worth|.*\.jsonl)$/.test(one) ? join(repository, one) : one,
   );
-  return policyHere(['diff', ...at], { folder, data, env: { ...process.env, PATH: path } });
+  return runHere(['policy', 'diff', ...at, '--policies', folder, '--data', data], { ...process.env, PATH: path });
 }
 
 async function keepRevision(revision: string, text: string): Promise<void> {
@@ -246,7 +246,7 @@ describe('signalbox policy diff', () => {
     expect(one.code).toBe(2);
     expect(two).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/More than one revision begins with abcdef: abcdef0\d+, abcdef0\d+\.$/),
+      err: expect.stringMatching(/More than one revision begins with abcdef: abcdef0\d+, abcdef0\d+\.\n$/),
     });
     expect(code.out).toMatch(/0123456789abcdef:policies\/p\.yaml:2:11 {2}plugin-.*\n/);
     expect(code.out).toContain('its code is missing or has changed since');

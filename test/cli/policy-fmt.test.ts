@@ -15,8 +15,8 @@ import {
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openFiles, replaceFile } from '../../src/operate/policy/policy-files.ts';
-import { policyHere } from '../support/policy-command.ts';
-import { MAIN, runCommand, runToEnd, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { MAIN, runToEnd, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** `signalbox policy fmt` as an operator has it: files and folders, their comments, and what is no YAML. */
 const folders: string[] = [];
@@ -62,7 +62,7 @@ describe('signalbox policy fmt', () => {
     };
     const folder = policy(files);
     chmodSync(join(folder, 'a.yaml'), 0o640);
-    const { code, out } = await runCommand(['policy', 'fmt', folder]);
+    const { code, out } = await runHere(['policy', 'fmt', folder]);
     expect(code).toBe(2);
     expect(out).toContain(`${folder}/c.yaml:1:4  yaml-syntax  `);
     expect(out).toContain(
@@ -79,7 +79,7 @@ describe('signalbox policy fmt', () => {
     const folder = policy({ 'a.yaml': UGLY });
     symlinkSync('nowhere', join(folder, 'b.yaml'));
     mkdirSync(join(folder, 'c.yaml'));
-    const { code, out, err } = await runCommand(['policy', 'fmt', folder]);
+    const { code, out, err } = await runHere(['policy', 'fmt', folder]);
     expect({ code, err }).toEqual({ code: 2, err: '' });
     expect(out).toMatch(/b\.yaml:1:1 {2}unreadable-file .*: it does not exist\n/);
     expect(out).toMatch(/c\.yaml:1:1 {2}unreadable-file .*: it is a folder\n/);
@@ -92,7 +92,7 @@ describe('signalbox policy fmt', () => {
     const ugly = `${UGLY}# the key is ${secret}\ntags:   [ ${secret} ]\n`;
     const folder = policy({ 'a.yaml': ugly, 'b.yaml': NEAT });
     const env = { OPENAI_API_KEY: secret };
-    const { code, out } = await runCommand(['policy', 'fmt', '--check', '--policies', folder], env);
+    const { code, out } = await runHere(['policy', 'fmt', '--check', '--policies', folder], env);
     expect(code).toBe(2);
     expect(out).toStartWith(`${folder}/a.yaml would change\n  @@ -1 +1 @@\n  -version:   1  # the language\n`);
     expect(out).toContain('\n  +version: 1 # the language\n');
@@ -100,7 +100,7 @@ describe('signalbox policy fmt', () => {
     expect(out).not.toContain('horse');
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(ugly);
     const places = [join(folder, 'b.yaml'), folder];
-    const json = await policyHere(['fmt', '--check', '--json', ...places], { folder, data: folder, env });
+    const json = await runHere(['policy', 'fmt', '--check', '--json', ...places], env);
     expect(json.code).toBe(2);
     expect(JSON.parse(json.out)).toEqual({
       errors: 0,
@@ -136,8 +136,8 @@ describe('signalbox policy fmt', () => {
     ];
     await Promise.all(
       cases.map(async ([args, message]) => {
-        const told = await policyHere(['fmt', ...args], { folder, data: folder, env: {} });
-        expect(told).toEqual({ code: 1, out: '', err: message });
+        const told = await runHere(['policy', 'fmt', ...args]);
+        expect(told).toEqual({ code: 1, out: '', err: `signalbox: ${message}\n` });
       }),
     );
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
-import { policyHere } from '../support/policy-command.ts';
+import { runHere } from '../support/run-here.ts';
 import { cleanEnvironment, MAIN, runCommand, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 const policy = (cases: string) => `version: 1
@@ -60,8 +60,9 @@ const folders: string[] = [];
 let folder: string;
 let place: string;
 
-type Ran = Awaited<ReturnType<typeof runCommand>>;
-const run = (...args: string[]): Promise<Ran> => policyHere(args, { folder, data: folder, env: HERE });
+type Ran = Awaited<ReturnType<typeof runHere>>;
+const run = (...args: string[]): Promise<Ran> =>
+  runHere(['policy', ...args, '--policies', folder, '--data', folder], HERE);
 
 function newFolder(text: string): string {
   const made = writePolicy(text);
@@ -179,8 +180,10 @@ Coverage: 77.7 %, 7 of 9.
     expect(wrong.out).toContain('unknown-reference  there is no provider `secnd`');
     expect(wrong.out).toEndWith(`${broken}: 1 error, so no case was run\n`);
     expect(nobody).toMatchObject({ code: 1, out: '' });
-    expect(nobody.err).toStartWith('No case is named like "the spre one serves"; near it are `the spare one serves`');
-    expect(tooMuch).toMatchObject({ code: 1, err: '--min takes a percentage from 0 to 100, not "101".' });
+    expect(nobody.err).toStartWith(
+      'signalbox: No case is named like "the spre one serves"; near it are `the spare one serves`',
+    );
+    expect(tooMuch).toMatchObject({ code: 1, err: 'signalbox: --min takes a percentage from 0 to 100, not "101".\n' });
     expect(below.code).toBe(2);
     expect(below.out).toContain('7 of 9; the minimum is 77.8 %: most untouched parts are constraints, 1 of 2.');
   });

@@ -48,7 +48,8 @@ test(`finds a mistake in every text that JSON.parse refuses, and in no other (se
 });
 
 test.each([
-  ['{"a": 1,}', 1, 9, 'a comma cannot come before }'],
+  ['{"a": 1,}', 1, 8, 'a comma cannot come before }'],
+  ['[1,\n 2,\n]', 2, 3, 'a comma cannot come before ]'],
   ['{"a": 1\n "b": 2}', 2, 2, 'expected a comma or }'],
   ["{'a': 1}", 1, 2, 'strings need double quotes'],
   ['{a: 1}', 1, 2, 'expected a field name in double quotes'],

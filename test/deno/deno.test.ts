@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { isDeep } from '../deep/effort.ts';
 import { deno } from '../support/deno.ts';
 import { PURE } from '../support/pure-rooms.ts';
-import { runCommand, temporaryFolder } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { temporaryFolder } from '../support/signalbox.ts';
 
 /** Web standards only: what a room or a plugin of that promise imports, another runtime loads, and asks for nothing. */
 const ROOT = join(import.meta.dir, '../..');
@@ -53,7 +54,7 @@ describe('in Deno, with no permission,', () => {
   });
 
   test.each(['strategy', 'provider', 'estimator'])('a %s that was just made loads and keeps its laws', async (kind) => {
-    expect((await runCommand(['plugin', 'new', kind, `my-${kind}`, '--dir', folder])).code).toBe(0);
+    expect((await runHere(['plugin', 'new', kind, `my-${kind}`, '--dir', folder])).code).toBe(0);
     const home = join(folder, `my-${kind}`);
     const trial = `import * as made from './index.ts';
 import { examine } from ${urlOf('src/conformance/suite.ts')};

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { policyHere } from '../support/policy-command.ts';
+import { runHere } from '../support/run-here.ts';
 import { DIM, INK, LINE, text } from './svg.ts';
 
 /**
@@ -63,7 +63,10 @@ async function explained(): Promise<Explained> {
     writeFileSync(join(folder, 'team.yaml'), RULE);
     writeFileSync(join(home, 'request.json'), JSON.stringify(REQUEST));
     const args = ['explain', '--json', '--label', 'team=payments', folder, join(home, 'request.json')];
-    const { out, err, code } = await policyHere(args, { folder, data: home, env: Object.fromEntries(KEYS) });
+    const { out, err, code } = await runHere(
+      ['policy', ...args, '--policies', folder, '--data', home],
+      Object.fromEntries(KEYS),
+    );
     if (code !== 0) throw new Error(`policy explain: ${err || out}`);
     return JSON.parse(out);
   } finally {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { policyHere } from '../support/policy-command.ts';
+import { runHere } from '../support/run-here.ts';
 import { writePolicy } from '../support/signalbox.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -18,7 +18,7 @@ test('docs/route/explain.md shows what its command prints', async () => {
     cpSync(join(ROOT, 'policies'), folder, { recursive: true });
     rmSync(join(folder, 'policy.yaml'));
     writeFileSync(join(folder, 'rules.yaml'), RULE);
-    const { out, code } = await policyHere(['explain', folder, ...flags.split(' ')], { folder, data: folder, env: {} });
+    const { out, code } = await runHere(['policy', 'explain', folder, ...flags.split(' '), '--data', folder]);
     expect(code).toBe(0);
     // What the page leaves out: the providers that are not set, and what is not known here.
     const [told = ''] = out.split('\nProviders that cannot serve here');

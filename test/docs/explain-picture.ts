@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { policyHere } from '../support/policy-command.ts';
+import { runHere } from '../support/run-here.ts';
 import { escaped } from './svg.ts';
 
 /** A terminal of 108 columns with the output of `policy explain`. */
@@ -16,7 +16,10 @@ export async function explainPicture(): Promise<string> {
   try {
     const folder = join(import.meta.dir, '../../policies');
     const args = ['explain', '--message', MESSAGE, '--time', '2026-11-20T08:00:00Z', folder];
-    const { out, err, code } = await policyHere(args, { folder, data: home, env: Object.fromEntries(KEYS) });
+    const { out, err, code } = await runHere(
+      ['policy', ...args, '--policies', folder, '--data', home],
+      Object.fromEntries(KEYS),
+    );
     if (code !== 0) throw new Error(`policy explain: ${err || out}`);
     return terminal([
       `$ ./signalbox policy explain --message '${MESSAGE}'`,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
 import { runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 /** Code that fails where no caller of it can catch that: a promise that nobody awaits, or a timer. */
@@ -239,7 +240,7 @@ describe('an uncaught exception', () => {
       expect(await Promise.all(streams)).toEqual(Array(3).fill('a long answer'));
       expect(await box.exited).toBe(1);
       expect(linesOf(box, 'stopped')).toHaveLength(1);
-      const audit = await runCommand(['ledger', 'audit', '--idle', '--data', box.data]);
+      const audit = await runHere(['ledger', 'audit', '--idle', '--data', box.data]);
       expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
     },
     PATIENCE,

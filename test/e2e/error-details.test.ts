@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
+import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
@@ -90,7 +90,10 @@ test('a foreign key and an unknown path get an error that says what would be rig
     expect(await said('/chat/completions', init)).toBe(
       'There is nothing at /chat/completions. Use /v1/chat/completions: the base URL of a client ends with /v1.',
     );
-    expect(await said('/v1/responses', init)).toContain('/v1/chat/completions and /v1/models; /docs lists every path.');
+    expect(await said('/v1/responses', init)).toBe(
+      'There is nothing at /v1/responses. Signalbox does not serve OpenAI’s Responses API yet. It serves chat at /v1/chat/completions.',
+    );
+    expect(await said('/v1/chat/completion', init)).toContain('Did you mean /v1/chat/completions?');
   }
 });
 
@@ -318,7 +321,7 @@ describe('when this program itself fails', () => {
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
     const policy = { lease: () => runtime, status: never, reload: never };
     const authenticate = () => ({ caller, reason: null });
-    const idempotency = openIdempotency({
+    const idempotency = new Idempotency({
       store: { ...broken, idempotency: store.idempotency },
       now: Date.now,
       giveBack: never,

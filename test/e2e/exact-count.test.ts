@@ -7,7 +7,8 @@ import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { runCommand, type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
 
 /** A token of input costs a millicredit, one of output four; a useful output is 64 tokens. */
 const PROSE = 'The committee met on Tuesday, and nobody could remember why. '.repeat(80);
@@ -58,7 +59,7 @@ describe('a prompt that only its bound keeps out', () => {
     const explained = async (body: object) => {
       const file = join(folder, 'request.json');
       writeFileSync(file, JSON.stringify({ messages: [{ role: 'user', content: PROSE }], ...body }));
-      const { out } = await runCommand(['policy', 'explain', folder, file, '--json'], UPSTREAM_ENV);
+      const { out } = await runHere(['policy', 'explain', folder, file, '--json'], UPSTREAM_ENV);
       return JSON.parse(out);
     };
     const counted = await explained({ model: 'counted', budget_limit: LIMIT });

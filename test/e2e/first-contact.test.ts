@@ -40,7 +40,7 @@ test('a mistake in a body is told with its place, and a misspelt field with the 
   };
   expect(await error('{\n  "model": "auto",\n}')).toMatchObject({
     code: 'invalid_json',
-    message: 'The body is not valid JSON at line 3, column 1: a comma cannot come before }.',
+    message: 'The body is not valid JSON at line 2, column 18: a comma cannot come before }.',
   });
   const messages = [{ role: 'user', content: 'hi' }];
   expect(await error(JSON.stringify({ model: 'auto', message: messages }))).toMatchObject({

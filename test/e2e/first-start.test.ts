@@ -3,14 +3,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
-import {
-  cleanEnvironment,
-  MAIN,
-  makeTestKey,
-  runCommand,
-  startSignalbox,
-  temporaryFolder,
-} from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { cleanEnvironment, MAIN, makeTestKey, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 const PATIENCE = 30_000;
 const NO_KEY = { SIGNALBOX_API_KEY: '' };
@@ -46,7 +40,7 @@ async function statusWith(url: string, key: string): Promise<number> {
 
 /** The keys that the database knows. */
 async function known(data: string): Promise<readonly { name: string; revoked_at: unknown }[]> {
-  const { out } = await runCommand(['keys', 'list', '--json', '--data', data]);
+  const { out } = await runHere(['keys', 'list', '--json', '--data', data]);
   return JSON.parse(out);
 }
 

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 /** A change by the command line counts in a running server when the command returns; see `keys-at-once.test.ts`. In ms. */
 const WITHIN = 4_000;
@@ -269,12 +270,12 @@ describe('keys show and keys log', () => {
     first.signal('SIGTERM');
     expect(await first.exited).toBe(0);
     const id = first.key.split('_')[2]!;
-    const { out } = await runCommand(['keys', 'show', id, '--json', '--data', data]);
+    const { out } = await runHere(['keys', 'show', id, '--json', '--data', data]);
     expect(Date.parse(JSON.parse(out).last_used_at)).toBeGreaterThanOrEqual(before);
-    expect((await runCommand(['keys', 'list', '--data', data])).out).toMatch(
+    expect((await runHere(['keys', 'list', '--data', data])).out).toMatch(
       new RegExp(`${id} .* ${new Date(before).toISOString().slice(0, 10)} \\d\\d:\\d\\d +valid`),
     );
-    expect((await runCommand(['keys', 'log', '--data', data])).out).toMatch(new RegExp(`server +install +${id}`));
+    expect((await runHere(['keys', 'log', '--data', data])).out).toMatch(new RegExp(`server +install +${id}`));
     await first.stop();
     rmSync(data, { recursive: true });
   });

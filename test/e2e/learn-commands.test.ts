@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { runCommand, type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** What was learnt, by the commands, beside a server and without one. One database, through all of its life. */
 const PATIENCE = 20_000;
@@ -23,7 +24,7 @@ const start = (key?: string) =>
     env: { ...UPSTREAM_ENV, ...(key && { SIGNALBOX_API_KEY: key }) },
   });
 /** As in a shell without a provider's key. */
-const learn = (...args: string[]) => runCommand(['learn', ...args, '--data', data, '--policies', policies]);
+const learn = (...args: string[]) => runHere(['learn', ...args, '--data', data, '--policies', policies]);
 const learnt = async (...args: string[]) => {
   const { code, out, err } = await learn(...args);
   expect({ code, err }).toEqual({ code: 0, err: '' });

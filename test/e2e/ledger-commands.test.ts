@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { micro, recomputed } from '../ledger/csv-support.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
-import { MAIN, runCommand, runToEnd, startSignalbox } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { MAIN, runToEnd, startSignalbox } from '../support/signalbox.ts';
 import {
   audit,
   budgetOf,
@@ -48,7 +49,7 @@ describe('ledger audit', () => {
       expect(idle.code).toBe(2);
       expect(idle.body.findings.map(({ kind }) => kind)).toEqual(['left_open', 'left_open', 'left_open']);
       expect(idle.body.findings.map(({ decision }) => decision).sort()).toEqual(decisions);
-      const { code, out } = await runCommand(['ledger', 'audit', '--idle', '--data', box.data]);
+      const { code, out } = await runHere(['ledger', 'audit', '--idle', '--data', box.data]);
       expect(code).toBe(2);
       expect(out).toMatch(/^\d+ entries, 23 reservations, 3 open \([\d.]+ Credits held\), 0 funds: 3 findings\n/);
       for (const decision of decisions) expect(out).toMatch(new RegExp(`row \\d+  ${decision}  left_open: is open`));
@@ -212,7 +213,7 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
     test(
       `ledger ${args.join(' ')}`,
       async () => {
-        const { code, out, err } = await runCommand(['ledger', ...args, '--data', data]);
+        const { code, out, err } = await runHere(['ledger', ...args, '--data', data]);
         expect(err).toMatch(message);
         expect(err).toMatch(/^signalbox: [^\n]+\.\n$/);
         expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -222,7 +223,7 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
   }
 
   test('without a database', async () => {
-    const { code, err } = await runCommand(['ledger', 'audit', '--data', join(folder, 'none')]);
+    const { code, err } = await runHere(['ledger', 'audit', '--data', join(folder, 'none')]);
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('There is no database') });
   });
 });

@@ -5,13 +5,8 @@ import { readCsv } from '../ledger/csv-support.ts';
 import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import {
-  runCommand,
-  type Signalbox,
-  type StartOptions,
-  startSignalbox,
-  temporaryFolder,
-} from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 /** How soon a running server follows a command, ms: half a second, taken four times. */
 export const FOLLOWS = 2_000;
@@ -79,13 +74,13 @@ export interface AuditJson {
 }
 
 export async function audit(data: string, ...flags: string[]): Promise<{ code: number; body: AuditJson }> {
-  const { code, out, err } = await runCommand(['ledger', 'audit', '--json', ...flags, '--data', data]);
+  const { code, out, err } = await runHere(['ledger', 'audit', '--json', ...flags, '--data', data]);
   expect(err).toBe('');
   return { code, body: JSON.parse(out) as AuditJson };
 }
 
 export const exportOf = async (data: string, ...flags: string[]) =>
-  readCsv((await runCommand(['ledger', 'export', ...flags, '--data', data])).out);
+  readCsv((await runHere(['ledger', 'export', ...flags, '--data', data])).out);
 
 /** Requests that are under way until the upstream is told otherwise. */
 export async function hang(box: Signalbox, count: number): Promise<() => void> {

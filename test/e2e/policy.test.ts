@@ -6,8 +6,8 @@ import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { policyHere } from '../support/policy-command.ts';
-import { runCommand, startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { startSignalbox, writePolicy } from '../support/signalbox.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 let upstream: FakeUpstream;
@@ -151,14 +151,13 @@ test('--metrics off takes /metrics away', async () => {
 });
 
 describe('signalbox policy check', () => {
-  const check = (...args: string[]) => policyHere(['check', ...args], { folder: '', data: live.box.data, env: {} });
-  const checkApart = (...args: string[]) => runCommand(['policy', 'check', ...args]);
+  const check = (...args: string[]) => runHere(['policy', 'check', ...args, '--data', live.box.data]);
   const wrong = () => newFolder({ 'policy.yaml': policy.replace('context_window', 'contxt_window') });
 
   test('ends with 0 for a policy that may serve, whatever variables are set', async () => {
     const folder = newFolder({ 'policy.yaml': policy });
     for (const env of [{}, UPSTREAM_ENV]) {
-      const { code, out, err } = await runCommand(['policy', 'check', folder], env);
+      const { code, out, err } = await runHere(['policy', 'check', folder], env);
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(out).toContain('1 file, 1 model');
       expect(out).not.toContain('\u001b');
@@ -188,7 +187,7 @@ describe('signalbox policy check', () => {
   });
 
   test('judges the shipped policy without an argument', async () => {
-    expect((await checkApart()).code).toBe(0);
+    expect((await check()).code).toBe(0);
   });
 
   test('tells figures alike and many providers that are left out in a line each; with --all, --strict and --json every one', async () => {
@@ -200,8 +199,7 @@ describe('signalbox policy check', () => {
       `  ${name}: { adapter: openai, base_url: "https://${name}.example/v1", api_key_env: KEY_${name.toUpperCase()} }`;
     const many = ['providers:', ...names.map(provider), 'models:', ...names.map(model), ''].join('\n');
     const folder = newFolder({ 'policy.yaml': policy, 'many.yaml': many });
-    const checked = (...flags: string[]) =>
-      policyHere(['check', folder, ...flags], { folder: '', data: folder, env: UPSTREAM_ENV });
+    const checked = (...flags: string[]) => runHere(['policy', 'check', folder, ...flags], UPSTREAM_ENV);
     const [plain, ...full] = await Promise.all([checked(), checked('--all'), checked('--strict')]);
     const unverified = (out: string) => out.split('\n').filter((line) => line.includes('unverified-figure'));
     expect(unverified(plain.out)).toEqual([
@@ -219,7 +217,7 @@ describe('signalbox policy check', () => {
 
   test('ends with 2 and every place for one that may not', async () => {
     const folder = wrong();
-    const { code, out } = await checkApart(folder);
+    const { code, out } = await check(folder);
     expect(code).toBe(2);
     expect(out).toMatch(/policy\.yaml:\d+:\d+ {2}unknown-key/);
     expect(out).toContain('did you mean');
@@ -234,7 +232,7 @@ describe('signalbox policy check', () => {
     const frugal = 'selectors:\n  frugal: { strategy: auto-cheap, options: { quality_margin: 0.05 } }\n';
     const cases = 'cases:\n  - { name: weighs, given: { model: frugal }, expect: { reason: "auto-cheap:cost" } }\n';
     const folder = newFolder({ 'policy.yaml': `${policy}${frugal}${cases}`, 'spare.yaml': spare });
-    const { code, out } = await policyHere(['check', folder], { folder: '', data: folder, env: UPSTREAM_ENV });
+    const { code, out } = await runHere(['policy', 'check', folder], UPSTREAM_ENV);
     expect(code).toBe(2);
     expect(out).toContain('warning former-option  `selectors.frugal` sets `quality_margin`');
     expect(out).toContain('case-failed');
@@ -249,14 +247,10 @@ describe('signalbox policy check', () => {
   });
 
   test('ends with 1 where there is nothing to judge', async () => {
-    for (const args of [['/no/such/folder'], [newFolder({})], ['a', 'b'], ['--colour']]) {
-      const { code, err } = await check(...args);
-      expect(err).toMatch(/^[^\n]+\.$/);
-      expect(code).toBe(1);
-    }
-    for (const args of [['check', '/no/such/folder'], ['chek']]) {
-      const { err, code } = await runCommand(['policy', ...args]);
-      expect(err).toMatch(/^signalbox: [^\n]+\n/);
+    const wrong = [['/no/such/folder'], [newFolder({})], ['a', 'b'], ['--colour']].map((args) => ['check', ...args]);
+    for (const args of [...wrong, ['chek']]) {
+      const { err, code } = await runHere(['policy', ...args]);
+      expect(err).toMatch(/^signalbox: [^\n]+\.\n$/);
       expect(code).toBe(1);
     }
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
 import {
   cleanEnvironment,
   launch,
@@ -265,27 +266,26 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
   ];
   for (const [what, args, message, env] of cases) {
     test(what, async () => {
-      const { code, err } = await runCommand(args(), env);
+      const { code, err } = await runHere(args(), env);
       expect(err).toMatch(message);
       expect(err).toMatch(/^signalbox: [^\n]+\.\n$/);
       expect(code).toBe(1);
-      // Seventeen processes start at once.
-    }, 30_000);
+    });
   }
 
   test('a port in use, and a data folder in use', async () => {
     const box = await start({ data: newPath() });
     const { port } = new URL(box.url);
-    const busy = await runCommand(['serve', '--port', port, '--data', newPath()]);
+    const busy = await runHere(['serve', '--port', port, '--data', newPath()]);
     expect(busy).toMatchObject({ code: 1, err: expect.stringMatching(/^signalbox: [^\n]*port is in use[^\n]*\.\n$/) });
-    const shared = await runCommand(['serve', '--port', '0', '--data', box.data]);
+    const shared = await runHere(['serve', '--port', '0', '--data', box.data]);
     expect(shared).toMatchObject({ code: 1, err: expect.stringMatching(/^signalbox: Another Signalbox[^\n]*\.\n$/) });
     expect((await box.get('/v1/models')).status).toBe(200);
   });
 
   test('a wrong policy, with the place of each mistake', async () => {
     const policies = policyFolder(policy.replace('quality: { default: 0.8', 'quality: { default: 8'));
-    const { code, err } = await runCommand(serve('--policies', policies), UPSTREAM_ENV);
+    const { code, err } = await runHere(serve('--policies', policies), UPSTREAM_ENV);
     expect(code).toBe(1);
     const line = policy.split('\n').findIndex((text) => text.includes('quality: {')) + 1;
     expect(err).toMatch(new RegExp(`policy\\.yaml:${line}:\\d+  `));
@@ -300,7 +300,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
       ['--drain-ms', 'serve', '--help'],
       ['--expires-in', 'keys', 'create', '-h'],
     ]) {
-      const { code, out } = await runCommand(args);
+      const { code, out } = await runHere(args);
       expect(code).toBe(0);
       expect(out).toContain(flag!);
     }

@@ -3,7 +3,8 @@ import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type ArrivedSpan, type Collector, startCollector } from '../support/otlp.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { runCommand, type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** Traces of the real server, as a collector gets them. */
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -265,7 +266,7 @@ describe('Sampling', () => {
 
   test('by a name that there is not stops the start with one sentence', async () => {
     const env = { ...UPSTREAM_ENV, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER: 'sometimes' };
-    const { code, err, out } = await runCommand(['serve', '--port', '0', '--data', `${box.data}-none`], env);
+    const { code, err, out } = await runHere(['serve', '--port', '0', '--data', `${box.data}-none`], env);
     expect(code).not.toBe(0);
     expect(`${err}${out}`).toContain('OTEL_TRACES_SAMPLER is “sometimes”');
     expect(`${err}${out}`).not.toContain('    at ');

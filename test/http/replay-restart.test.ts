@@ -5,9 +5,9 @@ import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
 import {
   makeTestKey,
-  runCommand,
   type Signalbox,
   type StartOptions,
   startSignalbox,
@@ -90,7 +90,7 @@ async function begun(box: Signalbox, key: string, stream: boolean, signal?: Abor
 }
 
 async function expectGoodBooks(data: string): Promise<void> {
-  const { code, out } = await runCommand(['ledger', 'audit', '--data', data]);
+  const { code, out } = await runHere(['ledger', 'audit', '--data', data]);
   expect([code, out.includes('nothing wrong')]).toEqual([0, true]);
 }
 

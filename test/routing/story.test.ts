@@ -52,7 +52,7 @@ describe('a story', () => {
       'Asked for auto, task general: about 500 tokens of input and 400 of output; needs vision.',
       'blind left out: it lacks vision.',
       'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.03 above that of good: quality +0.06, cost −0.03.',
-      'best is also the baseline.',
+      'best is the baseline too, so this choice saves nothing.',
     ]);
   });
 

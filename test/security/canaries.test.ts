@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
-import { runCommand, temporaryFolder } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { temporaryFolder } from '../support/signalbox.ts';
 import { FAULTS, type Fault, type Known } from './canary-faults.ts';
 import { filesOf, makeCanary, Nets, type Watched, watch, wholeOf } from './canary-support.ts';
 
@@ -69,7 +70,7 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
   writeFileSync(join(policies, 'policy.yaml'), policyOf({ first, second }));
   const box = await watch(form, ['--policies', policies, '--data', data], env);
   const make = async (name: string) => {
-    const { out } = await runCommand(['keys', 'create', '--data', data]);
+    const { out } = await runHere(['keys', 'create', '--data', data]);
     const key = out.split('\n')[0]!;
     nets.add(name, key.split('_').slice(3).join('_'));
     await waitFor(async () => (await fetch(`${box.url}/v1/models`, withKey(key))).ok);

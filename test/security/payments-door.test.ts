@@ -6,9 +6,9 @@ import { encoded, signed } from '../payments/model/signed.ts';
 import { CHAT, chatBody, type Failure, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 import { waitFor } from '../support/answers.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
-import { policyHere } from '../support/policy-command.ts';
 import { residentMiB } from '../support/process.ts';
 import { connect } from '../support/raw-http.ts';
+import { runHere } from '../support/run-here.ts';
 import { startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** What comes through the door that needs no key. */
@@ -210,7 +210,7 @@ const ANVIL_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f
 test('real money needs a word of the operator, and a key that everybody knows opens nothing but a chain on this machine', async () => {
   const mainnet = stand.policy.replace('eip155:84532', 'eip155:8453');
   const policies = writePolicy(mainnet);
-  const check = await policyHere(['check', policies], { folder: policies, data: policies, env: UPSTREAM_ENV });
+  const check = await runHere(['policy', 'check', policies], UPSTREAM_ENV);
   expect(check.code).not.toBe(0);
   expect(check.out + check.err).toContain('allow_mainnet');
   const start = (policy: string, key: string) =>

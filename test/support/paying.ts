@@ -15,7 +15,8 @@ import { waitFor } from './answers.ts';
 import { type ChainOptions, startChain, type TestChain } from './chain/chain.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { type ModelOptions, testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
-import { runCommand, type Signalbox, type StartOptions, startSignalbox, writePolicy } from './signalbox.ts';
+import { runHere } from './run-here.ts';
+import { type Signalbox, type StartOptions, startSignalbox, writePolicy } from './signalbox.ts';
 
 /** Microcredits of one atomic unit: a Credit is 0.001 USD, and the token has six decimals. */
 export const MICROCREDITS_PER_UNIT = 1_000;
@@ -244,7 +245,7 @@ export async function untilReady(box: Signalbox): Promise<void> {
 }
 
 async function booksOf({ data }: Signalbox, chain: TestChain): Promise<Books> {
-  const { out, err } = await runCommand(['ledger', 'audit', '--json', '--data', data]);
+  const { out, err } = await runHere(['ledger', 'audit', '--json', '--data', data]);
   if (out === '') throw new Error(err);
   const { findings, open } = JSON.parse(out) as Pick<Books, 'findings' | 'open'>;
   const [sums, payments] = withDatabase({ data }, (database): [Counts, Counts] => [

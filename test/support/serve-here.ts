@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { shipped } from '../../plugins/index.ts';
 import { parseCommand } from '../../src/cli/options.ts';
+import { complaint } from '../../src/commands.ts';
 import { steady } from '../../src/core/clock.ts';
 import type { Host } from '../../src/server/host.ts';
 import { serve } from '../../src/server/serve.ts';
@@ -22,7 +23,7 @@ export const addressIn = (line: string): string | undefined =>
  */
 export async function serveHere(
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string | undefined>>,
   lines: string[],
   surfaces: readonly Surface[] = [openaiChat],
 ) {
@@ -48,7 +49,7 @@ export async function serveHere(
     exit: resolve,
   };
   await serve(command.options, host, surfaces).catch((error: Error) => {
-    throw new Error(`the server ended: ${[...printed, error.message].join('')}`);
+    throw new Error(`the server ended: ${[...printed, complaint(error.message)].join('')}`);
   });
   let isSignalled = false;
   const signal = (name: 'SIGHUP' | 'SIGTERM'): void => {

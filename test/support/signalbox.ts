@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Surface } from '../../src/surface/surface.ts';
+import { runHere } from './run-here.ts';
 import { addressIn, serveHere } from './serve-here.ts';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
@@ -42,7 +43,7 @@ export interface Signalbox {
   /** A request with the key and a JSON body. */
   post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
   get(path: string, init?: RequestInit): Promise<Response>;
-  /** Runs a command of the same program on the same data. */
+  /** Runs a command on the same data, in the process of the test. */
   run(...args: string[]): Promise<{ code: number; out: string; err: string }>;
   /** `SIGKILL` of a process alone. */
   signal(name: Signal): void;
@@ -64,7 +65,7 @@ export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 }
 
-/** Runs a command of the program to its end. */
+/** Runs a command of the program to its end, as a process: for its start, its end and its streams. Else `runHere`. */
 export function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return runToEnd([MAIN, ...args], env);
 }
@@ -180,7 +181,7 @@ function callerOf(
         }),
       ),
     get: (path, init = {}) => fetch(url + path, { ...init, headers: { ...headers, ...init.headers } }),
-    run: (...command) => runCommand([...command, '--data', data]),
+    run: (...command) => runHere([...command, '--data', data]),
     async stop() {
       await end();
       clear();

@@ -30,16 +30,12 @@ export async function runDecisions([name, ...args]: readonly string[], file: str
   if (name !== 'list') throw unknownCommand('decisions', name);
   const { json, ...filters } = parseFlags(args, OPTIONS);
   const query = queryOf(filters);
-  const reader = await readStore(file, ['records']);
-  try {
-    if (!(await reader.records.isCurrent())) {
-      throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
-    }
-    const page = await listDecisions(reader.records.log, query);
-    return json ? jsonText(decisionPageBody(page)) : pageText(page);
-  } finally {
-    reader.close();
+  using reader = await readStore(file, ['records']);
+  if (!(await reader.records.isCurrent())) {
+    throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
   }
+  const page = await listDecisions(reader.records.log, query);
+  return json ? jsonText(decisionPageBody(page)) : pageText(page);
 }
 
 function queryOf(filters: Parameters<typeof decisionQuery>[0]): ReturnType<typeof decisionQuery> {

@@ -21,13 +21,9 @@ export interface LearnCommand {
 
 /** Reads the database as it is at one moment, beside a server. Throws UsageError where no server has learned yet. */
 export async function reading<T>({ file }: LearnCommand, read: (reader: StoreReader) => Promise<T>): Promise<T> {
-  const reader = await readStore(file, ['learning']);
-  try {
-    if ((await findSecret(reader)) !== null) return await read(reader);
-    throw new UsageError(`${file} has no learning data of this version yet. Start the server once to create it.`);
-  } finally {
-    reader.close();
-  }
+  using reader = await readStore(file, ['learning']);
+  if ((await findSecret(reader)) !== null) return await read(reader);
+  throw new UsageError(`${file} has no learning data of this version yet. Start the server once to create it.`);
 }
 
 /** `1,203 outcomes`. */

@@ -36,12 +36,8 @@ export async function readLedger<T>(
   file: string,
   read: (reader: StoreReader) => Promise<T>,
 ): Promise<{ readonly value: T } | null> {
-  const reader = await readStore(file, ['ledger']);
-  try {
-    return (await reader.ledger.exists()) ? { value: await read(reader) } : null;
-  } finally {
-    reader.close();
-  }
+  using reader = await readStore(file, ['ledger']);
+  return (await reader.ledger.exists()) ? { value: await read(reader) } : null;
 }
 
 /**

@@ -22,23 +22,13 @@ export async function learntOf(
   runtime: Runtime,
   database: string,
 ): Promise<LearntOfQuestion> {
-  const reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
-  try {
-    const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
-    const features = memory.read(runtime, question);
-    return {
-      estimate: memory.estimate(runtime, facts, features),
-      words: (models) =>
-        new Map(
-          question === null || runtime.snapshot.learning.mode === 'off'
-            ? []
-            : models.map((model) => [
-                model,
-                memory.telling(runtime, { text: question, task: facts.task, model }, WORDS_MAX),
-              ]),
-        ),
-    };
-  } finally {
-    reader?.close();
-  }
+  using reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
+  const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
+  const isSilent = question === null || runtime.snapshot.learning.mode === 'off';
+  const wordsOf = (text: string, model: string) =>
+    [model, memory.telling(runtime, { text, task: facts.task, model }, WORDS_MAX)] as const;
+  return {
+    estimate: memory.estimate(runtime, facts, memory.read(runtime, question)),
+    words: (models) => new Map(isSilent ? [] : models.map((model) => wordsOf(question, model))),
+  };
 }

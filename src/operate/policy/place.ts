@@ -48,17 +48,13 @@ async function revisionPlace(
 }
 
 async function kept(beginning: string, database: string): Promise<Revision | null> {
-  const reader = await readStore(database, ['records']);
-  try {
-    const [found, ...others] = await reader.records.revisions.findByPrefix(beginning);
-    if (found === undefined) return null;
-    if (others.length > 0) {
-      throw new UsageError(`More than one revision begins with ${beginning}: ${[found, ...others].join(', ')}.`);
-    }
-    return await reader.records.revisions.find(found);
-  } finally {
-    reader.close();
+  using reader = await readStore(database, ['records']);
+  const [found, ...others] = await reader.records.revisions.findByPrefix(beginning);
+  if (found === undefined) return null;
+  if (others.length > 0) {
+    throw new UsageError(`More than one revision begins with ${beginning}: ${[found, ...others].join(', ')}.`);
   }
+  return await reader.records.revisions.find(found);
 }
 
 /** Loads the present code of plugins if it has the stored hash: a revision keeps only hashes of code. */

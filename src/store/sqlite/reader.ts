@@ -42,7 +42,9 @@ export function openReader(path: string, known: readonly Migrations[]): SqliteRe
       commit: () => Promise.reject(new StoreError('the database is open read-only')),
     };
     const unbookedIn: SqliteReader['unbooked'] = ({ path, units }) => unbooked(reader, path, units, [SETTLE]);
-    return { query: reader.query, unbooked: unbookedIn, close: () => open.close(), ...sqliteRepositories(reader) };
+    const close = () => open.close();
+    const { query } = reader;
+    return { query, unbooked: unbookedIn, close, [Symbol.dispose]: close, ...sqliteRepositories(reader) };
   } catch (error) {
     db?.close();
     throw new StoreError(`Cannot read the database ${resolve(path)}: ${wordsOf(error)}.`, {

@@ -5,17 +5,6 @@ import { OutputLengths } from './output-lengths.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 import { endpointsBySlot, watchReadings } from './watch.ts';
 
-export type { OutputLengths } from './output-lengths.ts';
-export type {
-  AttemptOutcome,
-  AttemptReporter,
-  EndpointHealth,
-  EndpointSample,
-  HealthChange,
-  HealthOptions,
-  Quantiles,
-} from './types.ts';
-
 /** Time in ms after which an endpoint that no policy names is forgotten. */
 const FORGET_MS = 900_000;
 /**

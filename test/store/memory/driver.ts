@@ -31,7 +31,12 @@ export class MemoryDriver implements StoreDriver {
   async read(url: string): Promise<StoreReader> {
     const store = this.#stores.get(url);
     if (!store) throw new StoreError(`There is no store ${url}.`, { reason: 'missing' });
-    return { ...store, unbooked: async () => ({ closed: [], charged: 0 }), close: () => {} };
+    return {
+      ...store,
+      unbooked: async () => ({ closed: [], charged: 0 }),
+      close: () => {},
+      [Symbol.dispose]: () => {},
+    };
   }
 
   async exists(url: string): Promise<boolean> {

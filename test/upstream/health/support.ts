@@ -1,10 +1,6 @@
 import type { ProviderFailure } from '../../../src/contract/parts.ts';
-import {
-  type AttemptReporter,
-  type EndpointHealth,
-  Health,
-  type HealthChange,
-} from '../../../src/upstream/health/health.ts';
+import { Health } from '../../../src/upstream/health/health.ts';
+import type { AttemptReporter, EndpointHealth, HealthChange } from '../../../src/upstream/health/types.ts';
 
 export const SERVER: ProviderFailure = { kind: 'server', message: 'HTTP 500', status: 500 };
 export const AUTH: ProviderFailure = { kind: 'auth', message: 'bad key', status: 401 };

@@ -1,0 +1,57 @@
+import { SignalboxError } from '../core/errors.ts';
+import { nearest } from '../policy/nearest.ts';
+import type { RouteTable } from './routes.ts';
+
+const CHAT = '/v1/chat/completions';
+
+/** Paths of other APIs that clients try, below `/v1` or not, and the name of the API. */
+const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
+  [/^\/messages(?:\/|$)/, 'Anthropic’s Messages API'],
+  [/^\/responses(?:\/|$)/, 'OpenAI’s Responses API'],
+  [/^\/completions$/, 'OpenAI’s older Completions API'],
+  [/^\/embeddings$/, 'embeddings'],
+  [/^\/images\//, 'images'],
+  [/^\/audio\//, 'audio'],
+  [/^\/moderations$/, 'moderations'],
+  [/^\/api\/(?:chat|generate|tags|embed|embeddings)$/, 'Ollama’s API'],
+  [/^\/v1beta\/|:(?:streamG|g)enerateContent$/, 'Gemini’s API'],
+];
+
+/** Longer paths are not compared with the known ones. */
+const COMPARED_MAX = 60;
+
+/** Returns the error for a path without a route, which leads to the path that was probably meant. */
+export function nothingAt(path: string, routes: RouteTable): SignalboxError {
+  return new SignalboxError('not_found', `There is nothing at ${printable(path)}. ${helpFor(path, routes)}`);
+}
+
+function helpFor(path: string, routes: RouteTable): string {
+  const plain = path.replaceAll(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
+  const below = plain.replace(/^(?:\/v1)+(?=\/)/, '');
+  const right = `/v1${below}`;
+  if (routes.find(right)) {
+    return below === plain
+      ? `Use ${printable(right)}: the base URL of a client ends with /v1.`
+      : `Use ${printable(right)}.`;
+  }
+  const other = OTHER_APIS.find(([form]) => form.test(below));
+  if (other) return `Signalbox does not serve ${other[1]} yet. It serves chat at ${CHAT}.`;
+  const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
+  if (meant !== null) return `Did you mean ${meant}?`;
+  return `Of OpenAI’s API, Signalbox has ${CHAT} and /v1/models; /docs lists every path.`;
+}
+
+/** Of the paths without parameters. */
+function nearestIn(routes: RouteTable, paths: readonly string[]): string | null {
+  const known = [...new Set(routes.rules.map((rule) => rule.path))].filter((path) => /^[^:*]+$/.test(path));
+  for (const path of paths) {
+    const meant = nearest(path, known);
+    if (meant !== null) return meant;
+  }
+  return null;
+}
+
+/** Cuts a caller's path, so that it can be repeated. */
+export function printable(path: string): string {
+  return path.length > 100 ? `${path.slice(0, 100)}…` : path;
+}

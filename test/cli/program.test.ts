@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { runHere } from '../support/run-here.ts';
+import { runCommand, type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
+
+let box: Signalbox;
+beforeAll(async () => {
+  box = await startSignalbox();
+});
+const wrong = writePolicy('modls: {}\n');
+afterAll(async () => {
+  await box.stop();
+  rmSync(wrong, { recursive: true });
+});
+
+// Most tests run commands in their own process, so these hold both ways together.
+test.each([
+  [0, 'keys list --json'],
+  [0, 'wallets list --json'],
+  [0, 'ledger audit --json'],
+  [0, 'learn status --json'],
+  [0, 'decisions list --json'],
+  [0, 'policy check --json'],
+  [2, `policy check ${wrong}`],
+  [1, 'import nothing'],
+  [1, 'plugin new nothing'],
+  [1, 'serve --prot 1'],
+])('ends with %i, and prints as a process what it prints in a test: %s', async (code, line) => {
+  const args = [...line.split(' '), ...(/^(?:import|plugin|serve)/.test(line) ? [] : ['--data', box.data])];
+  const result = await runCommand(args);
+  expect(result).toEqual(await runHere(args));
+  expect(result.code).toBe(code);
+});

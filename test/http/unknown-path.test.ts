@@ -1,0 +1,53 @@
+import { expect, test } from 'bun:test';
+import { type RouteRule, RouteTable } from '../../src/http/routes.ts';
+import { nothingAt } from '../../src/http/unknown-path.ts';
+
+const rule = (method: string, path: string): RouteRule => ({ method, path, access: 'key' });
+const routes = new RouteTable([
+  rule('POST', '/v1/chat/completions'),
+  rule('POST', '/v1/route'),
+  rule('GET', '/v1/models'),
+  rule('GET', '/v1/models/*'),
+  rule('GET', '/v1/decisions/:id'),
+  rule('GET', '/admin/keys'),
+  rule('GET', '/healthz'),
+]);
+const help = (path: string): string => nothingAt(path, routes).message.replace(/^There is nothing at \S+\. /, '');
+
+test('an unknown path leads to the path that was meant', () => {
+  const cases = {
+    '/chat/completions': 'Use /v1/chat/completions: the base URL of a client ends with /v1.',
+    '/decisions/dec_1': 'Use /v1/decisions/dec_1: the base URL of a client ends with /v1.',
+    '/v1/v1/chat/completions': 'Use /v1/chat/completions.',
+    '/v1/chat/completions/': 'Use /v1/chat/completions.',
+    '//v1//chat/completions': 'Use /v1/chat/completions.',
+    '/v1/chat/completion': 'Did you mean /v1/chat/completions?',
+    '/chat/completion': 'Did you mean /v1/chat/completions?',
+    '/v1/chat': 'Did you mean /v1/chat/completions?',
+    '/v1/model': 'Did you mean /v1/models?',
+    '/admin/key': 'Did you mean /admin/keys?',
+    '/health': 'Did you mean /healthz?',
+  };
+  expect(Object.fromEntries(Object.keys(cases).map((path) => [path, help(path)]))).toEqual(cases);
+});
+
+test('the path of another API is named as that API, with or without /v1', () => {
+  const apis = {
+    '/v1/messages': 'Anthropic’s Messages API',
+    '/v1/messages/count_tokens': 'Anthropic’s Messages API',
+    '/messages': 'Anthropic’s Messages API',
+    '/v1/responses': 'OpenAI’s Responses API',
+    '/v1/completions': 'OpenAI’s older Completions API',
+    '/v1/embeddings': 'embeddings',
+    '/v1/images/generations': 'images',
+    '/api/chat': 'Ollama’s API',
+    '/v1beta/models/gemini-2.5-pro:generateContent': 'Gemini’s API',
+  };
+  for (const [path, name] of Object.entries(apis))
+    expect(help(path)).toBe(`Signalbox does not serve ${name} yet. It serves chat at /v1/chat/completions.`);
+});
+
+test('any other path leads to the list, and a long one is cut', () => {
+  expect(help('/v1/frobnicate')).toContain('/docs lists every path');
+  expect(nothingAt(`/${'x'.repeat(5000)}`, routes).message.length).toBeLessThan(250);
+});

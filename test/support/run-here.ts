@@ -1,0 +1,60 @@
+import { shipped } from '../../plugins/index.ts';
+import { parseCommand } from '../../src/cli/options.ts';
+import { complaint, runCommand } from '../../src/commands.ts';
+import { steady } from '../../src/core/clock.ts';
+import { messageOf } from '../../src/core/thrown.ts';
+import { defaultPolicies } from '../../src/server/shipped-policies.ts';
+import { serveHere } from './serve-here.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Runs a command to its end as the program does, in the process of the test, with this environment instead of the process's
+ * own. What a process alone shows (its signals, pipes, folder and end) needs `runCommand` of `signalbox.ts`.
+ * @param input the standard input.
+ */
+export async function runHere(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+  input = '',
+) {
+  let [out, err] = ['', ''];
+  const warn = (text: string): void => {
+    err += text;
+  };
+  const run = async (): Promise<number> => {
+    const command = parseCommand(args, env, defaultPolicies);
+    if (command.name === 'serve') return startInVain(args, env, warn);
+    return runCommand(command, {
+      version: '0.0.0-test',
+      shipped: async () => shipped,
+      terminal: false,
+      env: (name) => env[name],
+      now: steady(Date.now),
+      write: async (text) => {
+        out += text;
+      },
+      warn,
+      input: async () => input,
+      ended: () => ({ signal: new AbortController().signal, forget() {} }),
+      mindPlugins() {},
+      mindDefects() {},
+    });
+  };
+  const code = await run().catch((error: unknown) => {
+    warn(complaint(messageOf(error)));
+    return 1;
+  });
+  return { code, out, err };
+}
+
+/** For a server that cannot start; one that can is started by `startSignalbox`. */
+async function startInVain(args: readonly string[], env: Environment, warn: (text: string) => void): Promise<number> {
+  const server = await serveHere(args, env, []).catch((error: Error) => error);
+  if (server instanceof Error) {
+    warn(server.message.replace('the server ended: ', ''));
+    return 1;
+  }
+  await server.stop();
+  throw new Error('the server started');
+}
