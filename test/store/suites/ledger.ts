@@ -3,13 +3,13 @@ import { idAt } from '../../../src/core/id.ts';
 import { auditLedger } from '../../../src/ledger/audit/run.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import type { JournalReader, MoneyFilter, RowPages } from '../../../src/store/journal-reader.ts';
-import type { LedgerTables } from '../../../src/store/repositories.ts';
+import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { refusalOf } from '../implementations.ts';
 import { applied, balanceOf, depositOf, fundOf, holdOf, NOON, nextId, postOf, settleOf, WALLET } from './books.ts';
 
 /** A ledger as commands see it, beside its books. */
-export interface LedgerUnderTest extends LedgerTables, AsyncDisposable {
+export interface LedgerUnderTest extends Pick<Repositories, 'ledger' | 'journal'>, AsyncDisposable {
   readonly store: Pick<Store, 'commit' | 'flush'>;
   readonly books: LedgerBooks;
 }
