@@ -1,10 +1,11 @@
-import type { BudgetUse } from '../core/caller.ts';
+import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
-import { type Microcredits, toCredits } from '../core/credits.ts';
+import { toCredits } from '../core/credits.ts';
 import type { KeyInfo } from '../store/keys.ts';
+import type { StoredBalance } from '../store/ledger-table.ts';
 import type { TrailEntry } from '../store/trail.ts';
 import { keyStateOf } from './key-entry.ts';
-import { budgetBody, limitsBody } from './terms.ts';
+import { budgetBody } from './terms.ts';
 
 const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 
@@ -47,18 +48,12 @@ export function termsBody({ name, scopes, labels, models, limits, budgets, walle
   };
 }
 
-export interface BalanceUse {
-  /** Paid in or granted. */
-  readonly granted: Microcredits;
-  readonly spent: Microcredits;
-}
-
 /** The balance shown for a key. A wallet without a balance has 0: it is never billed afterwards. */
-export const visibleBalance = ({ wallet }: KeyInfo, balance: BalanceUse | null): BalanceUse | null =>
+export const visibleBalance = ({ wallet }: KeyInfo, balance: StoredBalance | null): StoredBalance | null =>
   balance ?? (wallet === null ? null : { granted: 0, spent: 0 });
 
 /** A key with its spending; `balance` is null for a key without grants. */
-export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null) {
+export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: StoredBalance | null) {
   return {
     ...keyBody(info, now),
     budgets: uses.map(({ budget, spent, renewsAt }) => ({

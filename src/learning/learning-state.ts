@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { timeOfId } from '../core/id.ts';
 import { SIGNALS } from '../core/learning-policy.ts';
+import { parsedJson } from '../core/object.ts';
 import type { OutcomeRow } from '../store/learning.ts';
 import { BrierScore } from './brier.ts';
 import { SignalRates } from './checks.ts';
@@ -63,11 +64,6 @@ export class LearningState {
 
 /** Unreadable figures start afresh: they only affect how much outcomes count. */
 function parseBody(text: string | null): Static<typeof Body> | null {
-  if (text === null) return null;
-  try {
-    const body: unknown = JSON.parse(text);
-    return Value.Check(Body, body) ? body : null;
-  } catch {
-    return null;
-  }
+  const body = text === null ? null : parsedJson(text);
+  return Value.Check(Body, body) ? body : null;
 }

@@ -54,14 +54,13 @@ function newAccount({ keyId, labels }: Caller, selector: string, payer: string |
   const dimensions: Record<string, string> = { key: keyId, selector };
   if (payer !== null) dimensions.payer = payer;
   for (const [name, value] of Object.entries(labels)) dimensions[LABEL + name] = value;
-  return made(dimensions, scopeOf(keyId, labels, selector));
+  return accountOf(dimensions);
 }
 
 /** The account of entries. */
-export const accountOf = (dimensions: Dimensions): Account => made(dimensions, scopeOfEntries(dimensions));
-
-function made(dimensions: Dimensions, scope: BudgetScope): Account {
+export function accountOf(dimensions: Dimensions): Account {
   const { key = '', payer } = dimensions;
+  const scope = scopeOfEntries(dimensions);
   return { dimensions, keyId: key, holder: payer ?? key, scope, funds: [], epoch: -1, from: 0, until: 0 };
 }
 

@@ -1,5 +1,5 @@
 import { toCredits } from '../core/credits.ts';
-import { gauge, oncePerTurn } from '../telemetry/counts.ts';
+import { gauge, gaugeBy, oncePerTurn, totalBy } from '../telemetry/counts.ts';
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
@@ -27,27 +27,10 @@ function moneyFamilies(sample: SampleReader): Family[] {
 }
 
 function budgetFamilies(sample: SampleReader): PlainFamily[] {
-  const figure = (name: string, help: string, of: (budget: BudgetSample) => number): PlainFamily => ({
-    name: `signalbox_budget_${name}`,
-    type: 'gauge',
-    help,
-    labels: ['budget'],
-    *samples() {
-      for (const one of sample().budgets) {
-        const value = of(one);
-        if (Number.isFinite(value)) yield [{ budget: one.name }, value];
-      }
-    },
-  });
-  const refusals: PlainFamily = {
-    name: 'signalbox_budget_refusals_total',
-    type: 'counter',
-    help: 'Requests refused for lack of budget.',
-    labels: ['budget'],
-    *samples() {
-      for (const [budget, count] of sample().refusals) yield [{ budget }, count];
-    },
-  };
+  const figure = (name: string, help: string, of: (budget: BudgetSample) => number) =>
+    gaugeBy(`signalbox_budget_${name}`, help, 'budget', () =>
+      sample().budgets.map((one) => [one.name, of(one)] as const),
+    );
   const left = ({ limit, spent, held }: BudgetSample) => toCredits(limit - spent - held);
   return [
     figure('limit_credits', `Limit in Credits${TIGHTEST}.`, ({ limit }) => toCredits(limit)),
@@ -58,19 +41,20 @@ function budgetFamilies(sample: SampleReader): PlainFamily[] {
     figure('subjects', 'Subjects with spend in the current window.', ({ subjects }) => subjects),
     figure('subjects_exhausted', 'Subjects with at most 1 % of their limit left.', (one) => one.exhausted),
     figure('renews_timestamp_seconds', 'When the next window begins, if any.', ({ ends }) => ends / 1_000),
-    refusals,
+    totalBy(
+      'signalbox_budget_refusals_total',
+      'Requests refused for lack of budget.',
+      'budget',
+      () => sample().refusals,
+    ),
   ];
 }
 
 function contentionFamilies(sample: SampleReader): Family[] {
   return [
-    {
-      name: 'signalbox_contention_waits_total',
-      type: 'counter',
-      help: 'Waits for Credits, by outcome.',
-      labels: ['outcome'],
-      samples: () => Object.entries(sample().waits).map(([outcome, count]) => [{ outcome }, count] as const),
-    },
+    totalBy('signalbox_contention_waits_total', 'Waits for Credits, by outcome.', 'outcome', () =>
+      Object.entries(sample().waits),
+    ),
     {
       name: 'signalbox_contention_wait_seconds',
       type: 'histogram',

@@ -1,4 +1,4 @@
-import { type BalanceUse, visibleBalance } from '../access/key-body.ts';
+import { visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
 import type { Keys } from '../access/keys.ts';
 import type { BudgetUse } from '../core/caller.ts';
@@ -6,7 +6,7 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import { keyBudgetUses } from '../ledger/key-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import type { LedgerTable } from '../store/ledger-table.ts';
+import type { LedgerTable, StoredBalance } from '../store/ledger-table.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { Actor } from '../store/trail.ts';
@@ -49,7 +49,7 @@ export interface KeyFunds {
   /** The use of each of its own budgets, in their order. */
   readonly uses: readonly BudgetUse[];
   /** Null for a key without grants, which only budgets limit. */
-  readonly balance: BalanceUse | null;
+  readonly balance: StoredBalance | null;
 }
 
 /** Returns the money of a key as a running server has it. */

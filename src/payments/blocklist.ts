@@ -9,14 +9,11 @@ export class Blocklist {
   readonly #now: () => number;
   readonly #blocked: Set<string>;
 
-  private constructor(store: BlocklistStore, now: () => number, blocked: Set<string>) {
+  /** @param blocked those in the store */
+  constructor(store: BlocklistStore, now: () => number, blocked: readonly string[]) {
     this.#store = store;
     this.#now = now;
-    this.#blocked = blocked;
-  }
-
-  static async load(store: BlocklistStore, now: () => number): Promise<Blocklist> {
-    return new Blocklist(store, now, new Set(await store.blocklist.all()));
+    this.#blocked = new Set(blocked);
   }
 
   has(wallet: string): boolean {
@@ -24,13 +21,13 @@ export class Blocklist {
   }
 
   /** Commits together with `also`. Throws StoreError, and then changes nothing. */
-  async add(wallet: string, note: string, also: readonly Write[]): Promise<void> {
+  async add(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
     await this.#store.commit([this.#store.blocklist.put(wallet, note, this.#now()), ...also]);
     this.#blocked.add(wallet);
   }
 
   /** As `add`. */
-  async remove(wallet: string, also: readonly Write[]): Promise<void> {
+  async remove(wallet: string, also: readonly Write[] = []): Promise<void> {
     await this.#store.commit([this.#store.blocklist.delete(wallet), ...also]);
     this.#blocked.delete(wallet);
   }

@@ -1,27 +1,19 @@
-import type { Family, PlainFamily } from '../telemetry/families.ts';
+import { gaugeBy } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
 import type { Payments } from './service.ts';
 
 export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): readonly Family[] {
-  const figure = (name: string, help: string, read: () => Iterable<readonly [string, number]>): PlainFamily => ({
-    name,
-    type: 'gauge',
-    help,
-    labels: ['network'],
-    *samples() {
-      for (const [network, value] of read()) yield [{ network }, value];
-    },
-  });
   return [
     ...activity.counts.families,
-    figure('signalbox_payments_unsettled', 'Payments with an unknown outcome.', () => {
+    gaugeBy('signalbox_payments_unsettled', 'Payments with an unknown outcome.', 'network', () => {
       const unsettled = new Map(activity.networks().map(({ id }) => [id, 0]));
       for (const { network } of activity.unsettled()) unsettled.set(network, (unsettled.get(network) ?? 0) + 1);
       return unsettled;
     }),
-    figure('signalbox_payment_network_ready', '1 if payments work on this network.', () =>
+    gaugeBy('signalbox_payment_network_ready', '1 if payments work on this network.', 'network', () =>
       activity.networks().map(({ id, isReady }) => [id, isReady ? 1 : 0]),
     ),
-    figure('signalbox_payment_gas_ratio', 'Gas balance as a multiple of the alarm level.', () =>
+    gaugeBy('signalbox_payment_gas_ratio', 'Gas balance as a multiple of the alarm level.', 'network', () =>
       activity.networks().flatMap(({ id, gasRatio }) => (gasRatio === null ? [] : [[id, gasRatio] as const])),
     ),
   ];

@@ -1,4 +1,5 @@
 import type { PaymentNetwork } from '../core/payment-policy.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { Log } from '../telemetry/log.ts';
 import {
   FacilitatorUnavailable,
@@ -193,7 +194,7 @@ class OpenConnection implements NetworkConnection {
   }
 
   #logOnce(isSilent: boolean, cause: unknown): void {
-    const fields = { network: this.policy.id, detail: cause instanceof Error ? cause.message : String(cause) };
+    const fields = { network: this.policy.id, detail: messageOf(cause) };
     const message = isSilent
       ? 'a payment network does not answer: it is not used until it does'
       : 'a payment network does not match the policy: it is not used';

@@ -1,7 +1,7 @@
 import type { Payment } from '../store/payments.ts';
-import { paymentFields } from './outcome-resolver.ts';
 import type { PaymentParts } from './parts.ts';
 import { isTransient } from './refusals.ts';
+import { paymentFields } from './resolve-outcome.ts';
 import type { Settlements } from './settlements.ts';
 
 /** The longest pause between two checks of a payment, ms. */

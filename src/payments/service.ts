@@ -12,7 +12,6 @@ import type { OpenNetwork } from './facilitator/facilitator.ts';
 import { openNetwork as openByPolicy } from './facilitator/network.ts';
 import { quoteOn } from './make-quote.ts';
 import { Networks } from './networks.ts';
-import { OutcomeResolver } from './outcome-resolver.ts';
 import type { SignedPayment } from './payment.ts';
 import type { Book, PaymentActivity, PaymentSubmission, PaymentUse, Resolution } from './payments.ts';
 import { storedSettlements } from './pending-settlements.ts';
@@ -58,7 +57,7 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
       first: first && idText('pay_', first.id),
     });
   }
-  return new Payments(options, register, await loadSeal(store), await Blocklist.load(store, now));
+  return new Payments(options, register, await loadSeal(store), new Blocklist(store, now, await store.blocklist.all()));
 }
 
 /** A payer without a complete answer pays no fee. The ledger has released the reservation. */
@@ -70,10 +69,10 @@ async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposi
 /** Takes x402 payments and stores their outcomes. One for each server, present while payments are off, too. */
 export class Payments {
   readonly activity: PaymentActivity;
+  readonly blocklist: Blocklist;
   readonly #options: PaymentsOptions;
   readonly #register: PaymentRegister;
   readonly #seal: QuoteSeal;
-  readonly #blocklist: Blocklist;
   readonly #networks: Networks;
   readonly #settlements: Settlements;
   readonly #reconciler: Reconciler;
@@ -84,13 +83,13 @@ export class Payments {
     this.#options = options;
     this.#register = register;
     this.#seal = seal;
-    this.#blocklist = blocklist;
+    this.blocklist = blocklist;
     const host = { env, pending: storedSettlements(store, now), now };
     const networks = new Networks({ open: openNetwork, host, log });
     const counts = new PaymentCounts();
     const policy = () => this.#policy;
     const parts = { register, networks, blocklist, seal, policy, now, nextId, deposit, counts, log };
-    const settlements = new Settlements(parts, new OutcomeResolver(parts));
+    const settlements = new Settlements(parts);
     const everyMs = options.reconcileEveryMs ?? RECONCILE_EVERY_MS;
     this.activity = { counts, unsettled: () => register.unsettled(), networks: () => networks.statuses() };
     this.#networks = networks;
@@ -192,19 +191,6 @@ export class Payments {
         throw isTransient(cause) ? unavailableError(cause) : cause;
       }
     });
-  }
-
-  isBlocked(wallet: string): boolean {
-    return this.#blocklist.has(wallet);
-  }
-
-  /** Commits together with `also`. Throws StoreError and changes nothing. */
-  block(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
-    return this.#blocklist.add(wallet, note, also);
-  }
-
-  unblock(wallet: string, also: readonly Write[] = []): Promise<void> {
-    return this.#blocklist.remove(wallet, also);
   }
 
   /** Stops the background work. A settlement in progress is left to the next start; a shutdown waits for it first. */

@@ -1,9 +1,9 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { worthOf } from '../core/payment-policy.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { AuthorizationId, Payment } from '../store/payments.ts';
 import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilitator.ts';
 import type { NetworkConnection } from './networks.ts';
-import { type OutcomeResolver, paymentFields } from './outcome-resolver.ts';
 import type { PaymentParts } from './parts.ts';
 import type { SignedPayment } from './payment.ts';
 import { type Book, PaymentRefused, type PaymentUse, type Resolution } from './payments.ts';
@@ -17,6 +17,7 @@ import {
   unavailableError,
   unsettledError,
 } from './refusals.ts';
+import { paymentFields, resolveOutcome } from './resolve-outcome.ts';
 
 /** Held while an authorization is settled or looked up. */
 interface AuthorizationLock {
@@ -39,12 +40,10 @@ interface SettleJob<T> {
 /** Settles payments, one call at a time for each authorization. */
 export class Settlements {
   readonly #parts: PaymentParts;
-  readonly #resolver: OutcomeResolver;
   readonly #locks = new Map<string, AuthorizationLock>();
 
-  constructor(parts: PaymentParts, resolver: OutcomeResolver) {
+  constructor(parts: PaymentParts) {
     this.#parts = parts;
-    this.#resolver = resolver;
   }
 
   async settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
@@ -89,11 +88,11 @@ export class Settlements {
     return null;
   }
 
-  /** Asks the chain about a payment; null while it is locked. Throws as `OutcomeResolver.resolve`. */
+  /** Asks the chain about a payment; null while it is locked. Throws as `resolveOutcome`. */
   async reconcile(payment: Payment, connection: NetworkConnection): Promise<Payment | null> {
     const key = keyOf(payment);
     if (this.#locks.has(key)) return null;
-    const looked = this.#resolver.resolve(payment, connection.network);
+    const looked = resolveOutcome(this.#parts, payment, connection.network);
     const look = looked.catch(() => {}).finally(() => this.#locks.delete(key));
     this.#locks.set(key, { id: payment.id, look });
     return looked;
@@ -147,7 +146,7 @@ export class Settlements {
 
   async #resolved(payment: Payment, { network }: NetworkConnection): Promise<Payment> {
     try {
-      return await this.#resolver.resolve(payment, network);
+      return await resolveOutcome(this.#parts, payment, network);
     } catch (cause) {
       if (isTransient(cause)) throw unsettledError(payment.id, cause);
       throw cause;
@@ -179,7 +178,7 @@ export class Settlements {
     try {
       return await network.facilitator.settle(signed);
     } catch (cause) {
-      const detail = cause instanceof Error ? cause.message : String(cause);
+      const detail = messageOf(cause);
       if (!(cause instanceof FacilitatorUnavailable)) {
         log.error('a settlement was interrupted', { ...paymentFields(payment), detail });
         return { state: 'unknown', reason: 'settlement_broke_off', transaction: null };
@@ -203,7 +202,7 @@ export class Settlements {
       log.info('a payment has arrived', { ...paymentFields(captured), ...figures, transaction });
       return { state: 'captured', payment: captured, booked };
     } catch (cause) {
-      const detail = cause instanceof Error ? cause.message : String(cause);
+      const detail = messageOf(cause);
       log.error('a payment has arrived but could not be booked: it will be booked from the chain', {
         ...paymentFields(captured),
         detail,

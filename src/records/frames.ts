@@ -1,5 +1,5 @@
 import { type MeasuredCatalog, priorReadings, type Readings } from '../core/readings.ts';
-import type { FrameDifferences, FrameTable } from '../store/records.ts';
+import { type FrameDifferences, type FramePairs, type FrameTable, frameBy } from '../store/records.ts';
 import type { Store, Write } from '../store/store.ts';
 
 /**
@@ -83,19 +83,11 @@ export async function findFrame(table: FrameTable, number: number, watched: Meas
 /** Null if no reading differs from the policy's. */
 function differencesOf(readings: Readings, watched: MeasuredCatalog): FrameDifferences | null {
   const prior = priorReadings(watched);
-  const of = (field: keyof FrameDifferences) => differingPairs(readings[field], prior[field]);
-  const differences: FrameDifferences = {
-    ttftMs: of('ttftMs'),
-    warmTtftMs: of('warmTtftMs'),
-    tokensPerSecond: of('tokensPerSecond'),
-    health: of('health'),
-    retryAt: of('retryAt'),
-    outputTokens: of('outputTokens'),
-  };
+  const differences = frameBy((field) => differingPairs(readings[field], prior[field]));
   return Object.values(differences).some((pairs) => pairs.length > 0) ? differences : null;
 }
 
-function differingPairs(values: ArrayLike<number>, prior: ArrayLike<number>): (readonly [number, number])[] {
+function differingPairs(values: ArrayLike<number>, prior: ArrayLike<number>): FramePairs {
   const pairs: (readonly [number, number])[] = [];
   for (let i = 0; i < values.length; i++) if (!Object.is(values[i], prior[i])) pairs.push([i, values[i]!]);
   return pairs;

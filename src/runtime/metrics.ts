@@ -1,4 +1,4 @@
-import { gauge } from '../telemetry/counts.ts';
+import { gauge, gaugeBy, totalBy } from '../telemetry/counts.ts';
 import type { Family, Labels, PlainFamily } from '../telemetry/families.ts';
 import { rounded } from '../upstream/health/metrics.ts';
 import type { Runtime } from './runtime.ts';
@@ -15,28 +15,12 @@ export interface PolicyReadings {
  * @param version of the build
  */
 export const policyFamilies = (policy: PolicyReadings, version: string): readonly Family[] => [
-  {
-    name: 'signalbox_build_info',
-    help: 'The build that answers.',
-    labels: ['version'],
-    type: 'gauge',
-    samples: () => [[{ version }, 1]],
-  },
-  {
-    name: 'signalbox_policy_info',
-    help: 'The policy in force.',
-    labels: ['revision'],
-    type: 'gauge',
-    samples: () => [[{ revision: policy.status().revision }, 1]],
-  },
+  gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
+  gaugeBy('signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
-  {
-    name: 'signalbox_policy_reloads_total',
-    help: 'Checks of the policy’s files, by result.',
-    labels: ['result'],
-    type: 'counter',
-    samples: () => Object.entries(policy.status().counts).map(([result, count]) => [{ result }, count]),
-  },
+  totalBy('signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
+    Object.entries(policy.status().counts),
+  ),
   gauge('signalbox_policy_last_reload_failed', '1 while the policy files are refused.', () =>
     policy.status().last.result === 'refused' ? 1 : 0,
   ),

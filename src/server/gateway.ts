@@ -1,4 +1,4 @@
-import { openIdempotency } from '../access/idempotency/idempotency.ts';
+import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { createIds } from '../core/id.ts';
@@ -118,7 +118,7 @@ export async function openGateway(
   await takePayments(payments, first.runtime.snapshot);
   const kept = { ledger, payments, terms, records, log, err };
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
-  const idempotency = openIdempotency({
+  const idempotency = new Idempotency({
     store,
     now,
     giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),

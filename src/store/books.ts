@@ -3,6 +3,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { Deposit, Dimensions, EntryLine } from '../ledger/rules/entry.ts';
 import type { FundRef, FundStanding } from '../ledger/rules/fund.ts';
 import type { Window } from '../ledger/rules/window.ts';
+import type { StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
 
 /** Sets money aside for a request in every fund, in one step: a reservation. Granted or refused. */
@@ -210,15 +211,6 @@ export interface Count {
   end(): void;
 }
 
-/** The stored state of a reservation. Amounts are microcredits. */
-export interface ReservationRecord {
-  readonly id: number;
-  readonly isOpen: boolean;
-  readonly charged: Microcredits;
-  /** The sum given back so far, pending corrections included. */
-  readonly givenBack: Microcredits;
-}
-
 /** Charges of one key at one endpoint in a period, by the times of the reservations. */
 export interface EndpointCharges {
   readonly dimensions: Dimensions;
@@ -312,7 +304,7 @@ export interface LedgerBooks {
   /** Microcredits that a key was charged for its reservations of a window, less refunds. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
   /** A reservation by its ID; null for none. */
-  reservation(id: number): Promise<ReservationRecord | null>;
+  reservation(id: number): Promise<Pick<StoredReservation, 'isOpen' | 'charged' | 'givenBack'> | null>;
   /** Applies grants and corrections that an operator's command requested in another process. `isOwn` also applies those of this one. */
   refresh(isOwn?: boolean): Promise<void>;
   /** Writes a checkpoint, so that the next start is quick. Rejects with StoreError. */

@@ -69,12 +69,25 @@ export interface RecordLog {
 }
 
 /** A field of readings that a frame stores. */
-export type FrameField = {
+type FrameField = {
   [Name in keyof Readings]: Readings[Name] extends ArrayLike<number> ? Name : never;
 }[keyof Readings];
 
-/** The readings that differ from those of the policy, by field: pairs of index and value. */
-export type FrameDifferences = Readonly<Record<FrameField, readonly (readonly [index: number, value: number])[]>>;
+/** Pairs of index and value. */
+export type FramePairs = readonly (readonly [index: number, value: number])[];
+
+/** The readings that differ from those of the policy, by field. */
+export type FrameDifferences = Readonly<Record<FrameField, FramePairs>>;
+
+/** Makes the differences of a frame field by field, in the order in which stores write them, which only grows at its end. */
+export const frameBy = (pairsOf: (field: FrameField) => FramePairs): FrameDifferences => ({
+  ttftMs: pairsOf('ttftMs'),
+  warmTtftMs: pairsOf('warmTtftMs'),
+  tokensPerSecond: pairsOf('tokensPerSecond'),
+  health: pairsOf('health'),
+  retryAt: pairsOf('retryAt'),
+  outputTokens: pairsOf('outputTokens'),
+});
 
 /** The readings behind decisions, by the number of their frame. */
 export interface FrameTable {

@@ -136,6 +136,29 @@ export const gauge = unlabelled('gauge');
 /** A counter without labels whose value is kept elsewhere, read when the page is made. */
 export const total = unlabelled('counter');
 
+const byLabel =
+  (type: PlainFamily['type']) =>
+  (
+    name: string,
+    help: string,
+    label: string,
+    read: () => Iterable<readonly [value: string, figure: number]>,
+  ): PlainFamily => ({
+    name,
+    help,
+    labels: [label],
+    type,
+    *samples() {
+      for (const [value, figure] of read()) if (Number.isFinite(figure)) yield [{ [label]: value }, figure];
+    },
+  });
+
+/** A gauge with one label, read when the page is made. Figures that are not finite are left out. */
+export const gaugeBy = byLabel('gauge');
+
+/** A counter with one label whose values are kept elsewhere, read when the page is made. */
+export const totalBy = byLabel('counter');
+
 /** Reads a value once for all families of a page: a page is made in one turn of the event loop. */
 export function oncePerTurn<Value extends object>(read: () => Value): () => Value {
   let last: Value | null = null;

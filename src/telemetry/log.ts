@@ -1,4 +1,4 @@
-import { total } from './counts.ts';
+import { total, totalBy } from './counts.ts';
 import type { Family } from './families.ts';
 import { prettyLine } from './pretty.ts';
 import { hasSecret, SECRET_LENGTH_MIN, scrub } from './secrets.ts';
@@ -113,17 +113,11 @@ function jsonLine(time: string, level: string, message: string, fields: LogField
 /** The metrics of the log. */
 export function logFamilies({ counts }: Pick<BufferedLog, 'counts'>, sink: { readonly lost: number }): Family[] {
   return [
-    {
-      name: 'signalbox_log_lines_total',
-      help: 'Log lines by level, lost ones included.',
-      type: 'counter',
-      labels: ['level'],
-      samples: () => [
-        [{ level: 'info' }, counts.info],
-        [{ level: 'warn' }, counts.warn],
-        [{ level: 'error' }, counts.error],
-      ],
-    },
+    totalBy('signalbox_log_lines_total', 'Log lines by level, lost ones included.', 'level', () => [
+      ['info', counts.info],
+      ['warn', counts.warn],
+      ['error', counts.error],
+    ]),
     total('signalbox_log_lines_lost_total', 'Log lines lost.', () => sink.lost),
   ];
 }

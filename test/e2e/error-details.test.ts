@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
+import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
@@ -29,6 +29,7 @@ import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { flaky } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -272,13 +273,8 @@ describe('when this program itself fails', () => {
       recordsMigrations,
     ]);
     const broken: SqlStore = {
+      ...flaky(store),
       commit: (writes) => (isBroken ? Promise.reject(failure) : store.commit(writes)),
-      append: (writes) => store.append(writes),
-      query: (statement, params) => store.query(statement, params),
-      version: () => store.version(),
-      written: () => store.written(),
-      flush: () => store.flush(),
-      close: () => store.close(),
     };
     let isBroken = false;
     const never = () => {
@@ -321,7 +317,7 @@ describe('when this program itself fails', () => {
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
     const policy = { lease: () => runtime, status: never, reload: never };
     const authenticate = () => ({ caller, reason: null });
-    const idempotency = openIdempotency({
+    const idempotency = new Idempotency({
       store: { ...broken, idempotency: store.idempotency },
       now: Date.now,
       giveBack: never,

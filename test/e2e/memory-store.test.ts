@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { shipped } from '../../plugins/index.ts';
-import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
+import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
 import { openKeys } from '../../src/access/stored-keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
@@ -105,7 +105,7 @@ async function serveInMemory(url: string) {
     gateway,
     policy: { lease, status: never, reload: never },
     keys,
-    idempotency: openIdempotency({ store, now, giveBack }),
+    idempotency: new Idempotency({ store, now, giveBack }),
     store,
     authenticate: (header) => keys.authenticate(header),
     version: 'test',

@@ -48,7 +48,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
     policy: () => policy,
     // Admission asks of the gateway only whether a wallet is blocked.
     funding: x402Funding(
-      () => ({ payments: { isBlocked: (wallet: string) => blocked.includes(wallet) } }) as X402Gateway,
+      () => ({ payments: { blocklist: { has: (wallet: string) => blocked.includes(wallet) } } }) as X402Gateway,
     ),
     limiter: new Limiter(() => 0),
     gate,

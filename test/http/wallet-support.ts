@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { PaymentRequired } from '@x402/core/types';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { shipped } from '../../plugins/index.ts';
-import { openIdempotency } from '../../src/access/idempotency/idempotency.ts';
+import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
 import type { Keys } from '../../src/access/keys.ts';
 import { openKeys } from '../../src/access/stored-keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
@@ -272,7 +272,7 @@ export async function startWalletApp({
     answers: new ByteRoom(),
     draining: () => faults.draining,
   };
-  const idempotency = openIdempotency({
+  const idempotency = new Idempotency({
     store,
     now,
     giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { csvRow } from '../../src/cli/csv.ts';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
-import { type Decimal, parseDecimal } from '../../src/core/decimal.ts';
+import { type Decimal, parseDecimal, plainText } from '../../src/core/decimal.ts';
 import { idAt } from '../../src/core/id.ts';
 import { compilePrice, costOf, type Price } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
-import { decimalText, quotient } from '../../src/ledger/export/price.ts';
+import { quotient } from '../../src/ledger/export/price.ts';
 import type { Tariff } from '../../src/ledger/rules/entry.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
@@ -294,9 +294,9 @@ describe('exact decimals', () => {
   test('undo the compilation of every price', () => {
     const amount = fc.tuple(fc.integer({ min: 0, max: 99_999_999 }), fc.integer({ min: 0, max: 6 }));
     const law = fc.property(amount, amount, ([digits, scale], [worth, worthScale]) => {
-      const price = decimalText(BigInt(digits), scale);
+      const price = plainText({ digits: BigInt(digits), scale });
       const [n, d] = fraction(price);
-      const [wn, wd] = fraction(decimalText(BigInt(worth + 1), worthScale));
+      const [wn, wd] = fraction(plainText({ digits: BigInt(worth + 1), scale: worthScale }));
       // (price / worth) × worth
       expect(quotient(n * wd * wn, d * wn * wd)).toBe(price);
     });

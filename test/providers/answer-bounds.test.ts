@@ -1,13 +1,19 @@
 import { expect, test } from 'bun:test';
+import { ToolUses } from '../../plugins/providers/anthropic/calls.ts';
+import { MessagesBuilder } from '../../plugins/providers/anthropic/messages-builder.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import { gemini } from '../../plugins/providers/gemini.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { PreparedProvider } from '../../src/contract/provider.ts';
+import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
+import { inTime } from '../support/in-time.ts';
+import { chatRequest } from '../support/model-request.ts';
+import { providerCall } from '../support/provider-call.ts';
+import { wireAdapter } from '../support/wire-request.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 
 function readerOf(adapter: PreparedProvider) {
-  if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
-  const reader = adapter.stream();
+  const reader = wireAdapter(adapter).stream();
   return (event: object): readonly StreamPart[] => reader.read({ event: '', data: JSON.stringify(event) });
 }
 const claude = () => readerOf(anthropic.prepare({ prompt_cache: 'auto' }));
@@ -72,4 +78,71 @@ test('a repeated end of an item repeats nothing', () => {
   expect([...read(end), ...read(end)]).toEqual([{ type: 'reasoning', choice: 0, text: 'Hm.' }]);
   const [state] = read({ type: 'response.completed', response: {} });
   expect(state).toMatchObject({ type: 'state', details: [{ summary: 'Hm.' }, { data: 'E' }] });
+});
+
+const ADAPTERS = [
+  ['anthropic', anthropic.prepare({ prompt_cache: 'auto' }), 'claude-opus-5-5'],
+  ['gemini', gemini.prepare({}), 'gemini-3.8-flash'],
+] as const;
+
+test.each(ADAPTERS)(
+  '%s shows arguments of a call that nest without end as they are, and at once',
+  async (_, adapter, upstream) => {
+    // A body's limits do not cover JSON within a string.
+    const text = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } } as const;
+    const messages: ChatMessage[] = [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c', content: 'y' },
+    ];
+    const request = await inTime(300, () => wireAdapter(adapter).request(providerCall({ messages }, { upstream })));
+    expect('body' in request && request.body).toContain(JSON.stringify({ arguments: text }));
+  },
+);
+
+test('IDs of megabytes are truncated, and still match results to calls', () => {
+  const calls = new ToolUses();
+  const ids = ['a', 'b'].map((end) => 'é'.repeat(1_000_000) + end);
+  const tool_calls = ids.map((id) => ({ id, type: 'function' as const, function: { name: 'f', arguments: '' } }));
+  const [answer, ...results] = chatRequest({
+    messages: [
+      { role: 'assistant', content: null, tool_calls },
+      ...ids.map((id) => ({ role: 'tool' as const, tool_call_id: id, content: '' })),
+    ],
+  }).conversation.turns;
+  const made = calls.madeBy(answer!);
+  const wire = made.map(({ id }) => String(id));
+  expect(new Set(wire).size).toBe(2);
+  for (const id of wire) expect(id).toMatch(/^[\w-]{1,2000}$/);
+  expect(results.map((turn) => calls.answeredBy(turn))).toEqual(wire);
+});
+
+test('consecutive answers become one turn, in linear time', async () => {
+  const blocks = Array.from({ length: 30 }, () => ({ type: 'text', text: 'x' }));
+  const lengths = await inTime(3_000, () => {
+    const turns = new MessagesBuilder(true);
+    turns.say(blocks);
+    for (let at = 0; at < 6_000; at++) turns.answer(blocks, 'messages[1]');
+    turns.say(blocks);
+    turns.answer(blocks, 'messages[1]');
+    return turns.end().turns.map(({ role, content }) => [role, content.length]);
+  });
+  expect(lengths).toEqual([
+    ['user', 30],
+    ['assistant', 6_000 * 30],
+    ['user', 30],
+    ['assistant', 30],
+  ]);
+});
+
+test('unknown members of a usage cost nothing, however many', async () => {
+  const unknown = Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`k${at}`, 1]));
+  const parts = await inTime(500, () => {
+    const read = claude();
+    read({ type: 'message_start', message: { usage: { input_tokens: 7, output_tokens: 1, ...unknown } } });
+    for (let at = 0; at < 2_000; at++) read({ type: 'message_delta', delta: {}, usage: {} });
+    return read({ type: 'message_delta', delta: {}, usage: { input_tokens: null, output_tokens: 5 } });
+  });
+  expect(parts).toMatchObject([{ type: 'usage', usage: { inputTokens: 7, outputTokens: 5 } }]);
 });

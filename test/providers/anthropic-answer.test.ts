@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
+import { plainUsage } from '../../src/core/usage.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { tries } from '../deep/effort.ts';
 import { callerMessage } from '../support/caller-message.ts';
+import { toolCall as call, details, finish, refusal, text, thought } from '../support/parts.ts';
 import { joinParts, providerCall } from '../support/provider-call.ts';
-import { wireRequest } from '../support/wire-request.ts';
+import { streamed, wireAdapter, wireRequest } from '../support/wire-request.ts';
 
-const prepared = anthropic.prepare({ prompt_cache: 'by_caller' });
-if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
-const adapter = prepared;
+const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller' }));
 
 const FIXTURES = join(import.meta.dir, 'fixtures', 'anthropic');
 const replies: Record<string, { content: object[] }> = await Bun.file(join(FIXTURES, 'replies.json')).json();
@@ -20,51 +21,15 @@ const errors: { status: number; kind: string; body: { error: { message: string }
 ).json();
 
 const replied = (name: string) => adapter.reply(JSON.stringify(replies[name]));
-const NAMES = [
-  'stream',
-  'tool-call',
-  'parallel-calls',
-  'thinking',
-  'redacted-thinking',
-  'cached',
-  'refusal',
-  'length',
-  'overloaded',
-];
-const frames = new Map<string, { event: string; data: string }[]>();
-for (const name of NAMES) {
-  const text = await Bun.file(join(FIXTURES, `${name}.sse`)).text();
-  const events = text
-    .trimEnd()
-    .split('\n\n')
-    .map((frame) => /^event: (.+)\ndata: (.+)$/.exec(frame));
-  frames.set(
-    name,
-    events.map((match) => ({ event: match?.[1] ?? '', data: match?.[2] ?? '' })),
-  );
-}
-function streamed(name: string): StreamPart[] {
-  const reader = adapter.stream();
-  return (frames.get(name) ?? []).flatMap((frame) => reader.read(frame));
-}
+const fromStream = (name: string) => streamed(adapter, readFileSync(join(FIXTURES, `${name}.sse`), 'utf8'));
 function read(...events: object[]): StreamPart[] {
   const reader = adapter.stream();
   return events.flatMap((event) => reader.read({ event: '', data: JSON.stringify(event) }));
 }
 
-const text = (said: string) => ({ type: 'text' as const, choice: 0, text: said });
-const finish = (reason: string, raw: string) => ({ type: 'finish', choice: 0, reason, raw });
-const usage = (inputTokens: number, outputTokens: number, more: object = {}) => ({
+const usage = (input: number, output: number, more: object = {}): StreamPart => ({
   type: 'usage',
-  usage: { inputTokens, outputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, ...more },
-});
-const call = (index: number, id: string, name: string, args: string) => ({
-  type: 'tool-call',
-  choice: 0,
-  index,
-  id,
-  name,
-  arguments: args,
+  usage: { ...plainUsage(input, output), ...more },
 });
 /** The content, and the last usage. */
 const said = (parts: readonly StreamPart[]) => {
@@ -77,7 +42,7 @@ const SIGNATURE = 'EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxB/x+y==';
 const DATA = 'EmwKAhgBEgy3va3pzix/LafPsn4aDFIT2Xlx';
 
 describe('an answer', () => {
-  test.each<[string, object[]]>([
+  test.each<[string, StreamPart[]]>([
     ['success', [text('Berlin is the capital of Germany.'), finish('stop', 'end_turn'), usage(17, 9)]],
     ['stop-sequence', [text('one, two, '), finish('stop', 'stop_sequence'), usage(14, 6)]],
     [
@@ -101,7 +66,7 @@ describe('an answer', () => {
     [
       'refusal',
       [
-        { ...text('This request was declined: it may enable harm to computers.'), type: 'refusal' },
+        refusal('This request was declined: it may enable harm to computers.'),
         finish('content_filter', 'refusal'),
         usage(54, 0),
       ],
@@ -111,14 +76,14 @@ describe('an answer', () => {
     ['context-full', [text('And so'), finish('length', 'model_context_window_exceeded'), usage(199_000, 1_000)]],
     ['server-tool', [text('Found.'), finish('stop', 'end_turn'), usage(60, 20)]],
   ])('named %s is read whole', (name, parts) => {
-    expect(joinParts(replied(name))).toEqual(parts as StreamPart[]);
+    expect(joinParts(replied(name))).toEqual(parts);
   });
 
   test('counts cached, written and thought tokens once', () => {
     const cached = usage(21 + 1_800 + 240, 4, { cachedInputTokens: 1_800, cacheWriteTokens: 240 });
-    expect(replied('cached').at(-1)).toEqual(cached as StreamPart);
-    expect(streamed('cached').at(-1)).toEqual(cached as StreamPart);
-    expect(replied('thinking').at(-1)).toEqual(usage(22, 140, { reasoningTokens: 118 }) as StreamPart);
+    expect(replied('cached').at(-1)).toEqual(cached);
+    expect(fromStream('cached').at(-1)).toEqual(cached);
+    expect(replied('thinking').at(-1)).toEqual(usage(22, 140, { reasoningTokens: 118 }));
   });
 
   test('that is invalid is a failure', () => {
@@ -139,7 +104,7 @@ describe('an answer', () => {
 });
 
 describe('a stream', () => {
-  test.each<[string, object[]]>([
+  test.each<[string, StreamPart[]]>([
     ['stream', [text('Berlin is the capital.'), finish('stop', 'end_turn'), usage(25, 11)]],
     [
       'tool-call',
@@ -161,47 +126,34 @@ describe('a stream', () => {
     ],
     [
       'refusal',
-      [
-        text('I can'),
-        { ...text('This request was declined.'), type: 'refusal' },
-        finish('content_filter', 'refusal'),
-        usage(25, 3),
-      ],
+      [text('I can'), refusal('This request was declined.'), finish('content_filter', 'refusal'), usage(25, 3)],
     ],
     ['length', [text('Once upon a'), finish('length', 'max_tokens'), usage(25, 3)]],
     ['overloaded', [text('Once'), { type: 'failure', failure: { kind: 'overloaded', message: 'Overloaded' } }]],
   ])('named %s is read whole', (name, parts) => {
-    expect(said(streamed(name))).toEqual(parts as StreamPart[]);
+    expect(said(fromStream(name))).toEqual(parts);
   });
 
   test('gives its thoughts, then their signature with the whole block', () => {
-    expect(said(streamed('thinking'))).toEqual([
-      { type: 'reasoning', choice: 0, text: '27 times 453 is 12231.' },
-      {
-        type: 'state',
-        choice: 0,
-        details: [
-          {
-            type: 'reasoning.text',
-            text: '27 times 453 is 12231.',
-            signature: SIGNATURE,
-            format: 'anthropic-claude-v1',
-            index: 0,
-            id: 'thought-0-0-0',
-          },
-        ],
-      },
+    expect(said(fromStream('thinking'))).toEqual([
+      thought('27 times 453 is 12231.'),
+      details({
+        ...{ type: 'reasoning.text', text: '27 times 453 is 12231.', signature: SIGNATURE },
+        ...{ format: 'anthropic-claude-v1', index: 0, id: 'thought-0-0-0' },
+      }),
       text('12,231'),
       finish('stop', 'end_turn'),
       usage(25, 140, { reasoningTokens: 118 }),
-    ] as StreamPart[]);
-    expect(said(streamed('redacted-thinking'))[0]).toEqual({
-      type: 'state',
-      choice: 0,
-      details: [
-        { type: 'reasoning.encrypted', data: DATA, format: 'anthropic-claude-v1', index: 0, id: 'thought-0-0-0' },
-      ],
-    });
+    ]);
+    expect(said(fromStream('redacted-thinking'))[0]).toEqual(
+      details({
+        type: 'reasoning.encrypted',
+        data: DATA,
+        format: 'anthropic-claude-v1',
+        index: 0,
+        id: 'thought-0-0-0',
+      }),
+    );
   });
 
   test('ignores unknown events', () => {
@@ -216,7 +168,7 @@ describe('a stream', () => {
         { type: 'content_block_stop', index: 9 },
         done,
       ),
-    ).toEqual([finish('stop', 'a_new_reason')] as StreamPart[]);
+    ).toEqual([finish('stop', 'a_new_reason')]);
     expect(adapter.stream().read({ event: '', data: 'x' })).toMatchObject([{ type: 'failure' }]);
   });
 
@@ -229,11 +181,7 @@ describe('a stream', () => {
       { type: 'message_stop' },
     );
     // The count at the start is not repeated after the finish, where it would count as the whole answer's.
-    expect(said(parts)).toEqual([
-      usage(3, 0),
-      call(0, 'c', 'f', '{"a":1}'),
-      finish('tool_calls', 'tool_use'),
-    ] as StreamPart[]);
+    expect(said(parts)).toEqual([usage(3, 0), call(0, 'c', 'f', '{"a":1}'), finish('tool_calls', 'tool_use')]);
   });
 
   test('gives the same however its texts and arguments are split', () => {
@@ -300,7 +248,7 @@ describe('the state of an answer', () => {
   );
 
   test('is the same from a stream', () => {
-    expect(sentBack(callerMessage(streamed('thinking')))).toEqual([
+    expect(sentBack(callerMessage(fromStream('thinking')))).toEqual([
       { type: 'thinking', thinking: '27 times 453 is 12231.', signature: SIGNATURE },
       { type: 'text', text: '12,231' },
     ]);

@@ -2,36 +2,21 @@ import { describe, expect, test } from 'bun:test';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
-import { wireRequest } from '../support/wire-request.ts';
+import { calls, made, result as told } from '../support/tool-messages.ts';
+import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
 /** Histories and tools that the API would refuse: repaired where possible, otherwise refused by field name. */
-const adapter = anthropic.prepare({ prompt_cache: 'by_caller' });
-if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
+const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller' }));
 
-const made = (id: string, name = 'look') => ({ id, type: 'function' as const, function: { name, arguments: '{}' } });
-const calls = (...ids: string[]): ChatMessage => ({
-  role: 'assistant',
-  content: null,
-  tool_calls: ids.map((id) => made(id)),
-});
-const told = (id: string, content = 'r'): ChatMessage => ({ role: 'tool', tool_call_id: id, content });
 const user: ChatMessage = { role: 'user', content: 'a' };
 const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} });
 const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: 'r' }] });
 const text = (said: string) => ({ type: 'text', text: said });
 
-const asked = (request: Partial<ChatRequest>, upstream = 'claude-opus-4-8') => {
-  if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
-  return { adapter, call: providerCall(request, { upstream }) };
-};
-function messagesOf(messages: ChatMessage[]) {
-  const { adapter, call } = asked({ messages });
-  return wireRequest(adapter, call).body.messages;
-}
-function refusalOf(request: Partial<ChatRequest>, upstream?: string) {
-  const { adapter, call } = asked(request, upstream);
-  return adapter.request(call);
-}
+const callOf = (request: Partial<ChatRequest>, upstream = 'claude-opus-4-8') => providerCall(request, { upstream });
+const bodyOf = (request: Partial<ChatRequest>) => wireRequest(adapter, callOf(request)).body;
+const messagesOf = (messages: ChatMessage[]) => bodyOf({ messages }).messages;
+const refusalOf = (request: Partial<ChatRequest>, upstream?: string) => adapter.request(callOf(request, upstream));
 
 describe('results of tools', () => {
   test('without a call in the preceding answer become user content', () => {
@@ -96,10 +81,8 @@ test.each([
   [{ description: 'A town.' }, 'A town.'],
 ])('what describes the answer stands in its schema, unless that describes itself: %j', (own, description) => {
   const schema = { type: 'object', properties: {}, additionalProperties: false, ...own };
-  const { adapter, call } = asked({
-    response_format: { type: 'json_schema', json_schema: { name: 'x', description: 'A city.', schema } },
-  });
-  expect(wireRequest(adapter, call).body.output_config).toEqual({
+  const response_format = { type: 'json_schema', json_schema: { name: 'x', description: 'A city.', schema } } as const;
+  expect(bodyOf({ response_format }).output_config).toEqual({
     format: { type: 'json_schema', schema: { ...schema, description } },
   });
 });
@@ -125,8 +108,7 @@ describe('an unrepairable field is refused by name:', () => {
   });
 
   test('parameters are always those of an object', () => {
-    const { adapter, call } = asked({ tools: [tool('a', { type: ['object', 'null'], properties: {} })] });
-    expect(wireRequest(adapter, call).body.tools).toEqual([
+    expect(bodyOf({ tools: [tool('a', { type: ['object', 'null'], properties: {} })] }).tools).toEqual([
       { name: 'a', input_schema: { type: 'object', properties: {} } },
     ]);
   });

@@ -4,22 +4,15 @@ import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { ProviderCall } from '../../src/contract/provider.ts';
 import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
-import { wireRequest } from '../support/wire-request.ts';
+import { made as madeOf } from '../support/tool-messages.ts';
+import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
 const MARK = { type: 'ephemeral' };
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const tool = (name: string, more: object = {}) => ({ type: 'function' as const, function: { name, ...more } });
-const made = (id: string, name = 'look', args = '{"at":1}') => ({
-  id,
-  type: 'function' as const,
-  function: { name, arguments: args },
-});
+const made = (id: string, name = 'look', args = '{"at":1}') => madeOf(id, name, args);
 
-function adapter(prompt_cache: 'auto' | 'by_caller' = 'by_caller') {
-  const prepared = anthropic.prepare({ prompt_cache });
-  if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
-  return prepared;
-}
+const adapter = (prompt_cache: 'auto' | 'by_caller' = 'by_caller') => wireAdapter(anthropic.prepare({ prompt_cache }));
 
 /** The body for a model that reasons. */
 function build(request: Partial<ChatRequest>, rest: Parameters<typeof providerCall>[1] = {}, cache?: 'auto') {

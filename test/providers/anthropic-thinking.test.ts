@@ -5,11 +5,9 @@ import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { Capability } from '../../src/core/capability.ts';
 import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
-import { wireRequest } from '../support/wire-request.ts';
+import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
-const prepared = anthropic.prepare({ prompt_cache: 'by_caller' });
-if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
-const adapter = prepared;
+const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller' }));
 
 const SHOWN = { type: 'adaptive', display: 'summarized' };
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
-import { fixture, framesOf, geminiAdapter } from './fixtures/gemini/adapter.ts';
+import { streamed } from '../support/wire-request.ts';
+import { fixture, geminiAdapter } from './fixtures/gemini/adapter.ts';
 
 const adapter = geminiAdapter();
 const read = (status: number, body: string) => adapter.failure(status, new Headers(), body);
@@ -61,12 +62,7 @@ describe('an error', () => {
   });
 
   test('within a stream ends it', () => {
-    const reader = adapter.stream();
-    expect(
-      framesOf(fixture('errors/amid-stream.sse'))
-        .flatMap((frame) => reader.read(frame))
-        .at(-1),
-    ).toEqual({
+    expect(streamed(adapter, fixture('errors/amid-stream.sse')).at(-1)).toEqual({
       type: 'failure',
       failure: { kind: 'overloaded', status: 503, message: 'The model is overloaded. Please try again later.' },
     });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, ChatRequest, MessagePart } from '../../src/surface/openai-chat/request.ts';
 import { inTime } from '../support/in-time.ts';
 import { providerCall } from '../support/provider-call.ts';
+import { calls, made, result as told } from '../support/tool-messages.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
@@ -10,13 +11,6 @@ const adapter = geminiAdapter();
 const NEW = 'gemini-4-pro';
 const OLD = 'gemini-2.5-flash';
 
-const made = (id: string, name = 'look') => ({ id, type: 'function' as const, function: { name, arguments: '{}' } });
-const calls = (...ids: string[]): ChatMessage => ({
-  role: 'assistant',
-  content: null,
-  tool_calls: ids.map((id) => made(id)),
-});
-const told = (id: string, content = 'r'): ChatMessage => ({ role: 'tool', tool_call_id: id, content });
 const system: ChatMessage = { role: 'system', content: 's' };
 const user: ChatMessage = { role: 'user', content: 'a' };
 const blank: ChatMessage = { role: 'user', content: '' };

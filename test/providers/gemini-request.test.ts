@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
+import { calls, made } from '../support/tool-messages.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
@@ -14,8 +15,6 @@ const build = (request: Partial<ChatRequest>, rest: Rest = {}) =>
 const bodyOf = (request: Partial<ChatRequest>, rest: Rest = {}) => build(request, rest).body;
 const configOf = (request: Partial<ChatRequest>, rest: Rest = {}) => bodyOf(request, rest).generationConfig;
 const contentsOf = (messages: ChatRequest['messages'], upstream = NEW) => bodyOf({ messages }, { upstream }).contents;
-const parts = (...content: Exclude<ChatRequest['messages'][0]['content'], string | null | undefined>) =>
-  contentsOf([{ role: 'user', content }]);
 
 describe('the path', () => {
   test.each([
@@ -127,45 +126,6 @@ describe('calls in the older form', () => {
   });
 });
 
-describe('media', () => {
-  test('within the request are unchanged', () => {
-    expect(
-      parts(
-        { type: 'image_url', image_url: { url: 'data:image/PNG;base64,aGk=', detail: 'auto' } },
-        { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'mp3' } },
-        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } },
-      ),
-    ).toEqual([
-      {
-        role: 'user',
-        parts: [
-          { inlineData: { mimeType: 'image/png', data: 'aGk=' } },
-          { inlineData: { mimeType: 'audio/mp3', data: 'UklGRg==' } },
-          { inlineData: { mimeType: 'application/pdf', data: 'JVBERg==' } },
-        ],
-      },
-    ]);
-  });
-
-  test.each([
-    ['https://example.com/cat.png', 'image/png'],
-    ['https://example.com/cat.JPG?size=2#x.png', 'image/jpeg'],
-    ['https://example.com/a.b/cat', 'image/jpeg'],
-    ['https://example.com/cat.webp?sig=a.b', 'image/webp'],
-  ])('at an address are fetched by Google, with the type that it shows: %s', (url, mimeType) => {
-    expect(parts({ type: 'image_url', image_url: { url } })).toEqual([
-      { role: 'user', parts: [{ fileData: { fileUri: url, mimeType } }] },
-    ]);
-  });
-
-  test('lose the requested detail, which is reported', () => {
-    const content = [{ type: 'image_url' as const, image_url: { url: 'https://a.example/b.png', detail: 'low' } }];
-    expect(build({ messages: [{ role: 'user', content }] }).dropped).toEqual([
-      'messages[0].content[0].image_url.detail',
-    ]);
-  });
-});
-
 describe('a request that cannot be translated', () => {
   const refusal = (messages: ChatRequest['messages']) => adapter.request(providerCall({ messages }, { upstream: NEW }));
 
@@ -231,14 +191,9 @@ describe('tools', () => {
     expect(bodyOf({ tools: strict }).toolConfig).toEqual({ functionCallingConfig: { mode: 'VALIDATED' } });
   });
 
-  const call = (id: string, name: string, args: string) => ({
-    id,
-    type: 'function' as const,
-    function: { name, arguments: args },
-  });
   const history: ChatRequest['messages'] = [
     { role: 'user', content: 'Weather?' },
-    { role: 'assistant', content: null, tool_calls: [call('a', 'f', '{"city":"Paris"}'), call('b', 'g', '')] },
+    { role: 'assistant', content: null, tool_calls: [made('a', 'f', '{"city":"Paris"}'), made('b', 'g', '')] },
     { role: 'tool', tool_call_id: 'b', content: '12345678901234567890' },
     {
       role: 'tool',
@@ -281,7 +236,7 @@ describe('tools', () => {
   test('called twice with one ID answer the preceding call', () => {
     const again: ChatRequest['messages'] = [
       ...history,
-      { role: 'assistant', content: null, tool_calls: [call('a', 'g', '{}')] },
+      { role: 'assistant', content: null, tool_calls: [made('a', 'g', '{}')] },
       { role: 'tool', tool_call_id: 'a', content: 'x' },
     ];
     expect(JSON.stringify(contentsOf(again, OLD))).toEndWith(
@@ -292,7 +247,7 @@ describe('tools', () => {
   test.each(['{"a":', '[1]', 'null', 'hi'])('called without a JSON object do not break a conversation: %s', (text) => {
     const messages: ChatRequest['messages'] = [
       { role: 'user', content: 'Hi' },
-      { role: 'assistant', content: null, tool_calls: [call('a', 'f', text)] },
+      { role: 'assistant', content: null, tool_calls: [made('a', 'f', text)] },
       { role: 'tool', tool_call_id: 'a', content: 'x' },
     ];
     expect(contentsOf(messages, OLD)).toMatchObject([
@@ -390,4 +345,28 @@ describe('the configuration', () => {
     const extras = { safetySettings, generationConfig: { maxOutputTokens: 1_000_000 } };
     expect(bodyOf({}, { extras })).toMatchObject({ safetySettings, generationConfig: { maxOutputTokens: 1_000 } });
   });
+});
+
+test('cache hints are dropped and reported', () => {
+  const hint = { cache_control: { type: 'ephemeral' } };
+  const { body, dropped } = build({
+    messages: [
+      { role: 'system', content: 'S', ...hint },
+      { role: 'user', content: [{ type: 'text', text: 'Hi', ...hint }] },
+      calls('c'),
+      { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: 'r', ...hint }] },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'f' }, ...hint },
+      { type: 'function', function: { name: 'g', ...hint } },
+    ],
+  });
+  expect(JSON.stringify(body)).not.toContain('cache_control');
+  expect(dropped.toSorted()).toEqual([
+    'messages[0].cache_control',
+    'messages[1].content[0].cache_control',
+    'messages[3].content[0].cache_control',
+    'tools[0].cache_control',
+    'tools[1].function.cache_control',
+  ]);
 });

@@ -1,19 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import { providerCall } from '../support/provider-call.ts';
-import { wireRequest } from '../support/wire-request.ts';
-import { fixture, framesOf, geminiAdapter } from './fixtures/gemini/adapter.ts';
+import { streamed, wireRequest } from '../support/wire-request.ts';
+import { fixture, geminiAdapter } from './fixtures/gemini/adapter.ts';
 
 const adapter = geminiAdapter();
 const NEW = 'gemini-3.8-flash';
 const OLD = 'gemini-2.5-flash';
 
-function partsOfStream(name: string): StreamPart[] {
-  const reader = adapter.stream();
-  return framesOf(fixture(name)).flatMap((frame) => reader.read(frame));
-}
+const partsOfStream = (name: string) => streamed(adapter, fixture(name));
 
 /** The user's and the model's turns in the next request. */
 function givenBack(message: ChatMessage, upstream = NEW): unknown {

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { tries } from '../deep/effort.ts';
+import { finish, text, thought, toolCall, used } from '../support/parts.ts';
 import { joinParts } from '../support/provider-call.ts';
-import { fixture, framesOf, geminiAdapter } from './fixtures/gemini/adapter.ts';
+import { framesOf, streamed } from '../support/wire-request.ts';
+import { fixture, geminiAdapter } from './fixtures/gemini/adapter.ts';
 
 const adapter = geminiAdapter();
 const { numRuns, seed } = tries('Gemini’s streams, split anywhere, give the parts of the whole answer', 60, 10_000);
@@ -13,38 +15,16 @@ function read(...responses: object[]): StreamPart[] {
   const reader = adapter.stream();
   return responses.flatMap((response) => reader.read({ event: '', data: JSON.stringify(response) }));
 }
-function streamOf(name: string): StreamPart[] {
-  const reader = adapter.stream();
-  return framesOf(fixture(name)).flatMap((frame) => reader.read(frame));
-}
+const streamOf = (name: string) => streamed(adapter, fixture(name));
 const replyOf = (name: string) => [...adapter.reply(fixture(name))];
 const candidate = (parts: readonly object[], more: object = {}) => ({ candidates: [{ content: { parts }, ...more }] });
 
-const text = (words: string, choice = 0): StreamPart => ({ type: 'text', choice, text: words });
-const finish = (reason: 'stop' | 'length' | 'tool_calls' | 'content_filter', raw: string, choice = 0): StreamPart => ({
-  type: 'finish',
-  choice,
-  reason,
-  raw,
-});
-const usage = (input: number, output: number, reasoning = 0, cached = 0): StreamPart => ({
-  type: 'usage',
-  usage: {
-    inputTokens: input,
-    cachedInputTokens: cached,
-    cacheWriteTokens: 0,
-    outputTokens: output,
-    reasoningTokens: reasoning,
-  },
-});
-const call = (index: number, id: string, name: string, args: string, signature?: string): StreamPart => ({
-  type: 'tool-call',
-  choice: 0,
-  index,
-  id,
-  name,
-  arguments: args,
-  ...(signature && { extra: { google: { thought_signature: signature } } }),
+const usage = (input: number, output: number, reasoning = 0, cached = 0) => used(input, cached, 0, output, reasoning);
+const call = (index: number, id: string, name: string, args: string, signature?: string) =>
+  toolCall(index, id, name, args, signature ? { google: { thought_signature: signature } } : undefined);
+const failure = (kind: 'rejected' | 'malformed', message: string, more: object = {}): StreamPart => ({
+  type: 'failure',
+  failure: { kind, message, ...more },
 });
 
 describe('an answer', () => {
@@ -70,25 +50,10 @@ describe('an answer', () => {
         usage(40, 7),
       ],
     ],
-    [
-      'blocked',
-      [
-        usage(23, 0),
-        {
-          type: 'failure',
-          failure: { kind: 'rejected', message: 'the provider blocked the prompt: PROHIBITED_CONTENT' },
-        },
-      ],
-    ],
+    ['blocked', [usage(23, 0), failure('rejected', 'the provider blocked the prompt: PROHIBITED_CONTENT')]],
     [
       'malformed-call',
-      [
-        usage(88, 0),
-        {
-          type: 'failure',
-          failure: { kind: 'malformed', message: 'the model’s answer broke: MALFORMED_FUNCTION_CALL', ofModel: true },
-        },
-      ],
+      [usage(88, 0), failure('malformed', 'the model’s answer broke: MALFORMED_FUNCTION_CALL', { ofModel: true })],
     ],
   ])('in one piece is read: %s', (name, parts) => {
     expect(replyOf(`${name}.json`)).toEqual(parts);
@@ -137,7 +102,7 @@ describe('a stream', () => {
 
   test('gives parallel calls a stable index, and each signature to its call', () => {
     expect(streamOf('parallel-calls.sse').filter(({ type }) => type !== 'usage')).toEqual([
-      { type: 'reasoning', choice: 0, text: '**BalanceOptions the cities**\n\nBoth are needed.' },
+      thought('**BalanceOptions the cities**\n\nBoth are needed.'),
       call(0, 'a1b2c3d4', 'get_weather', '{"city":"Paris"}', 'EqABCp0BAXLI2nxPar4llelS1gA=='),
       call(1, 'e5f6g7h8', 'get_weather', '{"city":"Tōkyō","days":[1,2]}'),
       finish('tool_calls', 'STOP'),
@@ -146,7 +111,7 @@ describe('a stream', () => {
 
   test('gives thoughts, and the signature of an answer without calls as state of the message', () => {
     expect(joinParts(streamOf('thinking.sse').filter(({ type }) => type !== 'usage'))).toEqual([
-      { type: 'reasoning', choice: 0, text: '**Counting**\n\nI add the primes.' },
+      thought('**Counting**\n\nI add the primes.'),
       text('The sum is 129.'),
       { type: 'state', choice: 0, extra: { google: { thought_signature: 'EjQKMgFyyNp8tiVKYI89Tex7S1g==' } } },
       finish('stop', 'STOP'),
@@ -174,8 +139,7 @@ describe('a stream', () => {
         });
         responses.push(candidate([{ text: '' }], { finishReason: 'STOP' }));
         const sse = responses.map((response) => `data: ${JSON.stringify(response)}\r\n\r\n`).join('');
-        const reader = adapter.stream();
-        expect(joinParts(framesOf(sse).flatMap((frame) => reader.read(frame)))).toEqual(whole);
+        expect(joinParts(streamed(adapter, sse))).toEqual(whole);
       }),
       { numRuns, seed },
     );

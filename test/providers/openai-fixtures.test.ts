@@ -3,55 +3,26 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { isPlausible, type Usage } from '../../src/core/usage.ts';
-import { frameParser } from '../../src/upstream/frames.ts';
+import { details, finish, refusal, text, thought, toolCall, used } from '../support/parts.ts';
 import { joinParts, openaiAdapter } from '../support/provider-call.ts';
+import { streamed } from '../support/wire-request.ts';
 
 const FOLDER = join(import.meta.dir, 'fixtures');
 const adapter = openaiAdapter();
 
 /** The parts of a provider's body, unstreamed or streamed. */
 function partsIn(path: string): StreamPart[] {
-  const text = readFileSync(join(FOLDER, path), 'utf8');
-  if (path.endsWith('.json')) return joinParts(adapter.reply(text));
-  const frames = frameParser('sse');
-  const reader = adapter.stream();
-  return joinParts([...frames.push(text), ...frames.end()].flatMap((frame) => reader.read(frame)));
+  const body = readFileSync(join(FOLDER, path), 'utf8');
+  return joinParts(path.endsWith('.json') ? adapter.reply(body) : streamed(adapter, body));
 }
 
-const choice = 0;
-const text = (words: string): StreamPart => ({ type: 'text', choice, text: words });
-const thought = (words: string): StreamPart => ({ type: 'reasoning', choice, text: words });
-const finish = (reason: 'stop' | 'length' | 'tool_calls' | 'content_filter', raw: string = reason): StreamPart => ({
-  type: 'finish',
-  choice,
-  reason,
-  raw,
-});
-const call = (id: string, args: string, index = 0, extra?: Readonly<Record<string, unknown>>): StreamPart => ({
-  type: 'tool-call',
-  choice,
-  index,
-  id,
-  name: 'get_weather',
-  arguments: args,
-  ...(extra && { extra }),
-});
-/** Input, cached input, cache writes, output, reasoning. */
-const used = (input: number, cached: number, written: number, output: number, reasoning: number): StreamPart => ({
-  type: 'usage',
-  usage: {
-    inputTokens: input,
-    cachedInputTokens: cached,
-    cacheWriteTokens: written,
-    outputTokens: output,
-    reasoningTokens: reasoning,
-  },
-});
-const details = (...entries: object[]): StreamPart => ({
-  type: 'state',
-  choice,
-  details: entries.map((entry) => ({ ...entry })),
-});
+const call = (id: string, args: string, index = 0, extra?: object) => toolCall(index, id, 'get_weather', args, extra);
+type Counts = Parameters<typeof used>;
+/** A short answer that was thought about, and a call. */
+const reasoned = (...counts: Counts) => [thought('Two and two.'), text('4'), finish('stop'), used(...counts)];
+const calledFor = (id: string, args: string, ...counts: Counts) => [
+  ...[thought('Oslo, then.'), call(id, args), finish('tool_calls'), used(...counts)],
+];
 const signed = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0 };
 const OSLO = '{"city":"Oslo"}';
 
@@ -65,20 +36,11 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     used(80, 0, 0, 44, 0),
   ],
   'openai/named-call.json': [call('call_C3', OSLO), finish('tool_calls', 'stop'), used(80, 0, 0, 12, 0)],
-  'openai/refusal.json': [
-    { type: 'refusal', choice, text: 'I can’t help with that.' },
-    finish('stop'),
-    used(20, 0, 0, 8, 0),
-  ],
+  'openai/refusal.json': [refusal('I can’t help with that.'), finish('stop'), used(20, 0, 0, 8, 0)],
   'openai/length.json': [finish('length'), used(20, 0, 0, 64, 64)],
   'openai/filtered.json': [text('As for'), finish('content_filter'), used(20, 0, 0, 2, 0)],
   'openai-compatible/azure-filtered.sse': [text('They'), finish('content_filter'), used(15, 0, 0, 1, 0)],
-  'openai-compatible/cerebras-thinking.sse': [
-    thought('Two and two.'),
-    text('4'),
-    finish('stop'),
-    used(70, 0, 0, 40, 28),
-  ],
+  'openai-compatible/cerebras-thinking.sse': reasoned(70, 0, 0, 40, 28),
   'openai-compatible/deepseek-broken-off.json': [
     text('Half'),
     used(100, 64, 0, 50, 30),
@@ -90,26 +52,11 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
       },
     },
   ],
-  'openai-compatible/deepseek-thinking.sse': [
-    thought('Two and two.'),
-    text('4'),
-    finish('stop'),
-    used(100, 64, 0, 50, 30),
-  ],
-  'openai-compatible/deepseek-tool-call.json': [
-    thought('Oslo, then.'),
-    call('call_00_x', '{"city": "Oslo"}'),
-    finish('tool_calls'),
-    used(100, 64, 0, 50, 30),
-  ],
-  'openai-compatible/fireworks-thinking.json': [
-    thought('Two and two.'),
-    text('4'),
-    finish('stop'),
-    used(20, 0, 0, 12, 0),
-  ],
+  'openai-compatible/deepseek-thinking.sse': reasoned(100, 64, 0, 50, 30),
+  'openai-compatible/deepseek-tool-call.json': calledFor('call_00_x', '{"city": "Oslo"}', 100, 64, 0, 50, 30),
+  'openai-compatible/fireworks-thinking.json': reasoned(20, 0, 0, 12, 0),
   'openai-compatible/google-compatible-call.json': [
-    { type: 'state', choice, extra: { google: { thought_signature: 'bWVzc2FnZQ==' } } },
+    { type: 'state', choice: 0, extra: { google: { thought_signature: 'bWVzc2FnZQ==' } } },
     call('function-call-1', OSLO, 0, { google: { thought_signature: 'Y2FsbA==' } }),
     finish('tool_calls'),
     used(20, 0, 0, 9, 0),
@@ -118,13 +65,8 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     text('Half'),
     { type: 'failure', failure: { kind: 'server', message: 'over capacity', status: undefined } },
   ],
-  'openai-compatible/groq-thinking.sse': [thought('Two and two.'), text('4'), finish('stop'), used(90, 64, 0, 40, 25)],
-  'openai-compatible/llama-cpp-tool-call.sse': [
-    thought('Oslo, then.'),
-    call('pXq7', OSLO),
-    finish('tool_calls'),
-    used(30, 10, 0, 8, 0),
-  ],
+  'openai-compatible/groq-thinking.sse': reasoned(90, 64, 0, 40, 25),
+  'openai-compatible/llama-cpp-tool-call.sse': calledFor('pXq7', OSLO, 30, 10, 0, 8, 0),
   'openai-compatible/lm-studio-stream.sse': [text('Rain.'), finish('stop'), used(12, 0, 0, 3, 0)],
   'openai-compatible/mistral-length.json': [text('A long'), finish('length', 'model_length'), used(30, 16, 0, 22, 0)],
   'openai-compatible/mistral-parallel-calls.sse': [
@@ -133,24 +75,9 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     finish('tool_calls'),
     used(30, 16, 0, 22, 0),
   ],
-  'openai-compatible/mistral-thinking.json': [
-    thought('Two and two.'),
-    text('4'),
-    finish('stop'),
-    used(30, 16, 0, 22, 0),
-  ],
-  'openai-compatible/moonshot-thinking.sse': [
-    thought('Two and two.'),
-    text('4'),
-    finish('stop'),
-    used(60, 48, 0, 20, 0),
-  ],
-  'openai-compatible/ollama-tool-call.json': [
-    thought('Oslo, then.'),
-    call('call_x1y2z3', OSLO),
-    finish('tool_calls'),
-    used(160, 0, 0, 25, 0),
-  ],
+  'openai-compatible/mistral-thinking.json': reasoned(30, 16, 0, 22, 0),
+  'openai-compatible/moonshot-thinking.sse': reasoned(60, 48, 0, 20, 0),
+  'openai-compatible/ollama-tool-call.json': calledFor('call_x1y2z3', OSLO, 160, 0, 0, 25, 0),
   'openai-compatible/openrouter-encrypted.json': [
     details({
       type: 'reasoning.encrypted',
@@ -178,7 +105,7 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     used(50, 10, 20, 60, 33),
   ],
   'openai-compatible/together-success.json': [text('Rain.'), finish('stop', 'eos'), used(42, 0, 0, 3, 0)],
-  'openai-compatible/vllm-thinking.sse': [thought('Two and two.'), text('4'), finish('stop'), used(20, 0, 0, 14, 0)],
+  'openai-compatible/vllm-thinking.sse': reasoned(20, 0, 0, 14, 0),
   'openai-compatible/xai-tool-call.json': [
     thought('Oslo, then.'),
     call('call_61', OSLO),

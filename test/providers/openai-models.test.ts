@@ -4,13 +4,9 @@ import { openai } from '../../plugins/providers/openai.ts';
 import type { Capability } from '../../src/core/capability.ts';
 import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
-import { wireRequest } from '../support/wire-request.ts';
+import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
-const adapterOf = (settings: object) => {
-  const prepared = openai.prepare({ ...Value.Create(openai.settings), ...settings });
-  if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
-  return prepared;
-};
+const adapterOf = (settings: object) => wireAdapter(openai.prepare({ ...Value.Create(openai.settings), ...settings }));
 const adapter = adapterOf({});
 
 const sent = (upstream: string, request: Partial<ChatRequest>, capabilities: Capability[] = ['reasoning']) =>

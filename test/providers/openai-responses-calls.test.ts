@@ -1,24 +1,17 @@
 import { describe, expect, test } from 'bun:test';
-import { openai } from '../../plugins/providers/openai.ts';
-import type { WireAdapter } from '../../src/contract/provider.ts';
 import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
+import { calls, result } from '../support/tool-messages.ts';
+import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 
-const adapter = openai.prepare({ service: 'openai', reasoning_summaries: 'auto' }) as WireAdapter;
+const adapter = openaiOf();
 const look = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } } as const;
 
-function made(request: Partial<ChatRequest>): object {
+function madeOf(request: Partial<ChatRequest>): object {
   const model = { capabilities: ['reasoning'], acceptsTemperature: false } as const;
   return adapter.request(providerCall({ tools: [look], ...request }, { upstream: 'gpt-6-luna', model }));
 }
-const bodyOf = (request: Partial<ChatRequest>) => JSON.parse(Object(made(request)).body);
-
-const calls = (...ids: string[]): ChatMessage => ({
-  role: 'assistant',
-  content: null,
-  tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })),
-});
-const result = (id: string, content: string): ChatMessage => ({ role: 'tool', tool_call_id: id, content });
+const bodyOf = (request: Partial<ChatRequest>) => JSON.parse(Object(madeOf(request)).body);
 
 /** Each call's ID and its result. */
 function pairs(...messages: ChatMessage[]): unknown[] {
@@ -31,13 +24,6 @@ function pairs(...messages: ChatMessage[]): unknown[] {
 }
 
 describe('calls of other servers', () => {
-  test('that share an ID in one answer get a result each', () => {
-    expect(pairs(calls('c', 'c'), result('c', 'A'), result('c', 'B'))).toEqual([
-      ['c', ['A']],
-      ['c_2', ['B']],
-    ]);
-  });
-
   test('stay distinct from generated IDs', () => {
     const messages = [calls('a'), result('a', '1'), calls('a'), result('a', '2'), calls('a_2'), result('a_2', '3')];
     const ids = pairs(...messages).map((pair) => Object(pair)[0]);
@@ -75,8 +61,8 @@ test.each<[string, Partial<ChatRequest>]>([
   ['tools[0].function.parameters', tool({ strict: true } as object)],
   ['response_format.json_schema.schema', { response_format: { type: 'json_schema', json_schema: { name: 'x' } } }],
 ])('what cannot be said is told by its field: %s', (field, request) => {
-  expect(made(request)).toEqual({ kind: 'rejected', message: expect.stringMatching(/./) });
-  expect(Object(made(request)).message.split(' ')[0]).toBe(field);
+  expect(madeOf(request)).toEqual({ kind: 'rejected', message: expect.stringMatching(/./) });
+  expect(Object(madeOf(request)).message.split(' ')[0]).toBe(field);
 });
 
 test('parameters without a type are those of an object', () => {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FinishReason, StreamPart } from '../../src/contract/parts.ts';
+import type { StreamPart } from '../../src/contract/parts.ts';
 import { isPlausible } from '../../src/core/usage.ts';
-import { frameParser } from '../../src/upstream/frames.ts';
+import { details, finish, refusal, text, thought, toolCall, used } from '../support/parts.ts';
 import { joinParts } from '../support/provider-call.ts';
+import { streamed } from '../support/wire-request.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 
 const FOLDER = join(import.meta.dir, 'fixtures/openai-responses');
@@ -12,90 +13,62 @@ const adapter = openaiOf();
 
 /** The parts of a body, unstreamed or streamed. */
 function partsIn(name: string, reading = adapter): StreamPart[] {
-  const text = readFileSync(join(FOLDER, name), 'utf8');
-  if (name.endsWith('.json')) return joinParts(reading.reply(text));
-  const frames = frameParser('sse');
-  const reader = reading.stream();
-  return joinParts([...frames.push(text), ...frames.end()].flatMap((frame) => reader.read(frame)));
+  const body = readFileSync(join(FOLDER, name), 'utf8');
+  return joinParts(name.endsWith('.json') ? reading.reply(body) : streamed(reading, body));
 }
 
-const choice = 0;
-const said = (type: 'text' | 'reasoning' | 'refusal', text: string): StreamPart => ({ type, choice, text });
-const finish = (reason: FinishReason, raw: string): StreamPart => ({ type: 'finish', choice, reason, raw });
 const failure = (kind: 'server' | 'rate_limited', message: string): StreamPart => ({
   type: 'failure',
   failure: { kind, message: expect.stringContaining(message), status: undefined },
 });
-const call = (index: number, id: string, city: string): StreamPart => ({
-  type: 'tool-call',
-  choice,
-  index,
-  id,
-  name: 'get_weather',
-  arguments: JSON.stringify({ city }),
-});
-/** Input, cached input, cache writes, output, reasoning. */
-const used = (
-  inputTokens: number,
-  cachedInputTokens: number,
-  cacheWriteTokens: number,
-  outputTokens: number,
-  reasoningTokens: number,
-): StreamPart => ({
-  type: 'usage',
-  usage: { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens },
-});
-const state = (...details: object[]): StreamPart => ({
-  type: 'state',
-  choice,
-  details: details.map((detail) => ({ format: 'openai-responses-v1', ...detail })),
-});
+const call = (index: number, id: string, city: string) => toolCall(index, id, 'get_weather', JSON.stringify({ city }));
+const state = (...all: object[]) => details(...all.map((detail) => ({ format: 'openai-responses-v1', ...detail })));
 const encrypted = (index: number, id: string, data: string) => ({ type: 'reasoning.encrypted', data, index, id });
 const summary = (index: number, id: string, text: string) => ({ type: 'reasoning.summary', summary: text, index, id });
 const THOUGHTS = ['**Looking**\n\nWhere is it?', '**Choosing**\n\nOslo, then.'];
 
 const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
   'success.json': [
-    said('text', 'Rain, later sun.'),
+    text('Rain, later sun.'),
     state(encrypted(0, 'rs_1', 'gAAAAABq1')),
     finish('stop', 'completed'),
     used(2006, 1920, 64, 300, 192),
   ],
   'stream.sse': [
-    said('text', 'Rain, later sun.'),
+    text('Rain, later sun.'),
     state(encrypted(0, 'rs_1', 'gAAAAABq1')),
     finish('stop', 'completed'),
     used(12, 0, 0, 9, 0),
   ],
   'thinking-call.json': [
-    said('reasoning', THOUGHTS.join('\n\n')),
-    said('text', 'I shall look.'),
+    thought(THOUGHTS.join('\n\n')),
+    text('I shall look.'),
     call(0, 'call_A1', 'Oslo'),
-    state(...THOUGHTS.map((text) => summary(0, 'rs_1', text)), encrypted(0, 'rs_1', 'gAAAAABq1')),
+    state(...THOUGHTS.map((words) => summary(0, 'rs_1', words)), encrypted(0, 'rs_1', 'gAAAAABq1')),
     finish('tool_calls', 'completed'),
     used(90, 0, 0, 60, 40),
   ],
   'parallel-calls.sse': [
-    said('reasoning', '**Two cities**\n\nOslo first.'),
+    thought('**Two cities**\n\nOslo first.'),
     call(0, 'call_A1', 'Oslo'),
     call(1, 'call_B2', 'Rome'),
     state(
-      ...['**Two cities**', 'Oslo first.'].map((text) => summary(0, 'rs_1', text)),
+      ...['**Two cities**', 'Oslo first.'].map((words) => summary(0, 'rs_1', words)),
       encrypted(0, 'rs_1', 'gAAAAABq1'),
       encrypted(2, 'rs_2', 'gAAAAABq2'),
     ),
     finish('tool_calls', 'completed'),
     used(80, 64, 0, 44, 20),
   ],
-  'refusal.json': [said('refusal', 'I can’t help with that.'), finish('stop', 'completed'), used(20, 0, 0, 8, 0)],
+  'refusal.json': [refusal('I can’t help with that.'), finish('stop', 'completed'), used(20, 0, 0, 8, 0)],
   'length.json': [
     state(encrypted(0, 'rs_1', 'gAAAAABq1')),
     finish('length', 'max_output_tokens'),
     used(20, 0, 0, 64, 64),
   ],
-  'filtered.sse': [said('text', 'As for'), finish('content_filter', 'content_filter'), used(20, 0, 0, 2, 0)],
+  'filtered.sse': [text('As for'), finish('content_filter', 'content_filter'), used(20, 0, 0, 2, 0)],
   'failed.json': [failure('server', 'failed to generate')],
-  'failed.sse': [said('text', 'Half'), used(20, 0, 0, 2, 0), failure('rate_limited', 'Rate limit reached')],
+  'failed.sse': [text('Half'), used(20, 0, 0, 2, 0), failure('rate_limited', 'Rate limit reached')],
   'error.sse': [failure('server', 'An error occurred')],
 };
 

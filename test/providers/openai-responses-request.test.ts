@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { providerCall } from '../support/provider-call.ts';
+import { made as madeOf } from '../support/tool-messages.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 
@@ -10,11 +11,7 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const PDF = 'data:application/pdf;base64,JVBERi0=';
 const look = { type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } };
 const looked = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: false };
-const made = (id: string, args = '{}') => ({
-  id,
-  type: 'function' as const,
-  function: { name: 'look', arguments: args },
-});
+const made = (id: string, args?: string) => madeOf(id, 'look', args);
 const callItem = (call_id: string, args = '{}') => ({ type: 'function_call', call_id, name: 'look', arguments: args });
 const resultItem = (call_id: string, output: unknown) => ({ type: 'function_call_output', call_id, output });
 const output = (text: string) => ({ type: 'output_text', text });
@@ -263,19 +260,6 @@ describe('a conversation', () => {
       resultItem('x_2', 'none'),
       resultItem('x', 'one'),
       resultItem('x_3', 'two'),
-    ]);
-  });
-
-  test('has a unique ID for every call', () => {
-    const turn: ChatMessage[] = [
-      { role: 'assistant', tool_calls: [made('call_0')] },
-      { role: 'tool', tool_call_id: 'call_0', content: 'seen' },
-    ];
-    expect(inputOf([...turn, ...turn])).toEqual([
-      callItem('call_0'),
-      resultItem('call_0', 'seen'),
-      callItem('call_0_2'),
-      resultItem('call_0_2', 'seen'),
     ]);
   });
 

@@ -79,10 +79,6 @@ describe('a chunk', () => {
     expect(read(delta({}, ''), delta({}, null), delta({}, undefined), delta({}, 7))).toEqual([]);
   });
 
-  test('whose finish reason is an error is a failure', () => {
-    expect(read(delta({}, 'error'))).toMatchObject([{ type: 'failure', failure: { kind: 'overloaded' } }]);
-  });
-
   test('that is empty, a ping or after [DONE] gives nothing', () => {
     expect(
       read('', { type: 'ping' }, { choices: [] }, { choices: [null, 1] }, '[DONE]', delta({ content: 'x' })),
@@ -214,11 +210,6 @@ describe('tool calls', () => {
     expect(read(calls({ id: 'a', function: { name: 'f', arguments: { x: 1 } } }))).toEqual([
       callPart(0, 'a', 'f', '{"x":1}'),
     ]);
-  });
-
-  test('beyond the limit are a failure', () => {
-    const many = Array.from({ length: 600 }, (_, index) => ({ index, id: `c${index}`, function: { name: 'f' } }));
-    expect(read(calls(...many)).some((part) => part.type === 'failure')).toBe(true);
   });
 });
 

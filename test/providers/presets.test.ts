@@ -265,7 +265,10 @@ test('cache hints are sent where supported, and otherwise reported as dropped', 
   const hint = { cache_control: { type: 'ephemeral' } };
   const request = {
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...hint }], ...hint }],
-    tools: [{ type: 'function', function: { name: 'f' }, ...hint }],
+    tools: [
+      { type: 'function', function: { name: 'f' }, ...hint },
+      { type: 'function', function: { name: 'g', ...hint } },
+    ],
   } as Partial<ChatRequest>;
   const kept = sent('openrouter', request);
   expect(kept.body).toMatchObject(request);
@@ -276,5 +279,22 @@ test('cache hints are sent where supported, and otherwise reported as dropped', 
     'messages[0].content[0].cache_control',
     'messages[0].cache_control',
     'tools[0].cache_control',
+    'tools[1].function.cache_control',
+  ]);
+});
+
+const look = { role: 'assistant' as const, content: null, function_call: { name: 'look', arguments: '{"at":2}' } };
+const seen: ChatMessage = { role: 'function', name: 'look', content: 'a cat' };
+const messages: ChatMessage[] = [{ role: 'user', content: 'Look.' }, look, seen];
+
+test('older function calls are sent as tool calls, each result with its call', () => {
+  expect(sent('deepseek', { messages }, []).body.messages).toEqual([
+    messages[0],
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'function_look', type: 'function', function: look.function_call }],
+    },
+    { role: 'tool', content: 'a cat', tool_call_id: 'function_look' },
   ]);
 });

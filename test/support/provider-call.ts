@@ -1,13 +1,14 @@
 import { type DialectSettings, PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
 import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import type { ModelTraits, PreparedProvider, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
+import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
 import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { openCall } from '../../src/upstream/call.ts';
 import { network, type UpstreamNetwork } from '../../src/upstream/connection/network.ts';
 import type { UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
 import { chatRequest } from './model-request.ts';
+import { wireAdapter } from './wire-request.ts';
 
 export { joinParts } from '../../src/conformance/parts.ts';
 
@@ -38,11 +39,8 @@ export function providerCall(
 }
 
 /** The adapter for OpenAI's dialect, with default settings but those given. */
-export function openaiAdapter(settings: Partial<DialectSettings> = {}): WireAdapter & Pick<PreparedProvider, 'lacks'> {
-  const prepared = openaiCompatible.prepare({ ...PLAIN, ...settings });
-  if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
-  return prepared;
-}
+export const openaiAdapter = (settings: Partial<DialectSettings> = {}) =>
+  wireAdapter(openaiCompatible.prepare({ ...PLAIN, ...settings }));
 
 export interface CallOptions {
   readonly call?: ProviderCall;

@@ -1,4 +1,6 @@
-import type { HttpCall, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
+import type { StreamPart } from '../../src/contract/parts.ts';
+import type { Frame, HttpCall, PreparedProvider, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
+import { frameParser } from '../../src/upstream/frames.ts';
 
 /** What an adapter makes of a call, with its body read. Throws where it refuses the call. */
 export function wireRequest(adapter: WireAdapter, call: ProviderCall) {
@@ -6,4 +8,22 @@ export function wireRequest(adapter: WireAdapter, call: ProviderCall) {
   if (!('body' in made)) throw new Error(`refused: ${JSON.stringify(made)}`);
   const body: Record<string, unknown> = JSON.parse(made.body);
   return { ...made, body };
+}
+
+/** A prepared adapter that speaks over the network. */
+export function wireAdapter(prepared: PreparedProvider): WireAdapter & Pick<PreparedProvider, 'lacks'> {
+  if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
+  return prepared;
+}
+
+/** The frames of a stream's text. */
+export function framesOf(text: string): readonly Frame[] {
+  const parser = frameParser('sse');
+  return [...parser.push(text), ...parser.end()];
+}
+
+/** The parts of a stream's text. */
+export function streamed(adapter: WireAdapter, text: string): StreamPart[] {
+  const reader = adapter.stream();
+  return framesOf(text).flatMap((frame) => reader.read(frame));
 }

@@ -42,27 +42,14 @@ export type Claim =
   | { readonly kind: 'replay'; readonly answer: StoredAnswer; readonly decision: number }
   | ClaimRefusal;
 
-export interface Idempotency {
-  /** @throws StoreError when the row cannot be read or a charge not be given back. */
-  claim(request: KeyedRequest): Promise<Claim>;
-  /** Deletes rows that are older than a day, in batches. Returns their number. */
-  prune(): Promise<number>;
-  /** Resolves once no request runs. */
-  idle(): Promise<void>;
-}
-
-/**
- * Running requests are in memory, all others in the table, which is read each time. A `running` row that is not in
- * memory was left by a process that has ended, so a start needs no repair.
- */
-export function openIdempotency(options: IdempotencyOptions): Idempotency {
-  return new StoredIdempotency(options);
-}
-
 const IN_FLIGHT: Claim = { kind: 'in-flight' };
 const REUSED: Claim = { kind: 'reused' };
 
-class StoredIdempotency implements Idempotency {
+/**
+ * Answers to repeated requests. Running requests are in memory, all others in the table, which is read each time. A
+ * `running` row that is not in memory was left by a process that has ended, so a start needs no repair.
+ */
+export class Idempotency {
   readonly #options: IdempotencyOptions;
   /** Running requests: name → SHA-256 of the body. */
   readonly #running = new Map<string, Uint8Array>();
@@ -74,6 +61,7 @@ class StoredIdempotency implements Idempotency {
     this.#options = options;
   }
 
+  /** @throws StoreError when the row cannot be read or a charge not be given back. */
   async claim(request: KeyedRequest): Promise<Claim> {
     const bytes = requestNameOf(request.keyId, request.idempotencyKey);
     const name = Buffer.from(bytes).toString('base64');
@@ -91,11 +79,13 @@ class StoredIdempotency implements Idempotency {
     }
   }
 
+  /** Deletes rows that are older than a day, in batches. Returns their number. */
   prune(): Promise<number> {
     const { store, now } = this.#options;
     return store.idempotency.prune(now() - RETENTION_MS);
   }
 
+  /** Resolves once no request runs. */
   idle(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.push(resolve));

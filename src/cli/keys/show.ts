@@ -1,10 +1,11 @@
-import { type BalanceUse, keyStatusBody, trailBody } from '../../access/key-body.ts';
+import { keyStatusBody, trailBody } from '../../access/key-body.ts';
 import type { BudgetUse } from '../../core/caller.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { storedKeyFunds } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
+import type { StoredBalance } from '../../store/ledger-table.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
 import { parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import { table } from '../terminal.ts';
@@ -23,7 +24,7 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
   return showText(info, time, uses, balance);
 }
 
-function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null): string {
+function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: StoredBalance | null): string {
   const labels = Object.entries(info.labels).map(([name, value]) => `${name}=${value}`);
   const lines: [string, string][] = [
     ['ID', info.id],
@@ -72,7 +73,7 @@ function budgetText({ budget, spent, renewsAt }: BudgetUse): string {
   return `${creditsText(limit)} ${per}, then ${onExhausted}: ${left}`;
 }
 
-const balanceText = ({ granted, spent }: BalanceUse): string =>
+const balanceText = ({ granted, spent }: StoredBalance): string =>
   `${creditsText(granted)} granted, ${creditsText(spent)} spent, ${creditsText(granted - spent)} left`;
 
 /** `keys log [--key ID] [--limit 100] [--json]`: changes of keys, newest first. A wallet is named by its address. */

@@ -1,7 +1,7 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
-import { isObject } from '../../core/object.ts';
+import { isObject, parsedJson } from '../../core/object.ts';
 import type { AnswerSignals } from '../../learning/answer.ts';
 import { StepBudget } from './json.ts';
 import { violates } from './schema-check.ts';
@@ -144,24 +144,14 @@ function signalOf<T>(
   return found.length === 0 || found.includes(null) ? {} : { [signal]: false };
 }
 
-const NOTHING = Symbol('no JSON');
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return NOTHING;
-  }
-}
-
 /** Whether a text lacks the required form; null where that cannot be decided. */
 function isUnformed(
   text: string,
   { settings: { answerFormat: format } }: ModelRequest,
   steps: StepBudget,
 ): boolean | null {
-  const value = parsed(text);
-  if (value === NOTHING) return true;
+  const value = parsedJson(text);
+  if (value === undefined) return true;
   if (format?.type !== 'json-schema') return !isObject(value);
   return violates(format.schema ?? true, value, steps);
 }
@@ -182,6 +172,6 @@ function toolsOf({ conversation }: ModelRequest): ReadonlyMap<string, unknown> {
 function isMisused(call: Call, tools: ReadonlyMap<string, unknown>, steps: StepBudget): boolean | null {
   const schema = tools.get(call.name);
   if (schema === undefined) return true;
-  const value = call.arguments.trim() === '' ? {} : parsed(call.arguments);
+  const value = call.arguments.trim() === '' ? {} : parsedJson(call.arguments);
   return isObject(value) ? violates(schema, value, steps) : true;
 }

@@ -31,7 +31,7 @@ export const x402Funding = (gatewayOf: () => X402Gateway): FundingSource => ({
     advice: (keyHeader) => `To pay by x402, omit the header ${keyHeader}.`,
   },
   checkBlocked({ keyId }) {
-    if (isWallet(keyId) && gatewayOf().payments.isBlocked(keyId)) throw blockedError();
+    if (isWallet(keyId) && gatewayOf().payments.blocklist.has(keyId)) throw blockedError();
   },
   checkNamed: (request, key) => void namedWallet(request, key),
   adviceUnder: ({ payments }) =>
@@ -48,7 +48,7 @@ async function fundingOf(gateway: X402Gateway, given: FundingRequest): Promise<F
   const header = headers.get(SIGNATURE_HEADER);
   if (header === null) {
     if (key) return policy ? new PayableKeyFunding(gateway, given, key) : new KeyFunding(gateway, given, key);
-    if (wallet && gateway.payments.isBlocked(wallet)) throw blockedError();
+    if (wallet && gateway.payments.blocklist.has(wallet)) throw blockedError();
     if (!wallet && policy?.walletRequired) throw namelessError();
     return new UnpaidFunding(gateway, given, wallet);
   }
@@ -74,7 +74,7 @@ async function signedPayment(
   const requestHash = requestHashOf(request.original.body, idempotencyKey);
   const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet });
   if (key) checkMayName(key, payment.payer);
-  if (payments.isBlocked(payment.payer)) throw blockedError();
+  if (payments.blocklist.has(payment.payer)) throw blockedError();
   const other = payments.unsettled(payment.payer, requestHash);
   if (other && other.nonce !== payment.nonce) throw unsettledError(other.id);
   return payment;

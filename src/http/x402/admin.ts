@@ -71,7 +71,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
         const wallet = addressOf(id);
         await checkNote(note);
         const { line, tell } = doing('block', wallet, { note }, request, set.headers['x-request-id']);
-        await orNothingDone(() => payments.block(wallet, note, [line]));
+        await orNothingDone(() => payments.blocklist.add(wallet, note, [line]));
         tell('a wallet was blocked');
         return status(gateway, wallet);
       },
@@ -82,7 +82,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
       async ({ params: { id }, request, set }) => {
         const wallet = addressOf(id);
         const { line, tell } = doing('unblock', wallet, {}, request, set.headers['x-request-id']);
-        await orNothingDone(() => payments.unblock(wallet, [line]));
+        await orNothingDone(() => payments.blocklist.remove(wallet, [line]));
         tell('a wallet was unblocked');
         return status(gateway, wallet, true);
       },
@@ -107,7 +107,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
 
 /** The figures of a wallet of which something is known, if only that it is or was blocked. */
 async function status(gateway: X402Services['gateway'], wallet: string, wasBlocked = false): Promise<object> {
-  const isBlocked = gateway.payments.isBlocked(wallet);
+  const isBlocked = gateway.payments.blocklist.has(wallet);
   const { body, isKnown } = await walletBody(gateway, wallet);
   if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'This wallet has never paid here.');
   return { ...body, is_blocked: isBlocked };

@@ -1,4 +1,5 @@
-import type { Decimal } from '../../core/decimal.ts';
+import { type Decimal, plainText } from '../../core/decimal.ts';
+import { isObject, parsedJson } from '../../core/object.ts';
 import { lineFor, type Price, type PriceLine } from '../../core/price.ts';
 
 /** The line of a price list that billed a request, as exact decimals: USD per 1M tokens, and USD for the request. */
@@ -14,12 +15,8 @@ const MILLION = 1_000_000n;
 
 /** Reads a price of `tariffs`; null for any other text. */
 export function readPrice(text: string): Price | null {
-  try {
-    const price: unknown = JSON.parse(text);
-    return isPrice(price) ? price : null;
-  } catch {
-    return null;
-  }
+  const price = parsedJson(text);
+  return isPrice(price) ? price : null;
 }
 
 /**
@@ -49,16 +46,7 @@ export function quotient(numerator: bigint, denominator: bigint): string {
     for (; rest % prime === 0n; rest /= prime) scale++;
   }
   if (rest !== 1n) return `${numerator / common}/${over}`;
-  return decimalText((numerator / common) * (10n ** BigInt(scale) / over), scale);
-}
-
-/** Writes `digits` with `places` of them behind the point, without zeros at the end. */
-export function decimalText(digits: bigint, scale: number): string {
-  const sign = digits < 0n ? '-' : '';
-  const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0');
-  const fraction = text.slice(text.length - scale).replace(/0+$/, '');
-  const whole = text.slice(0, text.length - scale);
-  return `${sign}${whole}${scale > 0 && fraction !== '' ? `.${fraction}` : ''}`;
+  return plainText({ digits: (numerator / common) * (10n ** BigInt(scale) / over), scale });
 }
 
 const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
@@ -66,16 +54,14 @@ const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 function isPrice(value: unknown): value is Price {
-  if (typeof value !== 'object' || value === null) return false;
-  const { lines, perRequest, divisor } = value as Partial<Record<keyof Price, unknown>>;
+  if (!isObject(value)) return false;
+  const { lines, perRequest, divisor } = value;
   const isLines = Array.isArray(lines) && lines.length > 0 && lines.every(isLine);
   return isLines && isCount(perRequest) && isCount(divisor) && divisor > 0;
 }
 
 function isLine(value: unknown): value is PriceLine {
-  if (typeof value !== 'object' || value === null) return false;
-  const { overInputTokens, input, cachedInput, cacheWrite, output } = value as Partial<
-    Record<keyof PriceLine, unknown>
-  >;
+  if (!isObject(value)) return false;
+  const { overInputTokens, input, cachedInput, cacheWrite, output } = value;
   return [overInputTokens, input, cachedInput, cacheWrite, output].every(isCount);
 }

@@ -31,11 +31,12 @@ export interface Step {
   readonly excess: Microcredits;
 }
 
-const isAmount = (n: number): boolean => Number.isSafeInteger(n) && n >= 0;
+/** Whether an amount can be set aside or charged. */
+export const isCost = (amount: Microcredits): boolean => Number.isSafeInteger(amount) && amount >= 0;
 
 /** Makes a reservation. Throws RangeError for an invalid amount or one above the limit, a mistake in the program. */
 export function openReservation(amount: Microcredits, limit: Microcredits | null): Reservation {
-  if (!isAmount(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
+  if (!isCost(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
   if (limit !== null && !(amount <= limit)) throw new RangeError(`cannot reserve ${amount} with a limit of ${limit}`);
   return { state: 'pending', amount, charged: 0, limit };
 }
@@ -48,7 +49,7 @@ export function leftOf(reservation: Reservation): Microcredits {
 /** Returns the reservation raised by `by`; null if it is closed or its limit forbids it. */
 export function raise(reservation: Reservation, by: Microcredits): Reservation | null {
   const amount = reservation.amount + by;
-  if (reservation.state !== 'pending' || !isAmount(by) || !isAmount(amount)) return null;
+  if (reservation.state !== 'pending' || !isCost(by) || !isCost(amount)) return null;
   if (reservation.limit !== null && amount > reservation.limit) return null;
   return { ...reservation, amount };
 }
@@ -76,15 +77,10 @@ export function expire(reservation: Reservation, rule: 'charge' | 'release'): St
   return { next: { state: 'expired', amount, charged: reservation.charged + charged, limit }, charged, excess: 0 };
 }
 
-/** True for a cost that can be charged. */
-export function isCost(cost: Microcredits): boolean {
-  return isAmount(cost);
-}
-
 /** Charges a cost. An impossible cost counts as all that is left: never free, and never more than was reserved. */
 function charge(reservation: Reservation, cost: Microcredits, state: ReservationState): Step {
   const left = leftOf(reservation);
-  const known = isAmount(cost) ? cost : left;
+  const known = isCost(cost) ? cost : left;
   const charged = Math.min(known, left);
   const { amount, limit } = reservation;
   return { next: { state, amount, charged: reservation.charged + charged, limit }, charged, excess: known - charged };

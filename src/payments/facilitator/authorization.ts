@@ -5,7 +5,6 @@ export const reasonCode = (reason: string | null | undefined): string =>
   typeof reason === 'string' && /^[a-z0-9_]{1,80}$/.test(reason) ? reason : 'unexpected_error';
 
 export function queryOf(authorization: Authorization, since: number): AuthorizationQuery {
-  const { requirements, payer, nonce, amount, validBefore } = authorization;
-  const { asset, payTo } = requirements;
-  return { asset, payTo, payer, nonce, amount, validBefore, since };
+  const { asset, payTo } = authorization.requirements;
+  return { ...authorization, asset, payTo, since };
 }

@@ -1,7 +1,9 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { PaymentRequirements } from '@x402/core/types';
+import { parsedJson } from '../../core/object.ts';
 import { readText } from '../../upstream/read-text.ts';
+import { fetchedReply } from '../../upstream/reply.ts';
 import { queryOf, reasonCode } from './authorization.ts';
 import {
   type Authorization,
@@ -166,8 +168,8 @@ export class RemoteFacilitator implements Facilitator {
       decompress: false,
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const { text } = await readText(response, ANSWER_MAX);
-    const content = parseJson(text);
+    const { text } = await readText(fetchedReply(response), ANSWER_MAX);
+    const content = parsedJson(text);
     return { status: response.status, content: Value.Check(form, content) ? content : null };
   }
 }
@@ -175,12 +177,4 @@ export class RemoteFacilitator implements Facilitator {
 /** Removes the quote's own fields: with them the service could submit the payment here as the payer. */
 function withoutQuote({ extra: { name, version, paymentFlow }, ...rest }: PaymentRequirements): PaymentRequirements {
   return { ...rest, extra: { name, version, paymentFlow } };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,4 +1,5 @@
 import { Spread } from '../../core/spread.ts';
+import { messageOf } from '../../core/thrown.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
 import { SpoolError, StoreError, type StoreErrorReason } from '../store.ts';
 import { type Spool, spooledRows } from './spool.ts';
@@ -259,8 +260,4 @@ export class GroupCommit implements StoreActivity {
       return false;
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { totalBy } from '../counts.ts';
 import type { Family } from '../families.ts';
 import type { Log } from '../log.ts';
 
@@ -22,16 +23,10 @@ export class ExportMonitor {
   }
 
   get family(): Family {
-    return {
-      type: 'counter',
-      name: 'signalbox_spans_total',
-      help: 'Spans, by whether the collector accepted them.',
-      labels: ['outcome'],
-      samples: () => [
-        [{ outcome: 'exported' }, this.#exported],
-        [{ outcome: 'lost' }, this.#lost],
-      ],
-    };
+    return totalBy('signalbox_spans_total', 'Spans, by whether the collector accepted them.', 'outcome', () => [
+      ['exported', this.#exported],
+      ['lost', this.#lost],
+    ]);
   }
 
   exported(count: number): void {

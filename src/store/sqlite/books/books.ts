@@ -15,10 +15,10 @@ import type {
   OpResult,
   Orphan,
   PostOp,
-  ReservationRecord,
   SettleOp,
   UsageFilter,
 } from '../../books.ts';
+import type { StoredReservation } from '../../ledger-table.ts';
 import { StoreError, type Write } from '../../store.ts';
 import { first, type SqlStore } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
@@ -218,11 +218,10 @@ class SqliteBooks implements LedgerBooks {
     return spentIn(this.#store, keyId, window);
   }
 
-  async reservation(id: number): Promise<ReservationRecord | null> {
+  async reservation(id: number): Promise<StoredReservation | null> {
     // Its settlement may not be written yet.
     await this.#store.flush();
-    const booked = await findReservation(this.#store, id);
-    return booked && { id, isOpen: booked.isOpen, charged: booked.charged, givenBack: booked.givenBack };
+    return findReservation(this.#store, id);
   }
 
   async refresh(isOwn = false): Promise<void> {

@@ -1,4 +1,5 @@
 import { idAt } from '../../../core/id.ts';
+import { isObject, parsedJson } from '../../../core/object.ts';
 import type {
   AuditRow,
   BalanceRow,
@@ -60,18 +61,16 @@ const PAGE_ROWS = 10_000;
 const MONEY_PAGE_ROWS = 5_000;
 const FIRST = Number.MIN_SAFE_INTEGER;
 
-type Reading = SqlReader;
-
 interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated'> {
   readonly seq: number;
   readonly labels: string;
   readonly estimated: number | null;
 }
 
-const seqOf = ({ seq }: { readonly seq: number }): readonly number[] => [seq];
+export const seqOf = ({ seq }: { readonly seq: number }): readonly number[] => [seq];
 const rowIdOf = ({ id }: { readonly id: number }): readonly number[] => [id];
 
-export const sqliteJournal = (db: Reading): JournalReader => ({
+export const sqliteJournal = (db: SqlReader): JournalReader => ({
   checkpoint: () => checkpointOf(db),
   damages: () => damagesOf(db),
   funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST], rowIdOf),
@@ -94,8 +93,8 @@ export const sqliteJournal = (db: Reading): JournalReader => ({
 });
 
 /** Reads all rows of a statement whose last parameters are the place where a page begins, and its length. */
-async function* pages<Row>(
-  db: Reading,
+export async function* pages<Row>(
+  db: SqlReader,
   statement: Statement,
   before: readonly number[],
   placeOf: (row: Row) => readonly number[],
@@ -111,7 +110,7 @@ async function* pages<Row>(
   }
 }
 
-async function* moneyPages(db: Reading, { from, to, keyId, model }: MoneyFilter): RowPages<MoneyEntry> {
+async function* moneyPages(db: SqlReader, { from, to, keyId, model }: MoneyFilter): RowPages<MoneyEntry> {
   const end = Math.min(to, Number.MAX_SAFE_INTEGER);
   const lastId = Number.isFinite(to) ? idAt(to) : Number.MAX_SAFE_INTEGER;
   const filter = [from, end, idAt(from), lastId, keyId, model];
@@ -126,7 +125,7 @@ const entryOf = ({ seq: _, labels, estimated, ...row }: MoneyRow): MoneyEntry =>
   estimated: estimated === 1,
 });
 
-async function damagesOf(db: Reading): Promise<readonly string[]> {
+async function damagesOf(db: SqlReader): Promise<readonly string[]> {
   const integrity = await db.query<{ integrity_check: string }>(CHECK_INTEGRITY);
   const foreign = await db.query<{ table: string; parent: string }>(CHECK_FOREIGN_KEYS);
   return [
@@ -135,23 +134,19 @@ async function damagesOf(db: Reading): Promise<readonly string[]> {
   ];
 }
 
-async function checkpointOf(db: Reading): Promise<JournalCheckpoint | null> {
+async function checkpointOf(db: SqlReader): Promise<JournalCheckpoint | null> {
   const row = await first<{ through: number; open: string }>(db, SELECT_CHECKPOINT);
   return row ? { through: row.through, open: openIn(row.open) } : null;
 }
 
 function openIn(text: string): readonly OpenReservation[] | null {
-  try {
-    const open: unknown = JSON.parse(text);
-    return Array.isArray(open) && open.every(isOpenReservation) ? open : null;
-  } catch {
-    return null;
-  }
+  const open = parsedJson(text);
+  return Array.isArray(open) && open.every(isOpenReservation) ? open : null;
 }
 
 function isOpenReservation(value: unknown): value is OpenReservation {
-  if (typeof value !== 'object' || value === null) return false;
-  const { reservation, account, keyId, amount, charged, funds } = value as Record<string, unknown>;
+  if (!isObject(value)) return false;
+  const { reservation, account, keyId, amount, charged, funds } = value;
   const isNumbers = [reservation, account, amount, charged].every(Number.isSafeInteger);
   return isNumbers && typeof keyId === 'string' && (funds === null || typeof funds === 'string');
 }

@@ -1,6 +1,7 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import type { BalanceRow, JournalRow, OpenReservation } from '../../journal-reader.ts';
 import { type SqlReader, sql } from '../statement.ts';
+import { pages, seqOf } from './journal-reader.ts';
 import { type Spender, Sums } from './sums.ts';
 import { SELECT_BALANCES, SELECT_JOURNAL, type StateRow } from './tables.ts';
 
@@ -17,7 +18,6 @@ export interface JournalState {
   holderOf(funds: string | null): string | null;
 }
 
-const PAGE_ROWS = 10_000;
 const SELECT_BALANCE_FUNDS = sql(`SELECT id, name FROM funds WHERE kind = 'balance'`);
 
 /** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
@@ -35,13 +35,10 @@ export async function recover(
     new Map(balances.map(({ keyId, granted, spent }) => [keyId, { granted, spent }])),
     sums,
   );
-  for (let after = through; ; ) {
-    const rows = await store.query<JournalRow>(SELECT_JOURNAL, [after, PAGE_ROWS]);
+  for await (const rows of pages<JournalRow>(store, SELECT_JOURNAL, [through], seqOf)) {
     for (const row of rows) fold.add(row);
-    const last = rows.at(-1);
-    if (!last) return fold;
-    after = last.seq;
   }
+  return fold;
 }
 
 /** Budgets are counted from the sums only after these were written, so nothing looks at this. */

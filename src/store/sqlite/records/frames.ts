@@ -1,4 +1,4 @@
-import type { FrameDifferences, FrameField, FrameTable } from '../../records.ts';
+import { type FrameDifferences, type FrameTable, frameBy } from '../../records.ts';
 import { batchDeletion } from '../delete-batches.ts';
 import { first, type SqlTables, sql, write } from '../statement.ts';
 
@@ -6,14 +6,6 @@ const INSERT = sql('INSERT OR IGNORE INTO frames (number, figures) VALUES (?, ?)
 const FIND = sql('SELECT figures FROM frames WHERE number = ?');
 const LAST = sql('SELECT ifnull(max(number), 0) AS number FROM frames');
 const deleteBelow = batchDeletion({ table: 'frames', key: 'number', by: 'number', comparison: '<', batch: 1_000 });
-
-/** In byte order. May only grow at its end. */
-const FIELDS = allFields(['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens']);
-
-/** A missing field does not compile. */
-function allFields<const L extends readonly FrameField[]>(list: FrameField extends L[number] ? L : never): L {
-  return list;
-}
 
 export const sqliteFrames = (db: SqlTables): FrameTable => ({
   add: (number, differences) => write(INSERT, number, encodeFrame(differences)),
@@ -27,13 +19,13 @@ export const sqliteFrames = (db: SqlTables): FrameTable => ({
 
 /** For each field a count, then the indexes with the values as doubles. */
 function encodeFrame(differences: FrameDifferences): Uint8Array {
-  const all = FIELDS.reduce((sum, field) => sum + differences[field].length, 0);
-  const view = new DataView(new ArrayBuffer(4 * FIELDS.length + 12 * all));
+  const fields = Object.values(frameBy((field) => differences[field]));
+  const view = new DataView(new ArrayBuffer(4 * fields.length + 12 * fields.flat().length));
   let at = 0;
-  for (const field of FIELDS) {
-    view.setUint32(at, differences[field].length);
+  for (const pairs of fields) {
+    view.setUint32(at, pairs.length);
     at += 4;
-    for (const [index, value] of differences[field]) {
+    for (const [index, value] of pairs) {
       view.setUint32(at, index);
       view.setFloat64(at + 4, value);
       at += 12;
@@ -46,19 +38,11 @@ function encodeFrame(differences: FrameDifferences): Uint8Array {
 function decodeFrame(bytes: Uint8Array): FrameDifferences {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
-  const pairs = (): (readonly [number, number])[] => {
+  return frameBy(() => {
     if (at >= bytes.byteLength) return [];
     const list: (readonly [number, number])[] = [];
     const end = at + 4 + 12 * view.getUint32(at);
     for (at += 4; at < end; at += 12) list.push([view.getUint32(at), view.getFloat64(at + 4)]);
     return list;
-  };
-  return {
-    ttftMs: pairs(),
-    warmTtftMs: pairs(),
-    tokensPerSecond: pairs(),
-    health: pairs(),
-    retryAt: pairs(),
-    outputTokens: pairs(),
-  };
+  });
 }

@@ -1,11 +1,6 @@
 import { expect } from 'bun:test';
 import { bodyOf } from '../../../../src/access/idempotency/answer.ts';
-import {
-  type Claim,
-  type Idempotency,
-  type IdempotencyOptions,
-  openIdempotency,
-} from '../../../../src/access/idempotency/idempotency.ts';
+import { type Claim, Idempotency, type IdempotencyOptions } from '../../../../src/access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../../../../src/access/idempotency/run.ts';
 import { createIds } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
@@ -115,7 +110,7 @@ export class World {
       onAlarm: () => {},
     });
     this.#ledger = ledger;
-    this.#idempotency = openIdempotency(
+    this.#idempotency = new Idempotency(
       options({
         store: wrap(Object.assign(this.#store, { idempotency: sqliteIdempotency(this.#store) })),
         now,

@@ -1,7 +1,7 @@
 import { Fund, type FundRef, type FundStanding } from '../../../../src/ledger/rules/fund.ts';
 import { leftOf } from '../../../../src/ledger/rules/reservation.ts';
 import type { Window } from '../../../../src/ledger/rules/window.ts';
-import type { Count, EndpointCharges, ReservationRecord, UsageFilter } from '../../../../src/store/books.ts';
+import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { MemoryRequest, MemoryReservation } from './booked.ts';
 import { MemoryCharges } from './charges.ts';
@@ -42,9 +42,9 @@ export class MemoryReadings {
     return this.reservations.get(id);
   }
 
-  async reservation(id: number): Promise<ReservationRecord | null> {
+  async reservation(id: number) {
     const made = this.find(id);
-    return made ? { id, isOpen: made.closing === null, charged: made.state.charged, givenBack: made.givenBack } : null;
+    return made ? { isOpen: made.closing === null, charged: made.state.charged, givenBack: made.givenBack } : null;
   }
 
   open(): { count: number; held: number } {

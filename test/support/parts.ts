@@ -1,0 +1,42 @@
+import type { FinishReason, StreamPart } from '../../src/contract/parts.ts';
+
+/** Parts of an answer, as adapters read them. */
+export const text = (words: string, choice = 0): StreamPart => ({ type: 'text', choice, text: words });
+export const thought = (words: string): StreamPart => ({ type: 'reasoning', choice: 0, text: words });
+export const refusal = (words: string): StreamPart => ({ type: 'refusal', choice: 0, text: words });
+
+export const finish = (reason: FinishReason, raw: string = reason, choice = 0): StreamPart => ({
+  type: 'finish',
+  choice,
+  reason,
+  raw,
+});
+
+export const used = (
+  inputTokens: number,
+  cachedInputTokens: number,
+  cacheWriteTokens: number,
+  outputTokens: number,
+  reasoningTokens: number,
+): StreamPart => ({
+  type: 'usage',
+  usage: { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens },
+});
+
+/** A whole call of a tool. */
+export const toolCall = (index: number, id: string, name: string, args: string, extra?: object): StreamPart => ({
+  type: 'tool-call',
+  choice: 0,
+  index,
+  id,
+  name,
+  arguments: args,
+  ...(extra && { extra: { ...extra } }),
+});
+
+/** State of the model's, in details. */
+export const details = (...entries: readonly object[]): StreamPart => ({
+  type: 'state',
+  choice: 0,
+  details: entries.map((entry) => ({ ...entry })),
+});
