@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runToEnd, type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { runToEnd } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 /**
  * The two pages that a newcomer reads, followed block by block, in order, in one fresh shell. The test serves in the place of
@@ -20,11 +21,7 @@ const blocks: readonly Block[] = PAGES.flatMap((page) =>
   ),
 );
 
-let box: Signalbox;
-beforeAll(async () => {
-  box = await startSignalbox();
-});
-afterAll(() => box.stop());
+const box = useSignalbox();
 
 /** A line between the output of two blocks. */
 const MARK = '----- next block';
