@@ -138,10 +138,11 @@ async function keysOrWallets(
   { now, write, warn }: CommandHost,
 ): Promise<number> {
   const file = await existing(data);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, run] = await Promise.all([
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, served, run] = await Promise.all([
     import('./store/open.ts'),
     import('./access/stored-keys.ts'),
     import('./server/trail-note.ts'),
+    import('./operate/served.ts'),
     name === 'keys'
       ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
       : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
@@ -155,8 +156,9 @@ async function keysOrWallets(
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
     await write(await run(args, { keys, store, file, now }));
     const change = await note.lastChange(store);
-    if (change > before && !(await note.servedChange(data, change, () => isStoreLocked(file)))) {
-      warn(complaint(`The change is saved. ${note.NOT_SERVED}`));
+    const isNoted = () => note.isChangeNoted(data, change);
+    if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
+      warn(complaint(`The change is saved. ${served.NOT_SERVED}`));
     }
     return 0;
   } finally {

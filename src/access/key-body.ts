@@ -1,11 +1,11 @@
-import type { BudgetUse } from '../core/caller.ts';
+import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import type { TrailEntry } from '../store/trail.ts';
 import { keyStateOf } from './key-entry.ts';
-import { budgetBody, limitsBody } from './terms.ts';
+import { budgetBody } from './terms.ts';
 
 const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 

@@ -1,6 +1,7 @@
-import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
+import { type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
+import { isTimeZone } from '../core/zoned-time.ts';
 
 export interface KeyGrant {
   readonly name: string;
@@ -136,30 +137,12 @@ function checkBudget({ limit, window, timeZone, onExhausted }: KeyBudget, at: nu
     refuse(param, `Two budgets have the same window, ${window} in ${timeZone}. Keep one of them.`);
 }
 
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function atMost(param: string, what: string, size: number, most: number, unit: string): void {
   if (size > most) refuse(param, `${what} may have at most ${most} ${unit}.`);
 }
 
 function refuse(param: string, message: string): never {
   throw new KeyTermsError(param, message);
-}
-
-/** Limits as they are shown and stored. */
-export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) {
-  return {
-    requests_per_minute: requestsPerMinute,
-    tokens_per_minute: tokensPerMinute,
-    concurrent_streams: concurrentStreams,
-  };
 }
 
 export function budgetBody({ limit, window, timeZone, onExhausted }: KeyBudget) {

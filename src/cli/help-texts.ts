@@ -163,7 +163,8 @@ Exit code: 2 when something is wrong.`,
     command: 'ledger refund',
     usage: 'DECISION [CREDITS] [--note TEXT] [--data DIR]',
     summary: 'Give back what a request was charged, or a part of it.',
-    details: DATA,
+    details: `A running server has the refund in force when the command returns.
+${DATA}`,
   },
   {
     command: 'ledger backup',

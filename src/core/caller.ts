@@ -57,3 +57,12 @@ export function walletCaller(wallet: string): Caller {
   return { keyId: wallet, scopes: WALLET_SCOPES, labels: {}, models: null, limits: null, budgets: [] };
 }
 const WALLET_SCOPES: ReadonlySet<Scope> = new Set(['chat', 'route']);
+
+/** Limits as they are shown and stored. */
+export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) {
+  return {
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    concurrent_streams: concurrentStreams,
+  };
+}

@@ -14,14 +14,6 @@ const MARGIN = 512;
 const NAME_MAX = 64;
 const DAY_MS = 86_400_000;
 
-/** Records one answer, to store it with its prompt. */
-interface ContentRecorder {
-  /** Adds parts that the caller receives. */
-  add(parts: readonly StreamPart[]): void;
-  /** The writes for the commit of the settlement. */
-  writes(decision: number, now: number): Write[];
-}
-
 /**
  * Records the text of a request and its answer: the only text of theirs that is stored, except answers stored for an
  * `Idempotency-Key`, which need the caller's secret to be read.
@@ -32,7 +24,7 @@ export function recordContent(
   policy: ContentPolicy | null,
   request: ModelRequest,
   caller: Pick<Caller, 'keyId' | 'labels'>,
-): ContentRecorder | null {
+): RedactedRecorder | null {
   if (policy === null || !isMatch(policy, request.model, caller)) return null;
   return new RedactedRecorder(contents, policy, request);
 }
@@ -59,7 +51,8 @@ interface ChoiceContent {
   readonly calls: Map<number, { name: string; arguments: string }>;
 }
 
-class RedactedRecorder implements ContentRecorder {
+/** Records one answer, to store it with its prompt. */
+class RedactedRecorder {
   readonly #contents: ContentTable;
   readonly #policy: ContentPolicy;
   readonly #request: ModelRequest;
@@ -72,6 +65,7 @@ class RedactedRecorder implements ContentRecorder {
     this.#request = request;
   }
 
+  /** Adds parts that the caller receives. */
   add(parts: readonly StreamPart[]): void {
     if (!this.#policy.keepsAnswer) return;
     for (const part of parts) {
@@ -83,6 +77,7 @@ class RedactedRecorder implements ContentRecorder {
     }
   }
 
+  /** The writes for the commit of the settlement. */
   writes(decision: number, now: number): Write[] {
     try {
       return [this.#contents.add(decision, this.#content(now))];

@@ -1,10 +1,10 @@
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { idAt } from '../core/id.ts';
 import type { Revision } from '../core/revision.ts';
-import type { ContentTable, RecordLog, RecordTables, StoredContent } from '../store/records.ts';
+import type { RecordQuery, RecordTables } from '../store/records.ts';
 import type { Store, Write } from '../store/store.ts';
 import { FrameStore, RENEW_MS } from './frames.ts';
-import { openRecordReader, type RecordReader } from './reader.ts';
+import { openRecordReader } from './reader.ts';
 
 interface RecordsOptions {
   readonly store: Pick<Store, 'append' | 'commit' | 'flush' | 'written'>;
@@ -13,29 +13,9 @@ interface RecordsOptions {
   readonly now: () => number;
 }
 
-export interface Records extends RecordReader, Pick<RecordLog, 'list' | 'index'> {
-  /** The frames of readings that records name. */
-  readonly frames: FrameStore;
-  readonly contents: ContentTable;
-  /** @returns the write of a record, for the commit of its settlement */
-  write(record: DecisionRecord): Write;
-  /** Writes a record without a settlement; durable within milliseconds. */
-  add(writes: readonly Write[]): void;
-  /** The greatest ID in use; 0 without any. */
-  lastId(): Promise<number>;
-  /** The stored content of a decision's request and answer; null if there is none. */
-  findContent(id: number): Promise<StoredContent | null>;
-  /**
-   * Deletes decisions older than `ageMs` in batches, frames and revisions that no decision can name, and expired
-   * content.
-   * @returns the number of decisions deleted
-   */
-  prune(ageMs: number): Promise<number>;
-  /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
-  saveRevision(revision: Omit<Revision, 'saved'>): Promise<void>;
-}
+export type Records = ReturnType<typeof openRecords>;
 
-export function openRecords({ store, tables, now }: RecordsOptions): Records {
+export function openRecords({ store, tables, now }: RecordsOptions) {
   const { log, frames, revisions, contents } = tables;
   const reader = openRecordReader(tables);
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
@@ -47,25 +27,36 @@ export function openRecords({ store, tables, now }: RecordsOptions): Records {
   };
   return {
     ...reader,
+    /** The frames of readings that records name. */
     frames: new FrameStore(frames, store, now),
     contents,
-    find: (id) => flushed(() => log.find(id)),
-    write: (record) => log.add(record),
-    add: (writes) => store.append(writes, true),
-    async list(query) {
+    find: (id: number) => flushed(() => log.find(id)),
+    /** @returns the write of a record, for the commit of its settlement */
+    write: (record: DecisionRecord) => log.add(record),
+    /** Writes a record without a settlement; durable within milliseconds. */
+    add: (writes: readonly Write[]) => store.append(writes, true),
+    async list(query: RecordQuery) {
       await store.flush();
       return log.list(query);
     },
     index: () => log.index(),
+    /** The greatest ID in use; 0 without any. */
     lastId: async () => Math.max(await log.lastId(), await frames.lastNumber()),
-    findContent: (id) => flushed(() => contents.find(id, now())),
-    async prune(ageMs) {
+    /** The stored content of a decision's request and answer; null if there is none. */
+    findContent: (id: number) => flushed(() => contents.find(id, now())),
+    /**
+     * Deletes decisions older than `ageMs` in batches, frames and revisions that no decision can name, and expired
+     * content.
+     * @returns the number of decisions deleted
+     */
+    async prune(ageMs: number) {
       await contents.prune(now());
       const deleted = await log.prune(idAt(now() - ageMs));
       await frames.prune(idAt(now() - ageMs - RENEW_MS));
       await store.commit([revisions.pruneBefore(now() - ageMs)]);
       return deleted;
     },
-    saveRevision: (revision) => store.commit([revisions.save({ ...revision, saved: now() })]),
+    /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
+    saveRevision: (revision: Omit<Revision, 'saved'>) => store.commit([revisions.save({ ...revision, saved: now() })]),
   };
 }

@@ -7,12 +7,6 @@ import type { OpenStore } from '../store/driver.ts';
 
 /** Interval at which a server looks for changes of keys and grants by commands, ms. A look reads one row. */
 const LOOK_EVERY_MS = 100;
-/** How long a command waits for a running server, ms. */
-export const SERVER_WAIT_MS = 5_000;
-const POLL_EVERY_MS = 20;
-
-/** The note of a command whose wait was in vain. */
-export const NOT_SERVED = `The server that uses this data folder has not read it after ${SERVER_WAIT_MS / 1000} seconds. It does so as soon as it can.`;
 
 /** Holds the ID of the last change in the trail that the server has in force. */
 const noteFile = (data: string): string => join(data, 'trail.seen');
@@ -44,7 +38,7 @@ export async function keepTrailNote(data: string, { store, keys, ledger }: Trail
     await writeFile(file, `${last}\n`, { mode: 0o600 });
     noted = last;
   };
-  // The next look tries again. Until then commands wait, at most SERVER_WAIT_MS.
+  // The next look tries again. Until then commands wait, at most 5 seconds.
   const look = (): Promise<void> => follow().catch(() => {});
   await look();
   let looking: Promise<void> | null = null;
@@ -69,20 +63,8 @@ export async function lastChange({ trail }: TrailReader): Promise<number> {
   return last?.id ?? 0;
 }
 
-/**
- * Waits until the server of a data folder has a change in force, at most SERVER_WAIT_MS.
- * @param isServed resolves with whether a server holds the folder; without one nothing is waited for.
- * @returns false when a server still lacks the change.
- */
-export async function servedChange(data: string, change: number, isServed: () => Promise<boolean>): Promise<boolean> {
-  const end = performance.now() + SERVER_WAIT_MS;
-  while (await isServed()) {
-    if (changeNotedIn(data) >= change) return true;
-    if (performance.now() > end) return false;
-    await Bun.sleep(POLL_EVERY_MS);
-  }
-  return true;
-}
+/** Whether the server of a data folder has noted a change of the trail as in force. */
+export const isChangeNoted = (data: string, change: number): boolean => changeNotedIn(data) >= change;
 
 /** A note that is being written can be empty, and counts as 0. */
 function changeNotedIn(data: string): number {

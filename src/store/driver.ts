@@ -1,14 +1,14 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
-import type { LedgerTables, Repositories } from './repositories.ts';
+import type { Repositories } from './repositories.ts';
 import type { Store, StoreError } from './store.ts';
 
 /** A room whose tables a store has. */
 export type StoreRoom = 'access' | 'idempotency' | 'identity' | 'learning' | 'ledger' | 'payments' | 'records';
 
 /** A store with its repositories. */
-export interface OpenStore extends Store, Repositories, LedgerTables {
+export interface OpenStore extends Store, Repositories {
   readonly activity: StoreActivity;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
@@ -21,7 +21,7 @@ export interface OpenStore extends Store, Repositories, LedgerTables {
 }
 
 /** A store at one moment. Its repositories read alone. Leaving the scope of a `using` closes it. */
-export interface StoreReader extends Repositories, LedgerTables, Disposable {
+export interface StoreReader extends Repositories, Disposable {
   /** Compares a spool with this store. @throws an Error of one clear sentence, by rejecting, where they do not fit. */
   unbooked(spool: SpoolSettlements): Promise<UnbookedSettlements>;
   close(): void;

@@ -57,6 +57,8 @@ export interface LedgerTable {
   granted(holder: string): Promise<Microcredits>;
   /** @returns null for no such reservation. Consistent where the store is read at one moment. */
   reservation(id: number): Promise<StoredReservation | null>;
+  /** @returns whether the process with the open books has taken over every refund that was requested for a reservation. */
+  isAdopted(reservation: number): Promise<boolean>;
   /**
    * Requests a grant to a key or a wallet.
    * @param time ms since 1970

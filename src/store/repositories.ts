@@ -9,6 +9,9 @@ import type { TrailTable } from './trail.ts';
 
 /** The repositories of one store. It commits their writes, together or apart; writes of another store are refused. */
 export interface Repositories {
+  /** The ledger, as commands read it; the process that serves opens its `LedgerBooks` beside. */
+  readonly ledger: LedgerTable;
+  readonly journal: JournalReader;
   readonly keys: KeyTable;
   readonly trail: TrailTable;
   readonly idempotency: IdempotencyTable;
@@ -18,10 +21,4 @@ export interface Repositories {
   readonly quoteSecret: QuoteSecretTable;
   readonly records: RecordTables;
   readonly learning: LearningTables;
-}
-
-/** The ledger of one store, as commands read it; the process that serves opens its `LedgerBooks` beside. */
-export interface LedgerTables {
-  readonly ledger: LedgerTable;
-  readonly journal: JournalReader;
 }

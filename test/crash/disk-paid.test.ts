@@ -39,7 +39,7 @@ test.skipIf(!mayMount)(
       await first.box.exited;
       byMount.free(first.box);
 
-      const next = await startPaid({ isProcess: true, chain, upstream, data, env });
+      const next = await startPaid({ chain, upstream, data, env });
       try {
         expect(bookedBy(next.box)).toBe(2);
         expect(await next.books()).toMatchObject({ findings: [], open: 0, payments: { settled: 2 } });

@@ -43,7 +43,8 @@ export const byMount: Disk = {
     }
   },
   free: ({ data }) => rmSync(join(data, 'filler')),
-  unmount: (folder) => mustRun('umount', folder),
+  // Lazily: a server of this process may leave a file open until the next collection of garbage.
+  unmount: (folder) => mustRun('umount', '--lazy', folder),
   takesOwnBlocks: true,
 };
 

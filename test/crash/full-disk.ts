@@ -14,7 +14,8 @@ const PATIENCE_MS = 8_000;
 export interface SmallDisk {
   readonly data: string;
   readonly upstreams: Upstreams;
-  start(): Promise<Signalbox>;
+  /** @param isProcess false serves in this process, for a server that is not to be killed. */
+  start(isProcess?: boolean): Promise<Signalbox>;
   stop(): Promise<void>;
 }
 
@@ -28,8 +29,8 @@ export function makeSmallDisk(): SmallDisk {
   return {
     data,
     upstreams,
-    async start() {
-      const box = await startSignalbox({ isProcess: true, data, policy, env, args: ['--drain-ms', '200'] });
+    async start(isProcess = true) {
+      const box = await startSignalbox({ isProcess, data, policy, env, args: ['--drain-ms', '200'] });
       started.push(box);
       return box;
     },

@@ -21,7 +21,7 @@ useServers();
 
 describe('ledger refund', () => {
   test(
-    'gives a budget its room back within two seconds, is exported, and never gives back more than was charged',
+    'gives a budget its room back when the command returns, is exported, and never gives back more than was charged',
     async () => {
       upstream.behave(USAGE);
       // Two fit: the third would reserve more than is left.
@@ -39,7 +39,7 @@ describe('ledger refund', () => {
       });
       const rest = await box.run('ledger', 'refund', first.decision_id);
       expect(rest).toMatchObject({ code: 0, out: expect.stringContaining('Gave back 0.072 Credits') });
-      await waitFor(async () => (await chat(box)).status === 200, FOLLOWS);
+      expect((await chat(box)).status).toBe(200);
 
       const too = await box.run('ledger', 'refund', first.decision_id, '0.000001');
       expect(too).toMatchObject({ code: 1, err: expect.stringContaining('nothing is left') });

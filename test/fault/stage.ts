@@ -73,8 +73,6 @@ export const POOR: readonly Case[] = FORMS.map(
   (form) => caseOf('poor', named('an answer without choices'), openai, form, 'fallback')!,
 );
 
-const ALL: readonly Case[] = [...CASES, ...AGAIN.flatMap(({ alone, beside }) => [alone, beside]), ...POOR];
-
 export interface Stage {
   readonly box: Signalbox;
   /** Requests that reached a server that must get none. */
@@ -82,17 +80,18 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-/** Starts an upstream for every case and the real server before them. */
-export async function setStage(): Promise<Stage> {
+/** Starts an upstream for each of these cases, and of `AGAIN` and `POOR`, and the real server before them. */
+export async function setStage(cases: readonly Case[]): Promise<Stage> {
+  const all = [...cases, ...AGAIN.flatMap(({ alone, beside }) => [alone, beside]), ...POOR];
   const healthy = startFakeUpstream({
     key: UPSTREAM_KEY,
     behaviour: { text: HEALTHY_TEXT, usage: HEALTHY_USAGE },
   });
-  const http = startHttpUpstream();
+  const http = startHttpUpstream(all);
   let trapped = 0;
   const untrusted = await startRawUpstream(() => trapped++, { tls: true });
   const raw = new Map<Case, RawUpstream>();
-  await Promise.all(ALL.map(async (one) => startRaw(one, raw)));
+  await Promise.all(all.map(async (one) => startRaw(one, raw)));
   const addresses = {
     nobody: `http://127.0.0.1:${portOfNobody()}`,
     unresolvable: 'http://nonexistent.invalid',
@@ -105,7 +104,7 @@ export async function setStage(): Promise<Stage> {
     if (upstream.speaks === 'http') return `http://127.0.0.1:${http.port}/${one.id}${one.dialect.base}`;
     return `http://127.0.0.1:${raw.get(one)!.port}${one.dialect.base}`;
   };
-  const box = await startSignalbox({ isProcess: true, policy: policyOf(healthy.url, urlOf), env: UPSTREAM_ENV });
+  const box = await startSignalbox({ isProcess: true, policy: policyOf(all, healthy.url, urlOf), env: UPSTREAM_ENV });
   return {
     box,
     get trapped() {
@@ -119,18 +118,18 @@ export async function setStage(): Promise<Stage> {
   };
 }
 
-function policyOf(healthy: string, urlOf: (one: Case) => string): string {
-  const upstreams = Object.fromEntries(ALL.map((one) => [one.id, { url: urlOf(one), adapter: one.dialect.adapter }]));
+function policyOf(all: readonly Case[], healthy: string, urlOf: (one: Case) => string): string {
+  const upstreams = Object.fromEntries(all.map((one) => [one.id, { url: urlOf(one), adapter: one.dialect.adapter }]));
   const models = Object.fromEntries(
-    ALL.map(({ id, fault, setting }) => {
+    all.map(({ id, fault, setting }) => {
       const { firstTokenMs, idleMs, totalMs } = deadlinesOf(fault);
       const more = `    deadlines: { first_token_ms: ${firstTokenMs}, idle_ms: ${idleMs}, total_ms: ${totalMs} }\n`;
       return [id, { endpoints: setting === 'endpoint' ? [id, 'healthy'] : [id], quality: 0.9, more }];
     }),
   );
-  const selectors = ALL.filter(({ setting }) => setting === 'fallback').map(
-    ({ id, asks }) => `  ${asks}: { strategy: auto, models: { require: 'model.id in ["${id}", "healthy"]' } }`,
-  );
+  const selectors = all
+    .filter(({ setting }) => setting === 'fallback')
+    .map(({ id, asks }) => `  ${asks}: { strategy: auto, models: { require: 'model.id in ["${id}", "healthy"]' } }`);
   return testPolicy(
     { ...upstreams, healthy },
     { ...models, healthy: { endpoints: ['healthy'], quality: 0.2 } },
@@ -139,8 +138,8 @@ function policyOf(healthy: string, urlOf: (one: Case) => string): string {
 }
 
 /** One server for all cases with valid HTTP: the first path segment names the case, the rest is its dialect's. */
-function startHttpUpstream(): ReturnType<typeof Bun.serve> {
-  const cases = new Map(ALL.map((one) => [one.id, one]));
+function startHttpUpstream(all: readonly Case[]): ReturnType<typeof Bun.serve> {
+  const cases = new Map(all.map((one) => [one.id, one]));
   return Bun.serve({
     hostname: '127.0.0.1',
     port: 0,

@@ -118,7 +118,7 @@ test('after a reload, chat chooses or refuses as route did under the same revisi
       expect(later.map(done)).toEqual(first.map(outcomeOf));
       for (const { error } of later) if (!error) count('under the first');
     }),
-    tries('across reloads chat chooses or refuses as route did under the same revision', 20, 80),
+    tries('across reloads chat chooses or refuses as route did under the same revision', 6, 80),
   );
   console.log('across reloads:', [...seen].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
   const outcomes = ['model_not_found', 'no_eligible_model', 'under the first', 'under the second'];

@@ -119,6 +119,9 @@ const ALWAYS: [ChatFields][] = [
   [{ model: 'best', messages: [{ role: 'user', content: 'word '.repeat(60_000) }] }],
 ];
 
+/** More than a budget allows. */
+const DEAREST = { model: 'auto', route_strategy: { cost_weight: 0, quality_weight: 1 } };
+
 const seen = new Map<string, number>();
 
 describe('chat and route', () => {
@@ -146,7 +149,7 @@ describe('chat and route', () => {
           seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
         }),
       ),
-      { ...tries('chat and route choose the same model, or refuse alike', 300, 800), examples: ALWAYS },
+      { ...tries('chat and route choose the same model, or refuse alike', 100, 800), examples: ALWAYS },
     );
     console.log('outcomes:', [...seen].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
     for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
@@ -155,7 +158,7 @@ describe('chat and route', () => {
   }, 30_000);
 
   test('agree for keys whose budgets run out, whether these downgrade or refuse', async () => {
-    const kinds = Array.from({ length: 12 }, (_, at) => ({ kind: at % 4 === 0 ? 'reject' : 'downgrade' }));
+    const kinds = Array.from({ length: 4 }, (_, at) => ({ kind: at % 2 === 0 ? 'reject' : 'downgrade' }));
     const keys = await makeKeys(box, kinds);
     const outcomes = new Map<string, number>();
     const count = (outcome: string) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
@@ -184,7 +187,11 @@ describe('chat and route', () => {
           count(unlimited === advice.recommended_model ? 'the same as without a budget' : 'downgraded');
         }),
       ),
-      tries('chat and route agree for keys whose budgets run out', 300, 800),
+      {
+        ...tries('chat and route agree for keys whose budgets run out', 100, 800),
+        // Both kinds of keys run out in every run.
+        examples: [0, 1, 0, 1, 0, 1].map((at): [ChatFields, number] => [{ ...DEAREST, messages: hello }, at]),
+      },
     );
     upstream.behave(CUT);
     console.log('with budgets:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));

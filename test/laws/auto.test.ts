@@ -98,5 +98,5 @@ describe('auto:', () => {
     raising('latency', (after, before) => after.l <= before.l),
     independence,
   ];
-  for (const law of laws) prove(through(auto), law);
+  for (const law of laws) prove('auto', through(auto), law);
 });

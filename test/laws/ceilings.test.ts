@@ -147,18 +147,21 @@ describe('a figure of /v1/route, sent as a ceiling,', () => {
   test('admits its model under any policy, as do the figures of a refusal', async () => {
     const first = fc.sample(fc.nat({ max: 1e6 }), 1)[0]!;
     console.log(`policies from seed ${first} on`);
-    for (let seed = first; seed < first + 400; seed += 100) {
+    for (let seed = first; seed < first + 200; seed += 100) {
       live.replace('policy.yaml', anyPolicy(seed));
       expect((await live.reload()).status).toBe(200);
-      await fc.assert(law(live.box, asShown), { numRuns: 12 });
+      await fc.assert(
+        law(live.box, asShown),
+        tries('a figure of /v1/route, sent as a ceiling, admits its model under any policy', 6, 40),
+      );
     }
-    expect(relaxed).toBeGreaterThan(50);
+    expect(relaxed).toBeGreaterThan(10);
   }, 120_000);
 
   test('admits its model under the shipped policy with every provider', async () => {
     await fc.assert(
       law(shipped, asShown),
-      tries('a figure of /v1/route, sent as a ceiling, admits its model under the shipped policy', 10, 50),
+      tries('a figure of /v1/route, sent as a ceiling, admits its model under the shipped policy', 4, 50),
     );
   }, 60_000);
 
@@ -169,7 +172,7 @@ describe('a figure of /v1/route, sent as a ceiling,', () => {
     }
     // Rounding up keeps the law.
     const up = (figure: number) => Math.ceil(figure) + 1;
-    await fc.assert(law(live.box, roundedBy(up)), { numRuns: 5 });
+    await fc.assert(law(live.box, roundedBy(up)), { numRuns: 2 });
   }, 60_000);
 
   test('may be 0, which free models meet', async () => {

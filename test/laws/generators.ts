@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { latency, quality } from '../../src/conformance/candidates.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { Decision } from '../../src/core/decision.ts';
+import { tries } from '../deep/effort.ts';
 import { decisionOf, facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
 
 /** A candidate of a strategy: ID, Q, C in microcredits and L in ms. */
@@ -178,10 +179,10 @@ export interface Law {
   readonly mutants: Readonly<Record<string, Ranker>>;
 }
 
-/** Tests that the law holds, and that each mutant breaks it. A failure prints its seed. */
-export function prove(real: Ranker, { says, holds, mutants }: Law, numRuns = 1500): void {
+/** Tests that the law holds for a strategy, and that each mutant breaks it. A failure prints its seed. */
+export function prove(strategy: string, real: Ranker, { says, holds, mutants }: Law): void {
   test(says, () => {
-    fc.assert(holds(real), { numRuns });
+    fc.assert(holds(real), tries(`${strategy}: ${says}`, 300, 20_000));
   });
   for (const [name, mutant] of Object.entries(mutants)) {
     test(`${says} (and ${name} would break it)`, () => {

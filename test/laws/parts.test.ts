@@ -3,6 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import type { Candidates, PreparedStrategy, StrategyPlugin } from '../../src/contract/strategy.ts';
+import { tries } from '../deep/effort.ts';
 import { candidates, emphasis, floor, margin, rawWeights, reference, weights } from './generators.ts';
 
 const strategies = shipped.filter((plugin): plugin is StrategyPlugin => plugin.kind === 'strategy');
@@ -47,7 +48,7 @@ const preparedBy =
 for (const plugin of strategies) {
   describe(`${plugin.name}:`, () => {
     test('the parts of a utility add up to it', () => {
-      fc.assert(addUp(preparedBy(plugin)), { numRuns: 1500 });
+      fc.assert(addUp(preparedBy(plugin)), tries(`${plugin.name}: the parts of a utility add up to it`, 500, 20_000));
     });
 
     test('(and a forgotten part would break it)', () => {

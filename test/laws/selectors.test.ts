@@ -102,34 +102,19 @@ const stripped =
   (given) =>
     through(plugin)({ ...given, options: { quality_margin: 0.12 } });
 
-describe('auto-cheap:', () => {
-  const real = through(autoCheap);
-  prove(
-    real,
-    neverWorse('cost', ({ c }) => c, real, stripped(cheapestWithinMargin)),
-  );
-  prove(
-    real,
-    ofTies('cost', ({ c }) => c),
-  );
-  prove(real, floored);
-});
+const selectors = [
+  [autoCheap, 'cost', ({ c }: Candidate) => c, cheapestWithinMargin],
+  [autoFast, 'latency', ({ l }: Candidate) => l, fastestWithinMargin],
+] as const;
 
-describe('auto-fast:', () => {
-  const real = through(autoFast);
-  prove(
-    real,
-    neverWorse('latency', ({ l }) => l, real, stripped(fastestWithinMargin)),
-  );
-  prove(
-    real,
-    ofTies('latency', ({ l }) => l),
-  );
-  prove(real, floored);
+describe.each(selectors)('$name:', (plugin, of, criterion, within) => {
+  const real = through(plugin);
+  const laws = [neverWorse(of, criterion, real, stripped(within)), ofTies(of, criterion), floored];
+  for (const law of laws) prove(plugin.name, real, law);
 });
 
 describe('auto:', () => {
-  prove(byAuto, floored);
+  prove('auto', byAuto, floored);
 
   test('an emphasis of 1 changes nothing', () => {
     fc.assert(

@@ -187,5 +187,5 @@ const qualityAlone: Law = {
 describe('weighted:', () => {
   const real = through(weighted);
   for (const law of [costLaw, qualityLaw, scaleLaw, exactScaleLaw, independence, promise, qualityAlone])
-    prove(real, law);
+    prove('weighted', real, law);
 });

@@ -6,7 +6,7 @@ import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
-import { type Body, chats, policyFor, withRetries } from './whole-chat.ts';
+import { ALWAYS, type Body, chats, policyFor, withRetries } from './whole-chat.ts';
 
 /** Truncated answers teach nothing, so that a route and the chat after it expect the same. */
 const CUT = { text: ['well'], finish: 'length' };
@@ -81,7 +81,14 @@ describe('a chat that was sent to /v1/route unchanged', () => {
   test('gets the recommended decision with an equal record, or the same refusal', async () => {
     await fc.assert(
       law((chat) => chat),
-      tries('a chat gets the decision that /v1/route recommended, with an equal record, or the same refusal', 400, 800),
+      {
+        ...tries(
+          'a chat gets the decision that /v1/route recommended, with an equal record, or the same refusal',
+          100,
+          800,
+        ),
+        examples: ALWAYS.map((chat): [Body, RequestInit] => [chat, {}]),
+      },
     );
     console.log('chats:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
     const codes = ['no_eligible_model', 'budget_limit_too_low', 'model_not_found', 'invalid_value', 'missing_field'];
@@ -103,7 +110,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
   test('does so for keys whose budgets run out, whether these downgrade or refuse', async () => {
     const keys = await makeKeys(
       box,
-      Array.from({ length: 8 }, (_, at) => ({ kind: at % 4 === 0 ? 'reject' : 'downgrade' })),
+      Array.from({ length: 4 }, (_, at) => ({ kind: at % 2 === 0 ? 'reject' : 'downgrade' })),
     );
     const callers = keys.map(({ key }) => ({ headers: { authorization: `Bearer ${key}` } }));
     // As much output as was allowed, so that budgets are soon spent.
@@ -113,7 +120,10 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     }));
     await fc.assert(
       law((chat) => chat, callers),
-      tries('a chat of a key whose budget runs out gets what /v1/route recommended', 200, 600),
+      {
+        ...tries('a chat of a key whose budget runs out gets what /v1/route recommended', 80, 600),
+        examples: callers.map((by): [Body, RequestInit] => [{ ...ALWAYS[0], model: 'best' }, by]),
+      },
     );
     upstream.behave(CUT);
     expect(outcomes.get('insufficient_quota') ?? 0).toBeGreaterThan(0);

@@ -124,6 +124,20 @@ export const chats: fc.Arbitrary<Body> = fc
   })
   .map(({ fields: more, ...rest }) => ({ ...rest, ...more }));
 
+const hello = [{ role: 'user', content: 'Hello!' }];
+/** Rare cases, part of every run: each field that must be seen, each refusal, and a conversation that a prompt cache knows. */
+export const ALWAYS: readonly Body[] = [
+  { model: 'best', messages: opening },
+  { model: 'best', messages: nextTurn },
+  { model: 'auto', messages: hello, tools: [tool('weather')], n: 2, budget_limit: 1_000, never_heard_of: {} },
+  { model: 'auto', messages: hello, response_format: { type: 'json_object' } },
+  { model: 'auto', messages: hello, constraints: { max_latency_ms: 50 } },
+  { model: 'auto', messages: hello, budget_limit: 0.000001 },
+  { model: 'nobody', messages: hello },
+  { model: 'auto', messages: hello, tool_choice: 'required' },
+  { model: 'auto', messages: [{ role: 'user' }] },
+];
+
 /** Tries three times: once a second measurements change decisions, which may fall between the two answers. */
 export function withRetries<Given extends unknown[]>(agree: (...given: Given) => Promise<void>) {
   return async (...given: Given): Promise<void> => {

@@ -110,9 +110,9 @@ function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): re
 }
 
 describe('cheapest-within-margin:', () => {
-  for (const law of laws('cost', ({ c }) => c)) prove(through(cheapestWithinMargin), law);
+  for (const law of laws('cost', ({ c }) => c)) prove('cheapest-within-margin', through(cheapestWithinMargin), law);
 });
 
 describe('fastest-within-margin:', () => {
-  for (const law of laws('latency', ({ l }) => l)) prove(through(fastestWithinMargin), law);
+  for (const law of laws('latency', ({ l }) => l)) prove('fastest-within-margin', through(fastestWithinMargin), law);
 });

@@ -89,9 +89,10 @@ describe('null in any optional field of a body', () => {
   }
 
   test('is read as if it were not there, in chats, in chats given to /v1/route, and in route queries', () => {
-    fc.assert(fc.property(nulled(chat, ChatRequest), same(readChat)), { numRuns: 500 });
-    fc.assert(fc.property(nulled(chat, RouteChat), same(readRoute)), { numRuns: 500 });
-    fc.assert(fc.property(nulled(query, RouteQuery), same(readRoute)), { numRuns: 200 });
+    const often = tries('null in any optional field is read as if it were not there', 120, 5_000);
+    fc.assert(fc.property(nulled(chat, ChatRequest), same(readChat)), often);
+    fc.assert(fc.property(nulled(chat, RouteChat), same(readRoute)), often);
+    fc.assert(fc.property(nulled(query, RouteQuery), same(readRoute)), often);
   });
 
   test('would not be if only the top level were looked at', () => {
@@ -189,8 +190,8 @@ describe('a request with nulls', () => {
       fc.asyncProperty(nulled(plain, ChatRequest), async ([body, nulls]) => {
         expect(await outcome(nulls)).toEqual(await outcome(body));
       }),
-      tries('a request with nulls gets the same decision and upstream request', 40, 300),
+      tries('a request with nulls gets the same decision and upstream request', 15, 300),
     );
-    expect(upstream.requests.length).toBeGreaterThan(15);
+    expect(upstream.requests.length).toBeGreaterThan(5);
   }, 60_000);
 });

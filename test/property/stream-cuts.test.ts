@@ -3,7 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { streamText } from 'ai';
 import fc from 'fast-check';
 import OpenAI from 'openai';
-import { effort } from '../deep/effort.ts';
+import { effort, isDeep } from '../deep/effort.ts';
 import type { Tokens } from '../fault/dialect.ts';
 import { DIALECTS } from '../fault/faults.ts';
 import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
@@ -16,7 +16,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
  * A stream that is cut, wherever and however, is never taken for a finished one: not by the clients that people use,
  * and not by a bare reader, who gets an error event and no `[DONE]`.
  */
-const { runs, seed, proved } = effort('stream-cuts', 4, 500);
+const { runs, seed, proved } = effort('stream-cuts', 2, 500);
 
 let upstream: RawUpstream;
 let box: Signalbox;
@@ -183,7 +183,9 @@ describe.each(STREAMS)('a stream of $name', ({ name: dialect, bytes, boundaries,
     'that is cut by %s between any two events never looks finished',
     async (kind) => {
       expect(boundaries.filter((at) => at < finished).length).toBeGreaterThan(TEXT.length);
-      await Promise.all(boundaries.map((at) => expectTruth({ dialect, kind, at })));
+      // Half of them, others each time; `npm run test:deep -- stream-cuts` takes all.
+      const taken = boundaries.filter((_, at) => isDeep || (at + seed + KINDS.indexOf(kind)) % 2 === 0);
+      await Promise.all(taken.map((at) => expectTruth({ dialect, kind, at })));
     },
     30_000,
   );

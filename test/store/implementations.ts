@@ -10,9 +10,12 @@ import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
 import { tempFolder } from './support.ts';
 
-export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> & Repositories & AsyncDisposable;
+/** The ledger has its own suites. */
+type TestedRepositories = Omit<Repositories, 'ledger' | 'journal'>;
 
-export const memoryRepositories = (store: MemoryStore): Repositories => ({
+export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> & TestedRepositories & AsyncDisposable;
+
+export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   ...memoryKeys(store),
   idempotency: memoryIdempotency(store),
   payments: memoryPayments(store),

@@ -4,13 +4,13 @@ import { KeyTermsError } from '../../access/terms.ts';
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { KeyInfo } from '../../store/keys.ts';
-import type { LedgerTables } from '../../store/repositories.ts';
+import type { Repositories } from '../../store/repositories.ts';
 import { day } from '../text.ts';
 
 /** The inputs of every command on keys. */
 export interface KeysCommand {
   readonly keys: Keys;
-  readonly store: LedgerTables;
+  readonly store: Pick<Repositories, 'ledger' | 'journal'>;
   /** The database, which exists. */
   readonly file: string;
   /** Milliseconds since 1970. */
@@ -18,7 +18,7 @@ export interface KeysCommand {
 }
 
 /** Throws UsageError where no server of this version has used the database. */
-export async function requireLedger({ ledger }: LedgerTables): Promise<void> {
+export async function requireLedger({ ledger }: Pick<Repositories, 'ledger'>): Promise<void> {
   if (await ledger.exists()) return;
   throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
 }

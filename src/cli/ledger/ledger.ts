@@ -6,6 +6,7 @@ import { auditLedger } from '../../ledger/audit/run.ts';
 import { backUp } from '../../operate/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledger/reading.ts';
 import { refund, refundable } from '../../operate/ledger/refund.ts';
+import { NOT_SERVED } from '../../operate/served.ts';
 import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
@@ -105,18 +106,18 @@ async function refundDecision(args: readonly string[], command: LedgerCommand): 
   const booked = await reading(command, (reader) => reader.ledger.reservation(id));
   if (!booked) throw new UsageError(`The ledger has no charge of ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
-  await refund(command.file, booked, { amount, note }, command.now());
+  const isServed = await refund(command.file, booked, { amount, note }, command.now());
   await command.write(
     `Gave back ${creditsText(amount)} of the ${creditsText(booked.charged)} that ${decision} was charged (${holderText(booked.keyId)}).
-A running server takes it over within a second, else the next start does: into the budgets whose window the request
-still counts in, and into the balance that paid for it: ${paidBy(booked)}.
+The budgets whose window still holds the request have it back${paidBy(booked)}.
 `,
   );
+  if (!isServed) command.warn(`signalbox: The refund is saved. ${NOT_SERVED}\n`);
   return 0;
 }
 
 const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
-  onBalance ? holderText(payer ?? keyId) : 'none';
+  onBalance ? `, and the balance of ${holderText(payer ?? keyId)}` : '';
 
 function amountIn(text: string): Microcredits {
   const amount = parseCredits(text);

@@ -1,7 +1,7 @@
 import { type Decimal, plainText, toNumber } from '../../core/decimal.ts';
 import { decimalOf, times, windowOf } from './amounts.ts';
 import { asName, type ImportContext, mapOf, textOf } from './context.ts';
-import { exact, type Field, type FieldBlock, field } from './emit.ts';
+import { block, exact, type Field, type FieldBlock, field, isOneOf } from './emit.ts';
 import type { Deployment } from './entries.ts';
 import type { LitellmSettings } from './fallbacks.ts';
 import { TakenNames } from './names.ts';
@@ -99,15 +99,16 @@ function budgetOf(
   const note = [differs, windowed.note].filter((one) => one !== '').join('; ');
   outcomes.approximated(limit, [...to, 'limit_credits'], `USD, now Credits of 0.001 USD; ${note}`);
   outcomes.approximated(duration, [...to, 'window'], windowed.note);
-  const fields: Field[] = [
-    field('name', name, { above: [comment] }),
-    ...(each === undefined ? [] : [field('each', each)]),
-    ...(match === undefined ? [] : [field('match', match)]),
-    field('limit_credits', exact(plainText(roundDown(credits))), { beside: `${plainText(usd)} USD` }),
-    field('window', windowed.window),
-    field('alert_at', [exact('0.8'), exact('1.0')]),
+  return [
+    block(
+      field('name', name, { above: [comment] }),
+      field('each', each),
+      field('match', match),
+      field('limit_credits', exact(plainText(roundDown(credits))), { beside: `${plainText(usd)} USD` }),
+      field('window', windowed.window),
+      field('alert_at', [exact('0.8'), exact('1.0')]),
+    ),
   ];
-  return [{ fields }];
 }
 
 const shareOf = ({ digits, scale }: Decimal, share: number): Decimal => ({
@@ -210,12 +211,11 @@ function deploymentBudgets(
       context.outcomes.leftOut(duration, why);
       return [];
     }
-    const names = namesOf(one.group).map((name) => JSON.stringify(name));
     return budgetOf(context, {
       name: budgetName('model', one.group),
       limit,
       duration,
-      match: names.length === 1 ? `request.model == ${names[0]}` : `request.model in [${names.join(', ')}]`,
+      match: isOneOf('request.model', namesOf(one.group)),
       differs: 'it counts requests that ask for the model by name, not those that come to it otherwise',
       comment: 'what is asked of the model by its name',
     });
@@ -249,27 +249,25 @@ function keyLimits(
     tpm_limit: 'tokens_per_minute',
     max_parallel_requests: 'concurrent_streams',
   });
-  const fields = rates.flatMap(([key, name]) => rateField(bounds, key, name, context));
-  return {
-    budget,
-    rateLimits: fields.length === 0 ? [] : [{ fields: [field('name', 'each-key'), field('each', 'key'), ...fields] }],
-  };
+  const limits = rates.map(([key, name]) => rateField(bounds, key, name, context));
+  const isNone = limits.every((limit) => limit === null);
+  return { budget, rateLimits: isNone ? [] : [block(field('name', 'each-key'), field('each', 'key'), ...limits)] };
 }
 
-function rateField(bounds: MapNode, key: string, name: string, { outcomes }: ImportContext): Field[] {
+function rateField(bounds: MapNode, key: string, name: string, { outcomes }: ImportContext): Field | null {
   const node = valueAt(bounds, key);
-  if (!node) return [];
+  if (!node) return null;
   const count = Math.trunc(toNumber(decimalOf(node) ?? { digits: 0n, scale: 0 }));
   if (count < 1 || count > (name === 'concurrent_streams' ? 1_000_000 : 1_000_000_000)) {
     outcomes.problem(node, 'it must be a whole number from 1');
-    return [];
+    return null;
   }
   outcomes.approximated(
     node,
     ['rate_limits', 'each-key', name],
     'it holds every key; a key may have less by `signalbox keys create`',
   );
-  return [field(name, count)];
+  return field(name, count);
 }
 
 const budgetName = (kind: string, of: string): string =>

@@ -2,8 +2,9 @@ import type { Microcredits } from '../../core/credits.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
-import { openStore } from '../../store/open.ts';
+import { isStoreLocked, openStore } from '../../store/open.ts';
 import { StoreError } from '../../store/store.ts';
+import { servedChange } from '../served.ts';
 
 /**
  * Returns the amount to give back.
@@ -22,16 +23,24 @@ export function refundable(decision: string, booked: StoredReservation, wanted: 
   return amount;
 }
 
-/** Asks a ledger for a refund; a running server follows within a second. Throws UsageError; rejects with StoreError. */
+/**
+ * Asks a ledger for a refund, and waits until a running server has it in force.
+ * @returns false when a server still lacks it
+ * @throws UsageError; rejects with StoreError
+ */
 export async function refund(
   file: string,
   booked: StoredReservation,
   { amount, note }: { readonly amount: Microcredits; readonly note: string },
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const store = await openStore(file, { mode: 'beside' });
   try {
     await store.commit([store.ledger.refund(booked, amount, note, now)]);
+    return await servedChange(
+      () => isStoreLocked(file),
+      () => store.ledger.isAdopted(booked.reservation),
+    );
   } catch (cause) {
     if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
     throw new UsageError(

@@ -2,7 +2,7 @@ import { Database, type Statement as Prepared } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from '../activity.ts';
-import type { LedgerTables, Repositories } from '../repositories.ts';
+import type { Repositories } from '../repositories.ts';
 import { StoreError } from '../store.ts';
 import { Fault, faultOf, unreadable, wordsOf } from './fault.ts';
 import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
@@ -11,20 +11,6 @@ import { migrate, pending } from './migrate.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
 import type { Migrations, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
-
-/** A store with its activity. */
-export interface WatchedStore extends SqlStore {
-  readonly activity: StoreActivity;
-  /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
-  useSpool(spool: Spool): void;
-  /** Reserves room in the spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
-  makeRoom(reservations: number): void;
-  /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
-  readonly unkept: number;
-}
-
-/** A database with its repositories, and without its books. */
-export interface SqliteRepositories extends WatchedStore, Repositories, LedgerTables {}
 
 /** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -77,7 +63,13 @@ function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
     throw new Fault('older', 'an older version of Signalbox wrote it; start the server once to bring it up to date');
 }
 
-class SqliteStore implements WatchedStore {
+/** A store with its activity and its spool. */
+export type WatchedStore = SqlStore & Pick<SqliteStore, 'activity' | 'useSpool' | 'makeRoom' | 'unkept'>;
+
+/** A database with its repositories, and without its books. */
+export type SqliteRepositories = WatchedStore & Repositories;
+
+class SqliteStore implements SqlStore {
   readonly #db: Database;
   readonly #group: GroupCommit;
   #spool: Spool | null = null;
@@ -116,14 +108,17 @@ class SqliteStore implements WatchedStore {
     return this.#group.written();
   }
 
+  /** Reserves room in the spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
   makeRoom(reservations: number): void {
     this.#spool?.makeRoom(reservations);
   }
 
+  /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
   get unkept(): number {
     return this.#group.unkept;
   }
 
+  /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
   useSpool(spool: Spool): void {
     this.#spool = spool;
     this.#group.spool = spool;

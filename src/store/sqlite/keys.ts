@@ -1,4 +1,5 @@
-import { type KeyBudget, type KeyLimits, SCOPES } from '../../core/caller.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/caller.ts';
 import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
 import { type Migrations, type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
@@ -72,7 +73,10 @@ export function sqliteKeys(db: SqlReader): KeyTable {
       parsed = new Map();
       return rows.map((row): KeyRow => {
         const found = before.get(row.id);
-        const one = found && isSame(row, found.row) ? found : { row, key: keyOf(row) };
+        const one =
+          found && isDeepStrictEqual({ ...row, lastUsedAt: found.row.lastUsedAt }, found.row)
+            ? found
+            : { row, key: keyOf(row) };
         parsed.set(row.id, one);
         return { key: one.key, lastUsedAt: row.lastUsedAt };
       });
@@ -87,23 +91,9 @@ export function sqliteKeys(db: SqlReader): KeyTable {
 
 function insertKey(key: KeyInfo, hash: Uint8Array): SqlWrite {
   const { id, name, scopes, labels, models, limits, budgets, wallets, wallet, createdAt, expiresAt } = key;
-  const values = [scopes, labels, models, limits && limitsRow(limits), budgets.map(budgetRow), wallets];
+  const values = [scopes, labels, models, limits && limitsBody(limits), budgets.map(budgetRow), wallets];
   const texts = values.map((value) => value && JSON.stringify(value));
   return write(INSERT, id, name, hash, ...texts, wallet, createdAt, expiresAt);
-}
-
-const TEXTS = ['name', 'scopes', 'labels', 'models', 'limits', 'budgets', 'wallets', 'wallet'] as const;
-const TIMES = ['createdAt', 'expiresAt', 'revokedAt', 'rotatedAt', 'overlapEndsAt'] as const;
-
-const isSame = (row: SqlKeyRow, other: SqlKeyRow): boolean =>
-  TEXTS.every((name) => row[name] === other[name]) &&
-  TIMES.every((name) => row[name] === other[name]) &&
-  isSameHash(row.hash, other.hash) &&
-  isSameHash(row.previousHash, other.previousHash);
-
-function isSameHash(one: Uint8Array | null, other: Uint8Array | null): boolean {
-  if (one === null || other === null) return one === other;
-  return one.length === other.length && one.every((byte, i) => byte === other[i]);
 }
 
 /** Parses a row. A scope unknown to this version is dropped: it opens nothing. */
@@ -122,13 +112,7 @@ function keyOf(row: SqlKeyRow): StoredKey {
   return { info, hash, previousHash };
 }
 
-const limitsRow = ({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) => ({
-  requests_per_minute: requestsPerMinute,
-  tokens_per_minute: tokensPerMinute,
-  concurrent_streams: concurrentStreams,
-});
-
-const limitsOf = (stored: ReturnType<typeof limitsRow>): KeyLimits => ({
+const limitsOf = (stored: ReturnType<typeof limitsBody>): KeyLimits => ({
   requestsPerMinute: stored.requests_per_minute,
   tokensPerMinute: stored.tokens_per_minute,
   concurrentStreams: stored.concurrent_streams,

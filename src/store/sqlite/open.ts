@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { OpenOptions, OpenStore, StoreDriver, StoreRoom } from '../driver.ts';
+import type { OpenOptions, OpenStore, SpoolReport, StoreDriver, StoreRoom } from '../driver.ts';
 import { openSqliteBooks } from './books/books.ts';
 import { ledgerMigrations } from './books/schema.ts';
+import { closedBy, unbooked } from './books/spooled.ts';
 import { copyDatabase } from './copy.ts';
-import { openSqlite } from './database.ts';
+import { openSqlite, type WatchedStore } from './database.ts';
 import { isFolderLocked, lockFolder } from './folder-lock.ts';
 import { idempotencyMigrations } from './idempotency.ts';
 import { identityMigrations } from './identity.ts';
 import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
-import { paymentMigrations } from './payments.ts';
+import { paymentMigrations, SETTLE } from './payments.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
-import { readSpool } from './spool.ts';
+import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
-import { settlementsIn, takeInSpool } from './take-in-spool.ts';
 
 /** The tables of a store, by the room that they serve. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
@@ -56,6 +56,26 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   if (spool === undefined) return store;
   onSpool?.(await takeInSpool(spool, db));
   return store;
+}
+
+/**
+ * Books the settlements that an earlier run left in its spool, and gives the store a new one: before the books are opened,
+ * which close every reservation that is open then. Changes nothing when the spool is damaged or belongs to another database.
+ */
+async function takeInSpool(path: string, store: WatchedStore): Promise<SpoolReport> {
+  const { units, isTorn } = readSpool(path);
+  const { writes, closed, charged } = await unbooked(store, resolve(path), units, [SETTLE]);
+  if (writes.length > 0) await store.commit(writes);
+  store.useSpool(Spool.create(path));
+  return { closed, charged, isTorn };
+}
+
+function settlementsIn(path: string): number | undefined {
+  try {
+    return closedBy(readSpool(path).units).length;
+  } catch {
+    return undefined;
+  }
 }
 
 function pathOf(url: string): string {

@@ -1,4 +1,4 @@
-import type { LedgerTables, Repositories } from '../repositories.ts';
+import type { Repositories } from '../repositories.ts';
 import { sqliteJournal } from './books/journal-reader.ts';
 import { sqliteLedger } from './books/ledger-table.ts';
 import { sqliteIdempotency } from './idempotency.ts';
@@ -11,7 +11,7 @@ import type { SqlTables } from './statement.ts';
 import { sqliteTrail } from './trail.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
-export const sqliteRepositories = (db: SqlTables): Repositories & LedgerTables => ({
+export const sqliteRepositories = (db: SqlTables): Repositories => ({
   ledger: sqliteLedger(db),
   journal: sqliteJournal(db),
   keys: sqliteKeys(db),

@@ -20,7 +20,7 @@ async function law(seed: number, runs: number, infection: Fault = {}): Promise<C
 
 const namesOf = (counts: Counts) => Object.keys(counts) as (keyof Counts)[];
 
-const { runs, seed, proved } = effort('payments', 4, 600);
+const { runs, seed, proved } = effort('payments', 3, 600);
 
 test(
   'whatever the chain, the disk and kill -9 do: every arrival is booked once, and nobody pays twice',

@@ -3,13 +3,13 @@ import { idAt } from '../../../src/core/id.ts';
 import { auditLedger } from '../../../src/ledger/audit/run.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import type { JournalReader, MoneyFilter, RowPages } from '../../../src/store/journal-reader.ts';
-import type { LedgerTables } from '../../../src/store/repositories.ts';
+import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { refusalOf } from '../implementations.ts';
 import { applied, balanceOf, depositOf, fundOf, holdOf, NOON, nextId, postOf, settleOf, WALLET } from './books.ts';
 
 /** A ledger as commands see it, beside its books. */
-export interface LedgerUnderTest extends LedgerTables, AsyncDisposable {
+export interface LedgerUnderTest extends Pick<Repositories, 'ledger' | 'journal'>, AsyncDisposable {
   readonly store: Pick<Store, 'commit' | 'flush'>;
   readonly books: LedgerBooks;
 }
@@ -84,8 +84,10 @@ export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Pr
     await store.commit([ledger.refund(read, 30, 'a bad answer', NOON)]);
     expect(await refusalOf(store.commit([ledger.refund(read, 30, 'again', NOON)]))).toBe('unmet');
     expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });
+    expect(await ledger.isAdopted(id)).toBeFalse();
     await books.refresh(true);
     await store.flush();
+    expect(await ledger.isAdopted(id)).toBeTrue();
     expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });
     expect(await ledger.spentIn('key', DAY)).toBe(20);
   },

@@ -29,6 +29,9 @@ interface BookingParts extends BooksParts {
   readonly opened: (holder: string) => void;
 }
 
+/** Deposits and waivers that are remembered. Beyond them, the table of payments keeps one from being booked twice. */
+const PAID_MAX = 1_024;
+
 const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
 const granted = (amount: Microcredits): OpResult => ({ kind: 'granted', amount });
 const refusedBy = ({ fund, why }: FundBlock<BookedFund>): OpResult => ({ kind: 'refused', why, fund: figuresOf(fund) });
@@ -45,7 +48,8 @@ const figuresOf = ({ title, limit, spent, held, free, unspent }: BookedFund) => 
 /** Decides operations on reservations and deposits in memory, and adds their rows to a batch. */
 export class Bookings {
   readonly #parts: BookingParts;
-  readonly #paid = new LastResults();
+  /** The first results of the last deposits and waivers, by name. */
+  readonly #paid = new Map<string, OpResult>();
 
   constructor(parts: BookingParts) {
     this.#parts = parts;
@@ -234,7 +238,7 @@ export class Bookings {
       batch.writes.push(write);
       batch.free([this.#grant(wallet, fee)]);
     }
-    return this.#paid.add(`waive ${id}`, granted(fee));
+    return this.#remember(`waive ${id}`, granted(fee));
   }
 
   #deposit(
@@ -251,11 +255,17 @@ export class Bookings {
       },
       lost: () => {
         this.#parts.deposits.ended(pending);
-        if (name !== null) this.#paid.forget(name);
+        if (name !== null) this.#paid.delete(name);
       },
     });
     const result = granted(pending.adds);
-    return name === null ? result : this.#paid.add(name, result);
+    return name === null ? result : this.#remember(name, result);
+  }
+
+  #remember(name: string, result: OpResult): OpResult {
+    this.#paid.set(name, result);
+    if (this.#paid.size > PAID_MAX) this.#paid.delete(this.#paid.keys().next().value!);
+    return result;
   }
 
   #make(
@@ -352,29 +362,6 @@ function repeated(made: BookedReservation, batch: Batch): OpResult {
     });
   }
   return granted(made.first);
-}
-
-/** Deposits and waivers that are remembered. Beyond them, the table of payments keeps one from being booked twice. */
-const PAID_MAX = 1_024;
-
-/** The first results of the last deposits and waivers, by name. */
-class LastResults {
-  readonly #results = new Map<string, OpResult>();
-
-  get(name: string): OpResult | undefined {
-    return this.#results.get(name);
-  }
-
-  add(name: string, result: OpResult): OpResult {
-    const [oldest] = this.#results.keys();
-    if (oldest !== undefined && this.#results.size >= PAID_MAX) this.#results.delete(oldest);
-    this.#results.set(name, result);
-    return result;
-  }
-
-  forget(name: string): void {
-    this.#results.delete(name);
-  }
 }
 
 /** Charges at most `most`: its maker may know of less than the reservation has. */

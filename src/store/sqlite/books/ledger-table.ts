@@ -37,9 +37,13 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
   balances: async () => (await balancesOf(db)) ?? new Map(),
   granted: (holder) => grantedTo(db, holder),
   reservation: (id) => findReservation(db, id),
+  isAdopted: async (id) => (await first(db, SELECT_PENDING, id)) === null,
   grant: (holder, amount, note, time) => grantWrite(holder, amount, note, time),
   refund: (reservation, amount, note, time) => refundWrite(reservation, amount, note, time),
 });
+
+/** A refund that no process with open books has taken over. */
+const SELECT_PENDING = sql('SELECT 1 FROM adjustments WHERE adopted = 0 AND reservation = ? LIMIT 1');
 
 /** The sums up to the checkpoint, and the journal after it, in one statement: so they are of one moment. */
 const SELECT_SPENT = sql(

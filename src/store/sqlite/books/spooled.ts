@@ -1,7 +1,7 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { idText } from '../../../core/id.ts';
 import type { UnbookedSettlements } from '../../driver.ts';
-import type { EntryKind, OpenReservation } from '../../journal-reader.ts';
+import type { EntryKind } from '../../journal-reader.ts';
 import type { SpooledRow, SpooledUnit } from '../spool.ts';
 import { first, type SqlReader, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 import { SPOOLED_IN_JOURNAL, SPOOLED_TARIFF } from './journal.ts';
@@ -71,8 +71,8 @@ async function compared(
 ): Promise<SpooledEntries> {
   if (units.length === 0) return { writes: [], closed: [], charged: 0 };
   const statements = new Map([...SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, ...others].map((one) => [one.spooledAs, one]));
-  const comparison = await Comparison.of(reader, units);
-  const news = units.filter((unit) => comparison.isNew(unit));
+  const isNew = await comparison(reader, units);
+  const news = units.filter(isNew);
   const writes = news.flat().map(({ name, params }): SqlWrite => {
     const statement = statements.get(name);
     if (!statement) throw new Misfit(`rows of the kind "${name}", which this version of Signalbox cannot read`);
@@ -82,69 +82,50 @@ async function compared(
   return { writes, closed: closedBy(news), charged: charges.reduce((sum, { amount }) => sum + amount, 0) };
 }
 
-class Comparison {
-  readonly #booked: ReadonlyMap<number, SpooledEntry>;
-  readonly #tariffs: ReadonlyMap<SqlValue, string>;
-  readonly #open: Map<number, OpenReservation>;
+const isTariff = ({ name }: SpooledRow): boolean => name === SPOOLED_TARIFF.spooledAs;
+
+/** @returns whether the database lacks a unit, to be asked of each in their order. Throws Misfit. */
+async function comparison(reader: SqlReader, units: readonly SpooledUnit[]): Promise<(unit: SpooledUnit) => boolean> {
+  const state = await first<StateRow>(reader, SELECT_STATE);
+  if (!state) throw new Misfit('settlements, but the database has no ledger');
+  const open = new Set((await recover(reader, state)).open.keys());
+  const numbers = JSON.stringify(units.flatMap(entriesOf).map(({ seq }) => seq));
+  const ids = JSON.stringify(
+    units
+      .flat()
+      .filter(isTariff)
+      .map(({ params: [id] }) => id),
+  );
+  const rows = await reader.query<SpooledEntry>(SELECT_BOOKED, [numbers]);
+  const booked = new Map(rows.map((entry) => [entry.seq, entry]));
+  const found = await reader.query<Record<string, SqlValue>>(SELECT_TARIFFS, [ids]);
+  const tariffs = new Map(found.map((row) => [row.id, JSON.stringify(Object.values(row))]));
   /** Numbers of rows and tariffs that an earlier unit brings. */
-  readonly #brought = new Set<string>();
-
-  private constructor(
-    booked: readonly SpooledEntry[],
-    tariffs: readonly Record<string, SqlValue>[],
-    open: ReadonlyMap<number, OpenReservation>,
-  ) {
-    this.#booked = new Map(booked.map((entry) => [entry.seq, entry]));
-    this.#tariffs = new Map(tariffs.map((row) => [row.id ?? null, JSON.stringify(Object.values(row))]));
-    this.#open = new Map(open);
-  }
-
-  static async of(reader: SqlReader, units: readonly SpooledUnit[]): Promise<Comparison> {
-    const state = await first<StateRow>(reader, SELECT_STATE);
-    if (!state) throw new Misfit('settlements, but the database has no ledger');
-    const { open } = await recover(reader, state);
-    const numbers = units.flatMap(entriesOf).map(({ seq }) => seq);
-    const tariffs = units.flat().flatMap(({ name, params }) => (name === SPOOLED_TARIFF.spooledAs ? [params[0]] : []));
-    return new Comparison(
-      await reader.query<SpooledEntry>(SELECT_BOOKED, [JSON.stringify(numbers)]),
-      await reader.query<Record<string, SqlValue>>(SELECT_TARIFFS, [JSON.stringify(tariffs)]),
-      open,
-    );
-  }
-
-  /** Whether the database lacks a unit. Units are written whole, so its first row of the books answers for all. */
-  isNew(unit: SpooledUnit): boolean {
-    const tariff = unit.find(({ name }) => name === SPOOLED_TARIFF.spooledAs);
-    if (tariff) return this.#isNewTariff(tariff);
-    const entries = entriesOf(unit);
-    const isNew = entries.map((entry) => this.#isNewEntry(entry)).every(Boolean);
-    for (const entry of entries)
-      if (isClosing(entry) && entry.reservation !== null) this.#open.delete(entry.reservation);
-    return isNew;
-  }
-
-  #isNewTariff({ params }: SpooledRow): boolean {
+  const brought = new Set<string>();
+  const isFirst = (name: string) => !brought.has(name) && brought.add(name).size > 0;
+  const isNewTariff = ({ params }: SpooledRow): boolean => {
     const [id = null] = params;
-    const known = this.#tariffs.get(id);
+    const known = tariffs.get(id);
     if (known !== undefined && known !== JSON.stringify(params)) throw new Misfit(`a different tariff ${id}`);
-    return known === undefined && this.#isFirst(`tariff ${id}`);
-  }
-
-  #isNewEntry(entry: SpooledEntry): boolean {
+    return known === undefined && isFirst(`tariff ${id}`);
+  };
+  const isNewEntry = (entry: SpooledEntry): boolean => {
     const { seq, reservation } = entry;
-    const known = this.#booked.get(seq);
+    const known = booked.get(seq);
     if (known && !isSame(known, entry)) throw new Misfit(`a different row ${seq} of the journal`);
-    if (known || !this.#isFirst(`row ${seq}`)) return false;
-    if (reservation !== null && !this.#open.has(reservation))
+    if (known || !isFirst(`row ${seq}`)) return false;
+    if (reservation !== null && !open.has(reservation))
       throw new Misfit(`a settlement of ${idText('dec_', reservation)}, which is not open there`);
     return true;
-  }
-
-  #isFirst(name: string): boolean {
-    if (this.#brought.has(name)) return false;
-    this.#brought.add(name);
-    return true;
-  }
+  };
+  // Units are written whole, so the first row of the books in one answers for all.
+  return (unit) => {
+    const tariff = unit.find(isTariff);
+    if (tariff) return isNewTariff(tariff);
+    const isNew = entriesOf(unit).map(isNewEntry).every(Boolean);
+    for (const id of closedBy([unit])) open.delete(id);
+    return isNew;
+  };
 }
 
 const isSame = (one: SpooledEntry, other: SpooledEntry): boolean =>

@@ -46,6 +46,7 @@ export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTabl
         lastAdjustment: refunds.length,
       };
     },
+    isAdopted: async (id) => refundsOf(id).every(({ isAdopted }) => isAdopted),
     grant: (holder, amount, note, time) =>
       store.write(() => request({ reservation: null, holder, amount, note, time })),
     refund: ({ reservation, keyId, lastAdjustment }, amount, note, time) =>
