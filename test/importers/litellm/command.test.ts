@@ -20,10 +20,7 @@ test('an imported configuration passes the policy commands without any variable 
   expect(alias).toMatchObject({ line: 60, column: 5, outcome: 'mapped', to: 'selectors.gpt-4' });
   const [file = '', line = ''] = alias.place.split(':');
   expect(readFileSync(join(out, file), 'utf8').split('\n')[Number(line) - 1]).toBe('  gpt-4:');
-  const [checked, tested] = await Promise.all([
-    runHere(['policy', 'check', out]),
-    runHere(['policy', 'test', out]),
-  ]);
+  const [checked, tested] = await Promise.all([runHere(['policy', 'check', out]), runHere(['policy', 'test', out])]);
   expect([checked.code, tested.code]).toEqual([0, 0]);
   const schema = await runHere(['policy', 'schema', out]);
   // The order differs: a compiled policy includes the built-in selectors.
