@@ -8,23 +8,17 @@ import {
 } from '../core/decision.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { Evaluation, type RankingOptions } from './evaluate.ts';
+import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.ts';
 
 /** The inputs of a decision beside the facts. */
-export interface DecisionContext extends RankingOptions {
+export interface DecisionContext extends ChoiceOptions {
   readonly id: number;
-  readonly seed: string;
-  /** `route_reason`, without the suffix of a draw. */
-  readonly reason: string;
   /** Default: the catalog's figures. */
   readonly readings?: Readings;
   /** Qualities estimated for this request. Default: the declared ones. */
   readonly estimate?: Estimate | null;
-  /** Lets the seed draw another model than the best. Default: never. */
-  readonly explore?: ExplorePolicy | null;
   /** Called between shortlisting and scoring, for timing. */
   readonly onShortlist?: () => void;
 }
