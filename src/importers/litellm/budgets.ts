@@ -5,7 +5,6 @@ import { block, exact, type Field, type FieldBlock, field, isOneOf } from './emi
 import type { Deployment } from './entries.ts';
 import type { LitellmSettings } from './fallbacks.ts';
 import { TakenNames } from './names.ts';
-import type { OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** Every written policy defines a Credit as 0.001 USD. */
@@ -38,17 +37,17 @@ export function readLimits(
   { library }: LitellmSettings,
   deployments: readonly Deployment[],
   namesOf: (group: string) => readonly string[],
-  { outcomes }: ImportContext,
+  context: ImportContext,
 ): ImportedLimits {
-  const reader = new LimitReader(library, outcomes);
+  const settings = library ?? undefined;
   const budgets = [
-    ...reader.global(),
-    ...reader.ofUsers(),
-    ...reader.ofTeams(),
-    ...reader.ofTags(),
-    ...reader.ofDeployments(deployments, namesOf),
+    ...globalBudget(settings, context),
+    ...userBudget(settings, context),
+    ...teamBudgets(settings, context),
+    ...tagBudgets(settings, context),
+    ...deploymentBudgets(deployments, namesOf, context),
   ];
-  const { budget, rateLimits } = reader.ofKeys();
+  const { budget, rateLimits } = keyLimits(settings, context);
   return { budgets: unique([...budgets, ...budget]), rateLimits };
 }
 
@@ -58,193 +57,58 @@ const amountsIn = (owner: ConfigNode | null | undefined) => ({
   duration: valueAt(owner, 'budget_duration'),
 });
 
-class LimitReader {
-  readonly #settings: MapNode | null;
-  readonly #outcomes: OutcomeRecorder;
-
-  constructor(settings: MapNode | null, outcomes: OutcomeRecorder) {
-    this.#settings = settings;
-    this.#outcomes = outcomes;
+function globalBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
+  const { limit, duration } = amountsIn(settings);
+  if (decimalOf(limit)?.digits === 0n) {
+    context.outcomes.leftOut(limit, 'LiteLLM treats 0 as no budget');
+    context.outcomes.leftOut(duration, 'its budget is 0, so there is none');
+    return [];
   }
+  return budgetOf(context, {
+    name: 'everybody',
+    limit,
+    duration,
+    differs: '',
+    comment: 'litellm_settings.max_budget: the spend of all keys together',
+  });
+}
 
-  global(): FieldBlock[] {
-    const { limit, duration } = amountsIn(this.#settings);
-    if (decimalOf(limit)?.digits === 0n) {
-      this.#outcomes.leftOut(limit, 'LiteLLM takes a 0 here for no budget');
-      this.#outcomes.leftOut(duration, 'there is no budget that it is for');
-      return [];
-    }
-    const comment = 'litellm_settings.max_budget: all that is spent here';
-    return this.#budget({ name: 'everybody', limit, duration, differs: '', comment });
+function budgetOf(
+  { outcomes }: ImportContext,
+  { name, limit, duration, each, match, differs, comment }: BudgetSource,
+): FieldBlock[] {
+  if (!limit) {
+    outcomes.leftOut(duration, 'its budget is not stated');
+    return [];
   }
-
-  ofUsers(): FieldBlock[] {
-    const outcomes = this.#outcomes;
-    const defaults = this.#map('default_internal_user_params', 'a map of what new users get');
-    const older = { limit: this.#at('max_internal_user_budget'), duration: this.#at('internal_user_budget_duration') };
-    const own = amountsIn(defaults);
-    if (own.limit) {
-      for (const node of [older.limit, older.duration]) {
-        outcomes.leftOut(node, 'default_internal_user_params.max_budget is what new users get');
-      }
-    }
-    outcomes.leftOut(valueAt(defaults, 'models'), '`signalbox keys create --model ID` names the models of a key');
-    outcomes.leftOut(
-      valueAt(defaults, 'user_role'),
-      '`signalbox keys create --scope` says what a key may do; there are no users beside keys',
-    );
-    return this.#budget({
-      name: 'each-user',
-      ...(own.limit ? own : older),
-      each: 'key.labels.user',
-      match: 'key.labels.user != ""',
-      differs: BY_LABEL('user=NAME'),
-      comment: 'for each user: signalbox keys create --label user=NAME',
-    });
+  const usd = decimalOf(limit);
+  if (!usd || usd.digits < 0n || toNumber(usd) * Number(CREDITS_PER_USD) > CREDITS_MAX) {
+    outcomes.problem(limit, 'it must be an amount of USD, such as 100');
+    outcomes.leftOut(duration, 'its budget could not be read');
+    return [];
   }
-
-  ofTeams(): FieldBlock[] {
-    const outcomes = this.#outcomes;
-    const list = this.#at('default_team_settings');
-    if (list && list.kind !== 'list') outcomes.problem(list, 'it must be a list of maps, each with team_id');
-    return (list?.kind === 'list' ? list.items : []).flatMap((item) => {
-      const idNode = valueAt(item, 'team_id');
-      const id = textOf(idNode);
-      if (!idNode || id === null) {
-        outcomes.problem(item, 'it needs a team_id');
-        return [];
-      }
-      const name = budgetName('team', id);
-      const differs = BY_LABEL(`team=${id}`);
-      const budget = this.#budget({
-        name,
-        ...amountsIn(item),
-        match: `key.labels.team == ${JSON.stringify(id)}`,
-        differs,
-        comment: `for keys of the team: signalbox keys create --label team=${id}`,
-      });
-      if (budget.length > 0) outcomes.approximated(idNode, ['budgets', name, 'match'], differs);
-      outcomes.leftOut(
-        item,
-        'rates and models are said of each key: `signalbox keys create`; logs, metrics and traces are built in',
-      );
-      return budget;
-    });
+  const windowed = windowOf(textOf(duration));
+  if (!windowed) {
+    if (duration) outcomes.problem(duration, 'it must be a duration such as 30s, 10m, 24h, 30d or 1mo');
+    outcomes.leftOut(limit, 'its duration could not be read');
+    return [];
   }
-
-  ofTags(): FieldBlock[] {
-    const map = this.#map('tag_budget_config', 'a map of a tag and its budget');
-    return (map?.entries ?? []).flatMap(({ key, node }) => {
-      const budget = mapOf(node, this.#outcomes, 'a map with max_budget and budget_duration');
-      if (!budget) return [];
-      return this.#budget({
-        name: budgetName('tag', key),
-        ...amountsIn(budget),
-        match: `key.labels.tag == ${JSON.stringify(key)}`,
-        differs: `requests have no tags: ${BY_LABEL(`tag=${key}`)}`,
-        comment: `for keys with the tag: signalbox keys create --label tag=${key}`,
-      });
-    });
-  }
-
-  ofDeployments(deployments: readonly Deployment[], namesOf: (group: string) => readonly string[]): FieldBlock[] {
-    const byGroup = Map.groupBy(deployments, ({ group }) => group);
-    return deployments.flatMap(({ group, params }) => {
-      const { limit, duration } = amountsIn(params);
-      if (byGroup.get(group)?.length !== 1) {
-        const why = 'no budget for one endpoint of several: limit the spend at its provider';
-        for (const node of [limit, duration]) this.#outcomes.leftOut(node, why);
-        return [];
-      }
-      return this.#budget({
-        name: budgetName('model', group),
-        limit,
-        duration,
-        match: isOneOf('request.model', namesOf(group)),
-        differs: 'it counts requests that ask for the model by name, not those that come to it otherwise',
-        comment: 'what is asked of the model by its name',
-      });
-    });
-  }
-
-  /** Reads `upperbound_key_generate_params`, the limits of every key. */
-  ofKeys(): { budget: FieldBlock[]; rateLimits: FieldBlock[] } {
-    const bounds = this.#map('upperbound_key_generate_params', 'a map of what new keys get at most');
-    if (!bounds) return { budget: [], rateLimits: [] };
-    const budget = this.#budget({
-      name: 'each-key',
-      ...amountsIn(bounds),
-      each: 'key',
-      differs:
-        'it holds every key, the older and the administrator’s too; a key may have less by `signalbox keys create --budget`',
-      comment: 'no key spends more; one may have less by signalbox keys create --budget',
-    });
-    const lifetime = '`signalbox keys create --expires-in` says how long a key lives';
-    this.#outcomes.leftOut(valueAt(bounds, 'duration'), lifetime);
-    const limits = [
-      this.#rate(valueAt(bounds, 'rpm_limit'), 'requests_per_minute', 1_000_000_000),
-      this.#rate(valueAt(bounds, 'tpm_limit'), 'tokens_per_minute', 1_000_000_000),
-      this.#rate(valueAt(bounds, 'max_parallel_requests'), 'concurrent_streams', 1_000_000),
-    ];
-    const isNone = limits.every((limit) => limit === null);
-    return { budget, rateLimits: isNone ? [] : [block(field('name', 'each-key'), field('each', 'key'), ...limits)] };
-  }
-
-  #at(key: string): ConfigNode | undefined {
-    return valueAt(this.#settings, key);
-  }
-
-  #map(key: string, expected: string): MapNode | null {
-    return mapOf(this.#at(key), this.#outcomes, expected);
-  }
-
-  #rate(node: ConfigNode | undefined, name: string, max: number): Field | null {
-    if (!node) return null;
-    const count = Math.trunc(toNumber(decimalOf(node) ?? { digits: 0n, scale: 0 }));
-    if (count < 1 || count > max) {
-      this.#outcomes.problem(node, 'it must be a whole number from 1');
-      return null;
-    }
-    const note = 'it holds every key; a key may have less by `signalbox keys create`';
-    this.#outcomes.approximated(node, ['rate_limits', 'each-key', name], note);
-    return field(name, count);
-  }
-
-  #budget({ name, limit, duration, each, match, differs, comment }: BudgetSource): FieldBlock[] {
-    const outcomes = this.#outcomes;
-    if (!limit) {
-      outcomes.leftOut(duration, 'the budget that it is for is not stated');
-      return [];
-    }
-    const usd = decimalOf(limit);
-    if (!usd || usd.digits < 0n || toNumber(usd) * Number(CREDITS_PER_USD) > CREDITS_MAX) {
-      outcomes.problem(limit, 'it must be an amount of USD, such as 100');
-      outcomes.leftOut(duration, 'its budget could not be read');
-      return [];
-    }
-    const windowed = windowOf(textOf(duration));
-    if (!windowed) {
-      if (duration) outcomes.problem(duration, 'it must be a duration such as 30s, 10m, 24h, 30d or 1mo');
-      outcomes.leftOut(limit, 'its duration could not be read');
-      return [];
-    }
-    const to = ['budgets', name];
-    const scaled = times(usd, CREDITS_PER_USD);
-    const credits = windowed.share < 1 ? shareOf(scaled, windowed.share) : scaled;
-    const note = [differs, windowed.note].filter((one) => one !== '').join('; ');
-    outcomes.approximated(limit, [...to, 'limit_credits'], `USD, now Credits of 0.001 USD; ${note}`);
-    outcomes.approximated(duration, [...to, 'window'], windowed.note);
-    return [
-      block(
-        field('name', name, { above: [comment] }),
-        field('each', each),
-        field('match', match),
-        field('limit_credits', exact(plainText(roundDown(credits))), { beside: `${plainText(usd)} USD` }),
-        field('window', windowed.window),
-        field('alert_at', [exact('0.8'), exact('1.0')]),
-      ),
-    ];
-  }
+  const to = ['budgets', name];
+  const scaled = times(usd, CREDITS_PER_USD);
+  const credits = windowed.share < 1 ? shareOf(scaled, windowed.share) : scaled;
+  const note = [differs, windowed.note].filter((one) => one !== '').join('; ');
+  outcomes.approximated(limit, [...to, 'limit_credits'], `USD, now Credits of 0.001 USD; ${note}`);
+  outcomes.approximated(duration, [...to, 'window'], windowed.note);
+  return [
+    block(
+      field('name', name, { above: [comment] }),
+      field('each', each),
+      field('match', match),
+      field('limit_credits', exact(plainText(roundDown(credits))), { beside: `${plainText(usd)} USD` }),
+      field('window', windowed.window),
+      field('alert_at', [exact('0.8'), exact('1.0')]),
+    ),
+  ];
 }
 
 const shareOf = ({ digits, scale }: Decimal, share: number): Decimal => ({
@@ -257,7 +121,158 @@ function roundDown({ digits, scale }: Decimal): Decimal {
   return scale <= 6 ? { digits, scale } : { digits: digits / 10n ** BigInt(scale - 6), scale: 6 };
 }
 
-const BY_LABEL = (label: string) => `it counts keys with the label: \`signalbox keys create --label ${label}\``;
+const BY_LABEL = (label: string) => `it counts keys with this label: \`keys create --label ${label}\``;
+
+function userBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
+  const { outcomes } = context;
+  const defaults = mapOf(
+    valueAt(settings, 'default_internal_user_params'),
+    outcomes,
+    'a map of the settings of new users',
+  );
+  const older = {
+    limit: valueAt(settings, 'max_internal_user_budget'),
+    duration: valueAt(settings, 'internal_user_budget_duration'),
+  };
+  const own = amountsIn(defaults);
+  if (own.limit) {
+    outcomes.leftOut(older.limit, 'default_internal_user_params.max_budget is used instead');
+    outcomes.leftOut(older.duration, 'default_internal_user_params.max_budget is used instead');
+  }
+  outcomes.leftOut(valueAt(defaults, 'models'), 'set the models of each key: `keys create --model ID`');
+  outcomes.leftOut(
+    valueAt(defaults, 'user_role'),
+    'set the permissions of each key: `keys create --scope`; Signalbox has keys, no users',
+  );
+  return budgetOf(context, {
+    name: 'each-user',
+    ...(own.limit ? own : older),
+    each: 'key.labels.user',
+    match: 'key.labels.user != ""',
+    differs: BY_LABEL('user=NAME'),
+    comment: 'for each user: counts keys with the label user=NAME',
+  });
+}
+
+function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
+  const list = valueAt(settings, 'default_team_settings');
+  if (!list) return [];
+  if (list.kind !== 'list') {
+    context.outcomes.problem(list, 'it must be a list of maps, each with team_id');
+    return [];
+  }
+  return list.items.flatMap((item) => {
+    const idNode = valueAt(item, 'team_id');
+    const id = textOf(idNode);
+    if (!idNode || id === null) {
+      context.outcomes.problem(item, 'it needs a team_id');
+      return [];
+    }
+    const name = budgetName('team', id);
+    const budget = budgetOf(context, {
+      name,
+      ...amountsIn(item),
+      match: `key.labels.team == ${JSON.stringify(id)}`,
+      differs: BY_LABEL(`team=${id}`),
+      comment: `for the team: counts keys with the label team=${id}`,
+    });
+    if (budget.length > 0) context.outcomes.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
+    context.outcomes.leftOut(
+      item,
+      'set rates and models for each key: `keys create`; logs, metrics and traces are built in',
+    );
+    return budget;
+  });
+}
+
+function tagBudgets(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
+  const map = mapOf(valueAt(settings, 'tag_budget_config'), context.outcomes, 'a map of a tag and its budget');
+  return (map?.entries ?? []).flatMap(({ key, node }) => {
+    const budget = mapOf(node, context.outcomes, 'a map with max_budget and budget_duration');
+    if (!budget) return [];
+    return budgetOf(context, {
+      name: budgetName('tag', key),
+      ...amountsIn(budget),
+      match: `key.labels.tag == ${JSON.stringify(key)}`,
+      differs: `requests have no tags; ${BY_LABEL(`tag=${key}`)}`,
+      comment: `for the tag: counts keys with the label tag=${key}`,
+    });
+  });
+}
+
+function deploymentBudgets(
+  deployments: readonly Deployment[],
+  namesOf: (group: string) => readonly string[],
+  context: ImportContext,
+): FieldBlock[] {
+  const byGroup = Map.groupBy(deployments, ({ group }) => group);
+  return deployments.flatMap((one) => {
+    const { limit, duration } = amountsIn(one.params);
+    const isAlone = byGroup.get(one.group)?.length === 1;
+    if (!isAlone) {
+      const why = 'a model with several endpoints has no budget for one of them; limit the spend at the provider';
+      context.outcomes.leftOut(limit, why);
+      context.outcomes.leftOut(duration, why);
+      return [];
+    }
+    return budgetOf(context, {
+      name: budgetName('model', one.group),
+      limit,
+      duration,
+      match: isOneOf('request.model', namesOf(one.group)),
+      differs: 'it counts requests that name the model, not those that a selector sends there',
+      comment: 'counts requests that name the model',
+    });
+  });
+}
+
+/** Reads `upperbound_key_generate_params`, the limits of every key. */
+function keyLimits(
+  settings: ConfigNode | undefined,
+  context: ImportContext,
+): { budget: FieldBlock[]; rateLimits: FieldBlock[] } {
+  const { outcomes } = context;
+  const bounds = mapOf(
+    valueAt(settings, 'upperbound_key_generate_params'),
+    outcomes,
+    'a map of the limits of new keys',
+  );
+  if (!bounds) return { budget: [], rateLimits: [] };
+  const differs =
+    'it limits every key, existing and administrators’ keys too; `keys create --budget` sets less for one key';
+  const budget = budgetOf(context, {
+    name: 'each-key',
+    ...amountsIn(bounds),
+    each: 'key',
+    differs,
+    comment: 'limits every key; keys create --budget sets less for one',
+  });
+  outcomes.leftOut(valueAt(bounds, 'duration'), 'set the lifetime of each key: `keys create --expires-in`');
+  const rates = Object.entries({
+    rpm_limit: 'requests_per_minute',
+    tpm_limit: 'tokens_per_minute',
+    max_parallel_requests: 'concurrent_streams',
+  });
+  const limits = rates.map(([key, name]) => rateField(bounds, key, name, context));
+  const isNone = limits.every((limit) => limit === null);
+  return { budget, rateLimits: isNone ? [] : [block(field('name', 'each-key'), field('each', 'key'), ...limits)] };
+}
+
+function rateField(bounds: MapNode, key: string, name: string, { outcomes }: ImportContext): Field | null {
+  const node = valueAt(bounds, key);
+  if (!node) return null;
+  const count = Math.trunc(toNumber(decimalOf(node) ?? { digits: 0n, scale: 0 }));
+  if (count < 1 || count > (name === 'concurrent_streams' ? 1_000_000 : 1_000_000_000)) {
+    outcomes.problem(node, 'it must be a whole number from 1');
+    return null;
+  }
+  outcomes.approximated(
+    node,
+    ['rate_limits', 'each-key', name],
+    'it limits every key; `keys create` sets less for one key',
+  );
+  return field(name, count);
+}
 
 const budgetName = (kind: string, of: string): string =>
   (of.startsWith(`${kind}-`) ? asName(of) : `${kind}-${asName(of)}`).slice(0, 110);
