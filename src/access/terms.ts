@@ -1,6 +1,7 @@
 import { type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
+import { isTimeZone } from '../core/zoned-time.ts';
 
 export interface KeyGrant {
   readonly name: string;
@@ -134,15 +135,6 @@ function checkBudget({ limit, window, timeZone, onExhausted }: KeyBudget, at: nu
     other.window === window && other.timeZone === timeZone && other.onExhausted === onExhausted;
   if (before.some(isSame))
     refuse(param, `Two budgets have the same window, ${window} in ${timeZone}. Keep one of them.`);
-}
-
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function atMost(param: string, what: string, size: number, most: number, unit: string): void {

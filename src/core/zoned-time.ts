@@ -1,7 +1,19 @@
 import type { RuleScope } from './rules.ts';
 
 const MINUTE_MS = 60_000;
-const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+/** Whether a text names a time zone: by its IANA name, or as an offset. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const zonedTime = (timeMs: number, timeZone: string): Temporal.ZonedDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
 
 /**
  * Tells the calendar time of a zone (IANA name) for moments in milliseconds since 1970. Requests come
@@ -9,37 +21,23 @@ const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
  * unknown zone.
  */
 export function zonedClock(timeZone: string): (timeMs: number) => RuleScope['time'] {
-  const format = new Intl.DateTimeFormat('en-GB', {
-    timeZone,
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    weekday: 'short',
-    hour: 'numeric',
-    minute: 'numeric',
-    hourCycle: 'h23',
-  });
-  let minute = Number.NaN;
-  let known: RuleScope['time'] | null = null;
+  let minute = 0;
+  let known = timeOf(zonedTime(0, timeZone));
   return (timeMs) => {
     const asked = Math.floor(timeMs / MINUTE_MS);
-    if (known === null || asked !== minute) {
-      known = partsOf(format, timeMs);
+    if (asked !== minute) {
+      known = timeOf(zonedTime(timeMs, timeZone));
       minute = asked;
     }
     return known;
   };
 }
 
-function partsOf(format: Intl.DateTimeFormat, timeMs: number): RuleScope['time'] {
-  const parts = new Map(format.formatToParts(timeMs).map(({ type, value }) => [type, value]));
-  const figure = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type));
-  return {
-    year: figure('year'),
-    month: figure('month'),
-    day: figure('day'),
-    weekday: WEEKDAYS.indexOf(parts.get('weekday') ?? '') + 1,
-    hour: figure('hour'),
-    minute: figure('minute'),
-  };
-}
+const timeOf = ({ year, month, day, dayOfWeek, hour, minute }: Temporal.ZonedDateTime): RuleScope['time'] => ({
+  year,
+  month,
+  day,
+  weekday: dayOfWeek,
+  hour,
+  minute,
+});

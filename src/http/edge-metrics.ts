@@ -15,14 +15,8 @@ interface RouteFigures {
   readonly requests: Map<string, Map<number, CounterCell>>;
 }
 
-export interface EdgeMetrics {
-  /** Counts a request that is over. `now`: ms on the gateway's clock. */
-  count(request: RequestContext, now: number): void;
-  readonly families: readonly Family[];
-}
-
 /** Metrics on all HTTP requests. */
-export function createEdgeMetrics(): EdgeMetrics {
+export function createEdgeMetrics() {
   const requests = counter({
     name: 'signalbox_http_requests_total',
     help: 'Finished requests.',
@@ -43,7 +37,8 @@ export function createEdgeMetrics(): EdgeMetrics {
   // All codes from the start: the first event of a new series would not show as an increase.
   const failed = new Map(ERROR_CODES.map((code) => [code, errors.at(code)]));
   return {
-    count({ route, method, status, code, at }, now) {
+    /** Counts a request that is over. `now`: ms on the gateway's clock. */
+    count({ route, method, status, code, at }: RequestContext, now: number): void {
       const figures = findOr(routes, route, () => ({ duration: duration.at(route), requests: new Map() }));
       figures.duration.observe((now - at) / 1000);
       const known = METHODS.has(method) ? method : OTHER;

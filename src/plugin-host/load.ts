@@ -3,6 +3,7 @@ import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from '../contract/kinds.ts';
 import * as contract from '../contract/plugin.ts';
+import { isObject } from '../core/object.ts';
 import { claimFiles } from './owners.ts';
 import { assertContract } from './registry.ts';
 
@@ -149,11 +150,15 @@ function codeFiles(entry: string): string[] {
 
 /** The specifiers that a module imports, without type imports. Throws if the file cannot be read or parsed. */
 export function importsOf(file: string): string[] {
-  const loader = Object.entries(LOADERS).find(([ending]) => extname(file) === ending)?.[1];
-  if (!loader) return [];
-  return new Bun.Transpiler({ loader })
-    .scanImports(readFileSync(file, 'utf8'))
-    .map(({ path }) => (path.startsWith('file:') ? fileURLToPath(path) : path));
+  return importsIn(file, () => readFileSync(file)).map((path) =>
+    path.startsWith('file:') ? fileURLToPath(path) : path,
+  );
+}
+
+/** The specifiers in the code of a module, whose path tells its language; none in other files. Throws if it cannot be parsed. */
+export function importsIn(path: string, code: () => Uint8Array): string[] {
+  const loader = Object.entries(LOADERS).find(([ending]) => extname(path) === ending)?.[1];
+  return loader ? new Bun.Transpiler({ loader }).scanImports(code()).map((one) => one.path) : [];
 }
 
 function hashFiles(files: readonly string[]): string {
@@ -203,19 +208,8 @@ const looksLikePlugin = (value: unknown): value is Plugin =>
 
 /** The error of a build or top level, on one line. */
 function reasonOf(cause: unknown): string {
-  const first = cause instanceof AggregateError ? cause.errors[0] : cause;
-  const message = first instanceof Error || hasMessage(first) ? first.message : String(first);
-  const at = hasPosition(first) ? ` (line ${first.position.line})` : '';
-  return `${message.split('\n')[0]}${at}`;
+  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
+  const { message, position } = isObject(first) ? first : {};
+  const at = isObject(position) && 'line' in position ? ` (line ${position.line})` : '';
+  return `${(typeof message === 'string' ? message : String(first)).split('\n')[0]}${at}`;
 }
-
-const hasMessage = (value: unknown): value is { message: string } =>
-  typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string';
-
-const hasPosition = (value: unknown): value is { position: { line: number } } =>
-  typeof value === 'object' &&
-  value !== null &&
-  'position' in value &&
-  typeof value.position === 'object' &&
-  value.position !== null &&
-  'line' in value.position;

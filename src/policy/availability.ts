@@ -1,7 +1,7 @@
 import type { ModelTraits } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import { lackingBits } from '../core/capability.ts';
-import type { Endpoint, LeftOut, Model, Provider } from '../core/snapshot.ts';
+import type { Endpoint, LeftOut, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { ModelDraft } from './models.ts';
 import type { ProviderSetup } from './providers.ts';
@@ -9,12 +9,7 @@ import type { Report } from './report.ts';
 import { inSteps } from './steps.ts';
 
 /** The providers and models that can be served in this environment. */
-export interface Availability {
-  readonly providers: ReadonlyMap<string, Provider>;
-  /** By ID, ascending. */
-  readonly models: readonly Model[];
-  readonly leftOut: readonly LeftOut[];
-}
+export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOut'>;
 
 /**
  * Leaves out providers that lack a variable and models without a provider. Providers that serve only
@@ -121,11 +116,10 @@ export function* narrowCapabilities(
   };
   return yield* inSteps(drafts, (draft) => {
     const traits = traitsOf(draft.model);
-    const endpoints = draft.endpoints.map(({ endpoint, usd }) => {
-      const missing = missingFrom(endpoint, traits);
-      return missing === 0
-        ? { endpoint, usd }
-        : { endpoint: { ...endpoint, capabilities: endpoint.capabilities & ~missing }, usd };
+    const endpoints = draft.endpoints.map((one) => {
+      const missing = missingFrom(one.endpoint, traits);
+      if (missing === 0) return one;
+      return { ...one, endpoint: { ...one.endpoint, capabilities: one.endpoint.capabilities & ~missing } };
     });
     const capabilities = endpoints.reduce((bits, { endpoint }) => bits | endpoint.capabilities, 0);
     return { ...draft, endpoints, model: { ...draft.model, capabilities } };

@@ -3,17 +3,13 @@ import { DIFFICULTIES } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { CheckedExpression, Program } from './cel-check.ts';
+import type { PolicyNames } from './json-schema-words.ts';
 import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { reportUnknown } from './sections.ts';
 
 /** The names that expressions can refer to. */
-export interface ReferenceNames {
-  readonly tasks: readonly string[];
-  readonly models: readonly string[];
-  readonly selectors: readonly string[];
-  readonly providers: readonly string[];
-}
+export type ReferenceNames = Omit<PolicyNames, 'constraints'>;
 
 /** Reports texts compared with a field of names that are not such a name, so that the comparison is never true. */
 export function checkReferences(

@@ -54,7 +54,7 @@ export function* compile(
     compileProvider(one, { env, report, providers: all.providers }),
   );
   const states = new Map(setups.map((setup) => [setup.name, setup]));
-  const selectors = yield* compileSelectors(parsed.selectors, { report, strategies: all.strategies });
+  const selectors = yield* compileSelectors(parsed.selectors, all.strategies, report);
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
   const check = createChecker(parsed, report);

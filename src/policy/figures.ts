@@ -23,45 +23,40 @@ const STALE_AFTER_DAYS = 90;
 const DAY_MS = 86_400_000;
 
 /** The prices, quality and speed of a model. */
-export function figuresOf({ path, tree }: NamedItem<ModelText>, data: ModelText): DeclaredFigure[] {
-  const figures = [stated('quality', path, tree, data.quality)];
-  if (data.price) figures.push(price(path, valueAt(tree, 'price') ?? tree, data.price));
-  for (const [at, endpoint] of (data.endpoints ?? []).entries()) {
-    const own = valueAt(tree, 'endpoints', at, 'price');
-    if (own && endpoint.price) figures.push(price(`${path}.endpoints[${at}]`, own, endpoint.price));
-  }
-  if (data.latency) figures.push(stated('latency', path, tree, data.latency));
-  return figures;
+export function figuresOf(
+  { path, tree }: NamedItem<ModelText>,
+  { quality, price, latency, endpoints = [] }: ModelText,
+): DeclaredFigure[] {
+  const ownPrices = endpoints.map((one, at) =>
+    priceFigure(`${path}.endpoints[${at}]`, valueAt(tree, 'endpoints', at), one.price),
+  );
+  return [
+    figureAt(`${path}.quality`, valueAt(tree, 'quality') ?? tree, quality),
+    priceFigure(path, tree, price),
+    ...ownPrices,
+    latency && figureAt(`${path}.latency`, valueAt(tree, 'latency') ?? tree, latency),
+  ].filter((figure) => figure !== undefined);
 }
 
-const BASIS = '`basis: measured`, or `basis: guessed` where it is';
+type FigureText = ModelText['quality'] | NonNullable<ModelText['latency']>;
 
 /** Quality or latency. Without a day they do not age, because most figures of operators have none. */
-function stated(
-  key: 'quality' | 'latency',
-  path: string,
-  tree: Tree,
-  { basis, as_of: asOf }: ModelText['quality'] | NonNullable<ModelText['latency']>,
-): DeclaredFigure {
-  return {
-    path: `${path}.${key}`,
-    place: placeAt(tree, key, 'basis'),
-    dayPlace: placeAt(tree, key, 'as_of'),
-    asOf,
-    isVerified: basis !== 'unknown',
-    expected: BASIS,
-  };
-}
+const figureAt = (path: string, tree: Tree, { basis, as_of: asOf }: FigureText): DeclaredFigure => ({
+  path,
+  place: placeAt(tree, 'basis'),
+  dayPlace: placeAt(tree, 'as_of'),
+  asOf,
+  isVerified: basis !== 'unknown',
+  expected: '`basis: measured`, or `basis: guessed` where it is',
+});
 
-function price(path: string, tree: Tree, text: PriceText): DeclaredFigure {
-  return {
-    path: `${path}.price`,
-    place: placeAt(tree, 'basis'),
-    dayPlace: placeAt(tree, 'as_of'),
-    asOf: text.as_of ?? null,
-    isVerified: text.basis !== 'unverified',
-    expected: '`as_of` with the day it was seen, and `basis: vendor-list`, `aggregator` or `own`',
-  };
+function priceFigure(path: string, owner: Tree | undefined, text: PriceText | undefined): DeclaredFigure | undefined {
+  const tree = owner && valueAt(owner, 'price');
+  if (!tree || !text) return undefined;
+  const { basis, as_of: asOf = null } = text;
+  const expected = '`as_of` with the day it was seen, and `basis: vendor-list`, `aggregator` or `own`';
+  const places = { place: placeAt(tree, 'basis'), dayPlace: placeAt(tree, 'as_of') };
+  return { path: `${path}.price`, ...places, asOf, isVerified: basis !== 'unverified', expected };
 }
 
 /** Warns of a stale or unverified figure. `today`: such as `2026-10-07`. */

@@ -1,8 +1,7 @@
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../core/address.ts';
-import type { WindowKind } from '../core/budget.ts';
-import type { KeyLimits } from '../core/caller.ts';
+import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { AdmissionPolicy } from '../core/rate-limit.ts';
+import type { AdmissionPolicy, RateLimit } from '../core/rate-limit.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { decimalAt } from './prices.ts';
@@ -17,13 +16,11 @@ import { placeAt, type Tree } from './tree.ts';
 import { CREDIT_DECIMALS, unitsOf } from './usd.ts';
 
 /** A rate limit whose expressions are not checked yet. */
-export interface RateLimitDraft {
-  readonly name: string;
+export interface RateLimitDraft extends Pick<RateLimit, 'name' | 'figures'> {
   /** The place of its name. */
   readonly place: SourceSpan;
   readonly match: ExpressionDraft | null;
   readonly each: ExpressionDraft | 'address' | null;
-  readonly figures: KeyLimits;
 }
 
 /** Checks the rate limits of the policy. */
@@ -97,17 +94,12 @@ function rangeAt(written: string, place: SourceSpan, report: Report): AddressRan
 }
 
 /** A budget whose expressions are not checked yet. If one of its keys is wrong, its figures are placeholders. */
-export interface BudgetDraft {
-  readonly name: string;
+export interface BudgetDraft
+  extends Pick<Budget, 'name' | 'limit' | 'window' | 'timeZone' | 'onExhausted' | 'alertAt'> {
   /** The place of its name. */
   readonly place: SourceSpan;
   readonly match: ExpressionDraft | null;
   readonly each: ExpressionDraft | null;
-  readonly limit: Microcredits;
-  readonly window: WindowKind;
-  readonly timeZone: string;
-  readonly onExhausted: 'reject' | 'downgrade';
-  readonly alertAt: readonly number[];
 }
 
 /** Checks the budgets of the policy. `zone` is the default time zone. */

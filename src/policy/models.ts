@@ -31,6 +31,8 @@ export interface ModelDraft {
 
 export interface EndpointDraft {
   readonly endpoint: Endpoint;
+  /** The place of its entry; in the short form that of the model. */
+  readonly place: SourceSpan;
   readonly usd: UsdPrice;
 }
 
@@ -225,7 +227,8 @@ function draftEndpoints(
     if (!price || !known) return [];
     warnIfFree(text.provider, price, own, named, context);
     const { provider, upstream = name, regions } = text;
-    return [{ endpoint: { provider, upstream, regions, price, capabilities }, usd: usdOf(text.price ?? data.price) }];
+    const endpoint = { provider, upstream, regions, price, capabilities };
+    return [{ endpoint, place: data.endpoints ? own.place : place, usd: usdOf(text.price ?? data.price) }];
   });
 }
 

@@ -1,9 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
-import type { PaymentPolicy } from '../core/payment-policy.ts';
-import type { PolicyCase } from '../core/policy-case.ts';
-import type { GatewayPolicy, PolicySnapshot, Task } from '../core/snapshot.ts';
+import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
 import { draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
@@ -54,7 +52,7 @@ import { placeAt, toData, valueAt } from './tree.ts';
  * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
  * a worker can send it by structured clone.
  */
-export interface ParsedPolicy {
+export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' | 'cases'> {
   /** By path, ascending. */
   readonly files: readonly PolicyFile[];
   /** The problems so far, not sorted. `compilePolicy` returns all. */
@@ -69,7 +67,6 @@ export interface ParsedPolicy {
   readonly credit: CreditValue | null;
   /** Null if a section is wrong. */
   readonly settings: PolicySettings | null;
-  readonly tasks: readonly Task[];
   readonly providers: readonly NamedItem<ProviderText>[];
   readonly providersPlace: SourceSpan;
   readonly models: readonly ModelDraft[];
@@ -85,9 +82,6 @@ export interface ParsedPolicy {
   /** The requests whose content is kept; null for all of them, or if no content is kept. */
   readonly contentMatch: ExpressionDraft | null;
   readonly learning: LearningDraft;
-  /** Null if payments are off or wrong. */
-  readonly payments: PaymentPolicy | null;
-  readonly cases: readonly PolicyCase[];
   /** The bare data of every section, by which two revisions are compared. */
   readonly outline: Readonly<Record<string, unknown>>;
 }

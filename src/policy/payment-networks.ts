@@ -1,5 +1,5 @@
 import type { Decimal } from '../core/decimal.ts';
-import type { FacilitatorPolicy, PaymentNetwork } from '../core/payment-policy.ts';
+import type { FacilitatorPolicy, PaymentAsset, PaymentNetwork } from '../core/payment-policy.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { type Subject, validPartsOf } from './check.ts';
@@ -205,14 +205,8 @@ const TEST_CHAINS: ReadonlyMap<number, string> = new Map([
   [1337, 'a local chain'],
 ]);
 
-/** The properties of a token by its contract. */
-interface Token {
-  /** Common name. */
-  readonly title: string;
-  readonly name: string;
-  readonly version: string;
-  readonly decimals: number;
-}
+/** The properties of a token by its contract, with its common name. */
+type Token = Pick<PaymentAsset, 'name' | 'version' | 'decimals'> & { readonly title: string };
 
 /** Tokens by lower-case address, on any chain, because a local chain may be a copy of a public one. */
 const TOKENS: ReadonlyMap<string, Token> = new Map([

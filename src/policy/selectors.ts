@@ -5,6 +5,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import { Report } from './report.ts';
 import { SelectorText } from './schema.ts';
 import { type CheckContext, checkNamed, emptyMap, type NamedItem, reportUnknownPlugin } from './sections.ts';
+import { inSteps } from './steps.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** Selectors of every policy, each with the strategy of the same name. */
@@ -27,12 +28,8 @@ export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, S
   return [...stated, ...others];
 }
 
-interface SelectorContext {
-  readonly report: Report;
-  readonly strategies: ReadonlyMap<string, StrategyPlugin>;
-}
-
 type SelectorItem = NamedItem<SelectorText>;
+type Options = Readonly<Record<string, unknown>>;
 
 /** A selector without its filter of models, which is that of the selector `filterOf`. */
 export interface SelectorDraft extends Omit<Selector, 'allows'> {
@@ -45,44 +42,100 @@ export interface SelectorDraft extends Omit<Selector, 'allows'> {
  */
 export function* compileSelectors(
   stated: readonly SelectorItem[],
-  scope: SelectorContext,
+  strategies: ReadonlyMap<string, StrategyPlugin>,
+  report: Report,
 ): Generator<undefined, SelectorDraft[]> {
-  const drafts: SelectorDraft[] = [];
-  const byName = new Map(stated.map((selector) => [selector.name, selector]));
-  for (const selector of stated) {
-    const draft = compileSelector(selector, byName, scope);
-    if (draft) drafts.push(draft);
-    yield;
-  }
-  return drafts;
+  const compiler = new SelectorCompiler(stated, strategies, report);
+  const drafts = yield* inSteps(stated, (selector) => compiler.compile(selector));
+  return drafts.filter((draft) => draft !== null);
 }
 
-function compileSelector(
-  named: SelectorItem,
-  others: ReadonlyMap<string, SelectorItem>,
-  { strategies, report }: SelectorContext,
-): SelectorDraft | null {
-  const { name, tree, data } = named;
-  if (!data) return null;
-  const plugin = strategies.get(data.strategy);
-  if (!plugin) {
-    reportUnknownPlugin('strategy', data.strategy, strategies.keys(), placeAt(tree, 'strategy'), report);
-    return null;
+class SelectorCompiler {
+  readonly #byName: ReadonlyMap<string, SelectorItem>;
+  readonly #strategies: ReadonlyMap<string, StrategyPlugin>;
+  readonly #report: Report;
+
+  constructor(stated: readonly SelectorItem[], strategies: ReadonlyMap<string, StrategyPlugin>, report: Report) {
+    this.#byName = new Map(stated.map((selector) => [selector.name, selector]));
+    this.#strategies = strategies;
+    this.#report = report;
   }
-  const former = formerStrategy(plugin, named, strategies, report);
-  const strategy = former?.by ?? plugin;
-  const inherited = inheritedBy(strategy, named, others, { strategies, report });
-  const unknownHint =
-    former &&
-    `the selector runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
-  const subject = { ...optionsSubject(named), ...(unknownHint !== null && { unknownHint }) };
-  const options = inherited && optionsOf(strategy, subject, report, inherited);
-  if (!options) return null;
-  const hasBase = Object.keys(inherited).length > 0;
-  if (hasBase && strategy.name === name) warnOfDepartures(strategy, named, inherited, options, report);
-  const base = strategy.inherits?.selector;
-  const filterOf = data.models === undefined && base !== undefined ? base : name;
-  return { name, strategy: strategy.name, options, filterOf };
+
+  compile(named: SelectorItem): SelectorDraft | null {
+    const { name, tree, data } = named;
+    if (!data) return null;
+    const plugin = this.#strategies.get(data.strategy);
+    if (!plugin) {
+      const place = placeAt(tree, 'strategy');
+      reportUnknownPlugin('strategy', data.strategy, this.#strategies.keys(), place, this.#report);
+      return null;
+    }
+    const former = this.#former(plugin, named);
+    const strategy = former?.by ?? plugin;
+    const inherited = this.#inheritedBy(strategy, named);
+    const unknownHint =
+      former &&
+      `the selector runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
+    const subject = { ...optionsSubject(named), ...(unknownHint !== null && { unknownHint }) };
+    const options = inherited && optionsOf(strategy, subject, this.#report, inherited);
+    if (!options) return null;
+    const hasBase = Object.keys(inherited).length > 0;
+    if (hasBase && strategy.name === name) this.#warnOfDepartures(strategy, named, inherited, options);
+    const base = strategy.inherits?.selector;
+    const filterOf = data.models === undefined && base !== undefined ? base : name;
+    return { name, strategy: strategy.name, options, filterOf };
+  }
+
+  /** The strategy that still takes a former option of the selector; null if the selector has no former option. */
+  #former({ name, formerly }: StrategyPlugin, { path, tree }: SelectorItem) {
+    const options = valueAt(tree, 'options');
+    const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
+    const by = formerly && this.#strategies.get(formerly.by);
+    if (!old || !by) return null;
+    this.#report.add('former-option', old.place, `\`${path}\` sets \`${old.key}\`, which \`${name}\` no longer has`, {
+      hint: `the selector runs as \`${by.name}\`. To keep that, write \`strategy: ${by.name}\`; to use \`${name}\` as it is now, remove \`${old.key}\``,
+    });
+    return { by, option: old.key };
+  }
+
+  /** Warns of a selector named like its strategy with options of its own, which may break the promise of that name. */
+  #warnOfDepartures({ name, inherits }: StrategyPlugin, selector: SelectorItem, inherited: Options, options: Options) {
+    const { tree } = optionsSubject(selector);
+    for (const key of [...(inherits?.required ?? []), ...(inherits?.optional ?? [])]) {
+      const own = entryOf(tree, key);
+      if (!own || inherited[key] === options[key]) continue;
+      const message = `\`${selector.path}\` sets a \`${key}\` that differs from the selector \`${inherits?.selector}\``;
+      this.#report.add('departs-from-base', own.place, message, {
+        hint: `the selector can then be dearer or slower than \`${inherits?.selector}\`. Remove \`${key}\`, or set it in a selector of another name with \`strategy: ${name}\``,
+      });
+    }
+  }
+
+  /** The options that a selector inherits by its strategy. Reports an error and returns null if it cannot inherit them. */
+  #inheritedBy({ name: strategy, inherits }: StrategyPlugin, selector: SelectorItem): Options | null {
+    if (!inherits) return {};
+    const { required, optional = [] } = inherits;
+    const { tree } = optionsSubject(selector);
+    const missing = required.filter((key) => !entryOf(tree, key));
+    const base = this.#byName.get(inherits.selector);
+    if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
+      // The problems of the other selector are reported there.
+      if (base && !base.data) return null;
+      const keys = missing.map((key) => `\`${key}\``).join(', ');
+      const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'does not exist';
+      const message = `\`${selector.path}\` inherits missing options from the selector \`${inherits.selector}\`, which ${runs} instead of running \`${inherits.strategy}\``;
+      this.#report.add('nothing-to-inherit', selector.place, message, {
+        expected: `${keys} under \`${selector.path}: { strategy: ${strategy}, options: … }\``,
+      });
+      return null;
+    }
+    const plugin = this.#strategies.get(inherits.strategy);
+    if (!base?.data || !plugin || base.data.strategy !== inherits.strategy) return {};
+    // Their problems are reported once, at the base.
+    const options = checkOptions(plugin.options, optionsSubject(base), new Report()) ?? {};
+    const keys = [...required, ...optional].filter((key) => options[key] !== undefined);
+    return Object.fromEntries(keys.map((key) => [key, options[key]]));
+  }
 }
 
 const optionsSubject = ({ path, tree, place }: SelectorItem): Subject => ({
@@ -90,78 +143,6 @@ const optionsSubject = ({ path, tree, place }: SelectorItem): Subject => ({
   tree: valueAt(tree, 'options') ?? emptyMap(place),
   place,
 });
-
-interface FormerStrategy {
-  readonly by: StrategyPlugin;
-  readonly option: string;
-}
-
-/** The strategy that still takes a former option of the selector; null if the selector has no former option. */
-function formerStrategy(
-  { name, formerly }: StrategyPlugin,
-  { path, tree }: SelectorItem,
-  strategies: ReadonlyMap<string, StrategyPlugin>,
-  report: Report,
-): FormerStrategy | null {
-  const options = valueAt(tree, 'options');
-  const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
-  const by = formerly && strategies.get(formerly.by);
-  if (!old || !by) return null;
-  report.add('former-option', old.place, `\`${path}\` sets \`${old.key}\`, which \`${name}\` no longer has`, {
-    hint: `the selector runs as \`${by.name}\`. To keep that, write \`strategy: ${by.name}\`; to use \`${name}\` as it is now, remove \`${old.key}\``,
-  });
-  return { by, option: old.key };
-}
-
-/** Warns of a selector named like its strategy with options of its own, which may break the promise of that name. */
-function warnOfDepartures(
-  { name, inherits }: StrategyPlugin,
-  selector: SelectorItem,
-  inherited: Readonly<Record<string, unknown>>,
-  options: Readonly<Record<string, unknown>>,
-  report: Report,
-): void {
-  const { tree } = optionsSubject(selector);
-  for (const key of [...(inherits?.required ?? []), ...(inherits?.optional ?? [])]) {
-    const own = entryOf(tree, key);
-    if (!own || inherited[key] === options[key]) continue;
-    const message = `\`${selector.path}\` sets a \`${key}\` that differs from the selector \`${inherits?.selector}\``;
-    report.add('departs-from-base', own.place, message, {
-      hint: `the selector can then be dearer or slower than \`${inherits?.selector}\`. Remove \`${key}\`, or set it in a selector of another name with \`strategy: ${name}\``,
-    });
-  }
-}
-
-/** The options that a selector inherits by its strategy. Reports an error and returns null if it cannot inherit them. */
-function inheritedBy(
-  { name: strategy, inherits }: StrategyPlugin,
-  selector: SelectorItem,
-  others: ReadonlyMap<string, SelectorItem>,
-  { strategies, report }: SelectorContext,
-): Readonly<Record<string, unknown>> | null {
-  if (!inherits) return {};
-  const { required, optional = [] } = inherits;
-  const { tree } = optionsSubject(selector);
-  const missing = required.filter((key) => !entryOf(tree, key));
-  const base = others.get(inherits.selector);
-  if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
-    // The problems of the other selector are reported there.
-    if (base && !base.data) return null;
-    const keys = missing.map((key) => `\`${key}\``).join(', ');
-    const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'does not exist';
-    const message = `\`${selector.path}\` inherits missing options from the selector \`${inherits.selector}\`, which ${runs} instead of running \`${inherits.strategy}\``;
-    report.add('nothing-to-inherit', selector.place, message, {
-      expected: `${keys} under \`${selector.path}: { strategy: ${strategy}, options: … }\``,
-    });
-    return null;
-  }
-  const plugin = strategies.get(inherits.strategy);
-  if (!base?.data || !plugin || base.data.strategy !== inherits.strategy) return {};
-  // Their problems are reported once, at the base.
-  const options = checkOptions(plugin.options, optionsSubject(base), new Report()) ?? {};
-  const keys = [...required, ...optional].filter((key) => options[key] !== undefined);
-  return Object.fromEntries(keys.map((key) => [key, options[key]]));
-}
 
 function refuseClash(name: string, place: SourceSpan, ids: ReadonlyMap<string, SourceSpan>, report: Report): void {
   const model = ids.get(name);

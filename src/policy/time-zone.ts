@@ -1,3 +1,4 @@
+import { isTimeZone } from '../core/zoned-time.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 
@@ -7,13 +8,4 @@ export function checkTimeZone(name: string, place: SourceSpan, report: Report): 
   report.add('bad-form', place, `there is no time zone \`${name}\``, {
     expected: 'an IANA name such as `UTC` or `Europe/Berlin`',
   });
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -153,9 +153,4 @@ export interface AppliedPreference extends AppliedRule {
   readonly models: readonly string[];
 }
 
-export interface Counterfactual {
-  readonly model: string;
-  readonly quality: number;
-  readonly costCredits: number;
-  readonly latencyMs: number;
-}
+export type Counterfactual = Pick<CandidateEntry, 'model' | 'quality' | 'costCredits' | 'latencyMs'>;

@@ -8,47 +8,35 @@ import {
 } from '../core/decision.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { Evaluation, type RankingOptions } from './evaluate.ts';
+import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.ts';
 
 /** The inputs of a decision beside the facts. */
-export interface DecisionContext extends RankingOptions {
+export interface DecisionContext extends ChoiceOptions {
   readonly id: number;
-  readonly seed: string;
-  /** `route_reason`, without the suffix of a draw. */
-  readonly reason: string;
   /** Default: the catalog's figures. */
   readonly readings?: Readings;
   /** Qualities estimated for this request. Default: the declared ones. */
   readonly estimate?: Estimate | null;
-  /** Lets the seed draw another model than the best. Default: never. */
-  readonly explore?: ExplorePolicy | null;
   /** Called between shortlisting and scoring, for timing. */
   readonly onShortlist?: () => void;
-}
-
-export interface Decider {
-  /** Pure: the same facts and context give the same result, bit for bit. */
-  decide(facts: Facts, context: DecisionContext): Decision | Refusal;
-  /** Times that a strategy threw or gave no usable score, so that Q, C, L and ID decided. */
-  readonly faults: number;
-  /** Models rejected in the last decision, by kind, in the order of `REJECTIONS`. */
-  readonly rejections: Uint32Array;
 }
 
 export const isRefusal = (outcome: Decision | Refusal): outcome is Refusal => 'rejected' in outcome;
 
 /** Allocates the arrays that all decisions over a snapshot reuse. */
-export const createDecider = (snapshot: PolicySnapshot): Decider => new SnapshotDecider(snapshot);
+export const createDecider = (snapshot: PolicySnapshot): Decider => new Decider(snapshot);
 
 export function refusalOf(facts: Facts, readings: Readings, rejected: Refusal['rejected']): Refusal {
   return { group: decisiveGroup(rejected), facts, readings, rejected };
 }
 
-class SnapshotDecider implements Decider {
+/** Decides over one snapshot. */
+export class Decider {
+  /** Times that a strategy threw or gave no usable score, so that Q, C, L and ID decided. */
   faults = 0;
+  /** Models rejected in the last decision, by kind, in the order of `REJECTIONS`. */
   readonly rejections = new Uint32Array(Object.keys(REJECTIONS).length);
   readonly #snapshot: PolicySnapshot;
   readonly #evaluation: Evaluation;
@@ -60,6 +48,7 @@ class SnapshotDecider implements Decider {
     this.#prior = priorReadings(snapshot);
   }
 
+  /** Pure: the same facts and context give the same result, bit for bit. */
   decide(facts: Facts, context: DecisionContext): Decision | Refusal {
     const { id, seed, readings = this.#prior, estimate = null, onShortlist } = context;
     const { shortlist } = this.#evaluation;

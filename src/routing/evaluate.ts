@@ -29,9 +29,11 @@ interface RankingFlags {
   readonly belowFloor: boolean;
 }
 
-interface ChoiceOptions extends RankingOptions {
+export interface ChoiceOptions extends RankingOptions {
   readonly seed: string;
+  /** `route_reason`, without the suffix of a draw. */
   readonly reason: string;
+  /** Lets the seed draw another model than the best. Default: never. */
   readonly explore?: ExplorePolicy | null;
 }
 

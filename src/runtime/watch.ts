@@ -20,12 +20,8 @@ export interface WatchOptions {
   readonly onEdit: () => void;
 }
 
-export interface PolicyWatcher {
-  close(): void;
-}
-
 /** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. */
-export function watchPolicies({ folder, more, onFirstEvent: onStir, onEdit }: WatchOptions): PolicyWatcher {
+export function watchPolicies({ folder, more, onFirstEvent: onStir, onEdit }: WatchOptions) {
   const net = new DirectoryWatches(resolve(folder), noticed);
   let first = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
@@ -60,7 +56,7 @@ export function watchPolicies({ folder, more, onFirstEvent: onStir, onEdit }: Wa
   const poll = setInterval(() => timer ?? void look(false), POLL_MS);
   void look(false);
   return {
-    close() {
+    close(): void {
       closed = true;
       clearInterval(poll);
       if (timer) clearTimeout(timer);

@@ -1,6 +1,5 @@
 import { pluginIn } from '../plugin-host/owners.ts';
 import { counter } from '../telemetry/counts.ts';
-import type { Family } from '../telemetry/families.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Log } from '../telemetry/log.ts';
 import { stackOf } from '../telemetry/thrown.ts';
@@ -10,12 +9,6 @@ import type { Host } from './host.ts';
 const LINES_MAX = 10;
 /** The label where no plugin's file is in the stack: code of Signalbox or of a package, or a value without a stack. */
 const NO_PLUGIN = 'none';
-
-export interface Defects {
-  readonly families: readonly Family[];
-  /** Sets how uncaught exceptions end the server; until then they end the start. */
-  onException(end: () => void): void;
-}
 
 /** Counts unhandled promise rejections. */
 export function rejectionCounter() {
@@ -32,7 +25,7 @@ export function rejectionCounter() {
  * Watches for uncaught errors. A rejected promise is logged and counted, and ends nothing: it belongs to one request.
  * An exception may leave any state behind, so it ends the process.
  */
-export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clock' | 'err' | 'on' | 'exit'>): Defects {
+export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clock' | 'err' | 'on' | 'exit'>) {
   const rejections = rejectionCounter();
   const limits = new Map<string, LineLimit>();
   /** Returns null where another line of this kind would drown others. */
@@ -62,7 +55,8 @@ export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clo
   });
   return {
     families: [rejections.family],
-    onException(next) {
+    /** Sets how uncaught exceptions end the server; until then they end the start. */
+    onException(next: () => void): void {
       end = next;
     },
   };

@@ -1,20 +1,12 @@
 import type { ServeOptions } from '../operate/serve-options.ts';
-import type { Family } from '../telemetry/families.ts';
-import { createLog, type Log, logFamilies, styleOf } from '../telemetry/log.ts';
+import { createLog, logFamilies, styleOf } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 
 /** Time for the last lines to be read, ms. */
 const LAST_LINES_MS = 1_000;
 
-export interface ServerLog {
-  readonly log: Log;
-  readonly families: readonly Family[];
-  /** Resolves once all lines so far are written, or their reader is gone. */
-  written(): Promise<void>;
-}
-
 /** The log of a server. The server goes on without a reader. */
-export function openServerLog({ log: form }: ServeOptions, { out, env, now, openSink, on }: Host): ServerLog {
+export function openServerLog({ log: form }: ServeOptions, { out, env, now, openSink, on }: Host) {
   const sink = openSink();
   const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));
   const log = createLog({ write: (lines) => sink.write(lines), ...looks, now });
@@ -26,7 +18,8 @@ export function openServerLog({ log: form }: ServeOptions, { out, env, now, open
   return {
     log,
     families: logFamilies(log, sink),
-    written() {
+    /** Resolves once all lines so far are written, or their reader is gone. */
+    written(): Promise<void> {
       log.flush();
       return sink.drain(LAST_LINES_MS);
     },

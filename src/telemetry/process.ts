@@ -5,14 +5,10 @@ import type { Family, Labels, PlainFamily } from './families.ts';
 /** The interval of the timer that measures event loop lag, ms. */
 const LAG_EVERY_MS = 100;
 
-interface WatchedProcess {
-  readonly families: readonly Family[];
-  /** Stops measuring event loop lag. */
-  stop(): void;
-}
-
-/** The metrics of this process. Measures event loop lag from now on, without keeping the process alive. */
-export function watchProcess(): WatchedProcess {
+/**
+ * The metrics of this process. Measures event loop lag from now on, until `stop`, without keeping the process alive.
+ */
+export function watchProcess() {
   const lag = histogram({
     name: 'signalbox_event_loop_lag_seconds',
     help: 'Delay of a 100 ms timer.',

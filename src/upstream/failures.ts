@@ -15,28 +15,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** fetch's error codes from before any byte of the request was written. Certificate errors match a pattern. */
-const NEVER_CONNECTED = new Set([
-  'ECONNREFUSED',
-  'ConnectionRefused',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'FailedToOpenSocket',
-  'EPROTO',
-  'ERR_INVALID_ARG_VALUE',
-]);
-const CERTIFICATE = /CERT|ISSUER|TLS|SSL|UNABLE_TO|SIGNATURE/;
-
-/** Whether fetch's error means that no connection was made, so nothing was sent. */
-export function neverConnected(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === '' || NEVER_CONNECTED.has(code) || CERTIFICATE.test(code);
-}
-
-/** The failure of a fetch without a response. Omits fetch's message, which can hold an address or a header. */
+/** The failure of a request without an answer. Omits the error's message, which can hold an address or a header. */
 export function openFailure(error: unknown, sent: boolean): ProviderFailure {
   if (error instanceof UpstreamError) return error.failure;
   const code = codeOf(error);

@@ -9,6 +9,7 @@ import { bodyFailure, openFailure, sanitizeFailure, sanitizeReason, UpstreamErro
 import { type FrameParser, frameParser } from './frames.ts';
 import { callHeaders, withTrace } from './http-request.ts';
 import { readText } from './read-text.ts';
+import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
 import type { ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
@@ -31,7 +32,7 @@ const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
 
 interface StreamSource {
-  readonly bytes: { read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }> };
+  readonly reply: UpstreamReply;
   readonly decoder: TextDecoder;
   readonly frames: FrameParser;
   readonly reader: StreamReader;
@@ -152,21 +153,20 @@ export class WireCall implements UpstreamCall {
     if ('error' in opened) {
       return this.#fail(this.#expired ? this.#timeout() : openFailure(opened.error, this.sent), batch);
     }
-    const { response } = opened;
-    this.requestId = requestIdOf(response.headers, this.#apiKey);
-    if (response.status < 200 || response.status > 299) return this.#readError(response, batch);
+    const { reply } = opened;
+    this.requestId = requestIdOf(reply.headers, this.#apiKey);
+    if (reply.status < 200 || reply.status > 299) return this.#readError(reply, batch);
     // Decompressed, a few bytes can become any number.
-    if (isCompressed(response.headers))
+    if (isCompressed(reply.headers))
       throw new UpstreamError('malformed', 'the answer is compressed, although the request asked for no compression');
-    const type = response.headers.get('content-type')?.toLowerCase() ?? '';
+    const type = reply.headers.get('content-type')?.toLowerCase() ?? '';
     // An HTML page comes from an intermediary, such as a login or an error page.
     if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
     // The upstream's content type decides; without one the answer is read in the requested form.
-    if (framed === null && (type.includes('json') || !this.#stream)) return this.#readReply(response, batch);
-    if (!response.body) throw new UpstreamError('malformed', 'the answer was empty');
+    if (framed === null && (type.includes('json') || !this.#stream)) return this.#readReply(reply, batch);
     this.#source = {
-      bytes: response.body.getReader(),
+      reply,
       decoder: new TextDecoder('utf-8', { ignoreBOM: true }),
       frames: frameParser(framed ?? this.#adapter.frames),
       reader: this.#adapter.stream(),
@@ -174,14 +174,14 @@ export class WireCall implements UpstreamCall {
   }
 
   /** Reads a status outside 2xx. Its body only explains: a slow or broken one does not hide the status. */
-  async #readError(response: Response, batch: StreamPart[]): Promise<void> {
-    const { status, headers } = response;
+  async #readError(reply: UpstreamReply, batch: StreamPart[]): Promise<void> {
+    const { status, headers } = reply;
     if (status >= 300 && status < 400) {
       return this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
     }
     this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
     const unread = { text: '' };
-    const { text } = isCompressed(headers) ? unread : await readText(response, ERROR_MAX).catch(() => unread);
+    const { text } = isCompressed(headers) ? unread : await readText(reply, ERROR_MAX).catch(() => unread);
     if (this.#over) return;
     let failure: ProviderFailure;
     try {
@@ -193,8 +193,8 @@ export class WireCall implements UpstreamCall {
     this.#fail(wait === undefined ? failure : { ...failure, retryAfterMs: wait }, batch);
   }
 
-  async #readReply(response: Response, batch: StreamPart[]): Promise<void> {
-    const { text, cut } = await readText(response, REPLY_MAX, this.#reserveBytes);
+  async #readReply(reply: UpstreamReply, batch: StreamPart[]): Promise<void> {
+    const { text, cut } = await readText(reply, REPLY_MAX, this.#reserveBytes);
     if (this.#over) return;
     if (cut) throw new UpstreamError('malformed', 'the answer was too large');
     checkForm(text);
@@ -204,18 +204,19 @@ export class WireCall implements UpstreamCall {
   /** One read from the network. */
   async #advance(source: StreamSource, batch: StreamPart[]): Promise<void> {
     this.#alarm.set(this.#readDeadline());
-    const { done, value } = await source.bytes.read();
+    const read = source.reply.read();
+    const piece = read instanceof Promise ? await read : read;
     if (this.#over) return;
-    this.#bytesLeft -= value?.length ?? 0;
+    this.#bytesLeft -= piece?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
     // A call for one whole answer holds the events, too, until the last one.
-    if (value && !this.#stream && !this.#reserveBytes(value.length)) return;
+    if (piece && !this.#stream && !this.#reserveBytes(piece.length)) return;
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
-    const text = done ? source.decoder.decode() : source.decoder.decode(value, { stream: true });
+    const text = piece ? source.decoder.decode(piece, { stream: true }) : source.decoder.decode();
     if (!this.#frames(source, source.frames.push(text), batch)) return;
     if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
-    if (done && this.#frames(source, source.frames.end(), batch)) this.#endOfBytes();
+    if (!piece && this.#frames(source, source.frames.end(), batch)) this.#endOfBytes();
   }
 
   /** Returns false once the call is over. */
@@ -265,18 +266,18 @@ export class WireCall implements UpstreamCall {
   /** The answer is complete, whether or not the upstream has closed it. */
   #finish(): void {
     this.#over = true;
-    if (this.#source) void this.#drain(this.#source.bytes);
+    if (this.#source) void this.#drain(this.#source.reply);
     else this.#alarm.clear();
   }
 
   /** Reads a stream to its end, if that comes soon: only then can the next call reuse the connection. */
-  async #drain(bytes: StreamSource['bytes']): Promise<void> {
+  async #drain(reply: UpstreamReply): Promise<void> {
     this.#alarm.set(performance.now() + DRAIN_WAIT);
     try {
       for (let left = DRAIN_MAX; left > 0; ) {
-        const { done, value } = await bytes.read();
-        if (done) return this.#alarm.clear();
-        left -= value.length;
+        const piece = await reply.read();
+        if (piece === null) return this.#alarm.clear();
+        left -= piece.length;
       }
     } catch {
       // The answer is complete: the end of its connection does not matter.

@@ -130,24 +130,11 @@ function watchLedger(): void {
 }
 
 function watchSockets(): void {
-  const { post, sender } = Dial.prototype;
+  const { post } = Dial.prototype;
   Dial.prototype.post = function (...args) {
     const answer = post.apply(this, args);
     if (isLast('upstream-called')) setTimeout(die, BYTES_MS);
     return answer;
-  };
-  // A stream is sent by a sender of its dial.
-  Dial.prototype.sender = function (...args) {
-    const found = sender.apply(this, args);
-    return (
-      found && {
-        post(request) {
-          const answer = found.post(request);
-          if (isLast('upstream-called')) setTimeout(die, BYTES_MS);
-          return answer;
-        },
-      }
-    );
   };
   const { write } = ChunkWriter.prototype;
   const shown = new WeakSet<ChunkWriter>();

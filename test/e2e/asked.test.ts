@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 /** What a request asks for, as its decision shows it: its length and its programming languages. */
-let box: Signalbox;
-beforeAll(async () => {
-  box = await startSignalbox();
-});
-afterAll(() => box.stop());
+const box = useSignalbox();
 
 interface Shown {
   readonly facts: { readonly asked_output_tokens: number | null; readonly languages: readonly string[] };

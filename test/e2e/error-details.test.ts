@@ -29,6 +29,7 @@ import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { flaky } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -272,13 +273,8 @@ describe('when this program itself fails', () => {
       recordsMigrations,
     ]);
     const broken: SqlStore = {
+      ...flaky(store),
       commit: (writes) => (isBroken ? Promise.reject(failure) : store.commit(writes)),
-      append: (writes) => store.append(writes),
-      query: (statement, params) => store.query(statement, params),
-      version: () => store.version(),
-      written: () => store.written(),
-      flush: () => store.flush(),
-      close: () => store.close(),
     };
     let isBroken = false;
     const never = () => {

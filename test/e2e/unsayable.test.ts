@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { answerOf } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 const claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
 const other = startFakeUpstream({ key: UPSTREAM_KEY });
-let box: Signalbox;
 
-beforeAll(async () => {
-  const policy = testPolicy(
+const box = useSignalbox(() => ({
+  policy: testPolicy(
     { claude: { url: claude.url, adapter: 'anthropic' }, other: other.url },
     { 'claude-opus-4-8': { endpoints: ['claude'], quality: 0.9 }, plain: { endpoints: ['other'], quality: 0.2 } },
-  ).replaceAll('[tools, json_schema]', '[tools, file_input]');
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
+  ).replaceAll('[tools, json_schema]', '[tools, file_input]'),
+}));
 afterAll(async () => {
-  await box.stop();
   await Promise.all([claude.stop(), other.stop()]);
 });
 

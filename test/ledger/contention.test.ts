@@ -271,7 +271,7 @@ describe('those who wait are woken', () => {
   ledgerTest('by a reservation that could not be written', async (folder) => {
     let broken = false;
     const wrap = (store: SqlStore): SqlStore => ({
-      ...flaky(store, () => false),
+      ...flaky(store),
       commit: async (writes) => {
         const fails = broken;
         await Bun.sleep(5);

@@ -8,6 +8,7 @@ import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';
 import { Fund } from '../../src/ledger/rules/fund.ts';
 import { sampleBudgets } from '../../src/ledger/sample.ts';
+import { flaky } from '../store/support.ts';
 import { figuresOf } from '../support/families.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, reload, spent } from './model/spending.ts';
@@ -195,16 +196,11 @@ describe('The metrics of reservations and balances', () => {
     const { ledger } = await folder.open({
       terms: terms(budget(credits(8))),
       wrap: (real) => ({
-        commit: (writes) => real.commit(writes),
-        append: (writes) => real.append(writes),
+        ...flaky(real),
         query: (statement, params) => {
           queries++;
           return real.query(statement, params);
         },
-        version: () => real.version(),
-        written: () => real.written(),
-        flush: () => real.flush(),
-        close: () => real.close(),
       }),
     });
     await held(ledger, order(1));

@@ -10,7 +10,7 @@ import { NOON } from './support.ts';
 ledgerTest('what this very server has granted is there at the next look, where its own look failed', async (folder) => {
   let isBusy = false;
   const busy = (store: SqlStore): SqlStore => ({
-    ...flaky(store, () => false),
+    ...flaky(store),
     query: (statement, params) =>
       isBusy ? Promise.reject(new StoreError('the database is busy')) : store.query(statement, params),
   });

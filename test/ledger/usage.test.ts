@@ -9,6 +9,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { QUARTER_MS } from '../../src/ledger/rules/quarter.ts';
 import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
 import type { SqlStore, Statement } from '../../src/store/sqlite/statement.ts';
+import { flaky } from '../store/support.ts';
 import { caller, held, line, NO_TERMS, NOON, type Opened, open, order } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-usage-'));
@@ -99,7 +100,7 @@ describe('what a key was charged', () => {
     let reads = 0;
     let during = async () => {};
     const slow = (store: SqlStore): SqlStore => ({
-      ...whole(store),
+      ...flaky(store),
       async query<Row>(statement: Statement, params?: Parameters<SqlStore['query']>[1]) {
         const isUsage = statement.sql.includes('FROM accounts AS a CROSS JOIN spend');
         if (isUsage && ++reads === 1) await during();
@@ -124,14 +125,4 @@ describe('what a key was charged', () => {
     await opened.ledger.close();
     await opened.store.close();
   });
-});
-
-const whole = (store: SqlStore): SqlStore => ({
-  commit: (writes) => store.commit(writes),
-  append: (writes) => store.append(writes),
-  query: (statement, params) => store.query(statement, params),
-  version: () => store.version(),
-  written: () => store.written(),
-  flush: () => store.flush(),
-  close: () => store.close(),
 });

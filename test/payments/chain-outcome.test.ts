@@ -34,23 +34,19 @@ function callOf(payment: Authorization): Hex {
 
 describe('an authorization', () => {
   test('that nobody used is unused, and expires by the chain’s time', async () => {
-    const own = await startChain();
-    try {
-      const read = (await openNetwork(networkOn(own), meansOf(own))).chain;
-      const payment = await authorize(await own.payer(1_000n), networkOn(own), 1_000n);
-      const trace = traceOf(payment);
-      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: false });
-      const before = await own.client.getBlock();
-      await own.client.setNextBlockTimestamp({ timestamp: BigInt(trace.validBefore) - 1n });
-      await own.mine();
-      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: false });
-      await own.client.setNextBlockTimestamp({ timestamp: BigInt(trace.validBefore) });
-      await own.mine();
-      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: true });
-      expect((await own.client.getBlock()).number).toBe(before.number + 2n);
-    } finally {
-      await own.stop();
-    }
+    await using own = await startChain();
+    const read = (await openNetwork(networkOn(own), meansOf(own))).chain;
+    const payment = await authorize(await own.payer(1_000n), networkOn(own), 1_000n);
+    const trace = traceOf(payment);
+    expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: false });
+    const before = await own.client.getBlock();
+    await own.client.setNextBlockTimestamp({ timestamp: BigInt(trace.validBefore) - 1n });
+    await own.mine();
+    expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: false });
+    await own.client.setNextBlockTimestamp({ timestamp: BigInt(trace.validBefore) });
+    await own.mine();
+    expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: true });
+    expect((await own.client.getBlock()).number).toBe(before.number + 2n);
   });
 
   test('that anybody carried out is used, in that transaction', async () => {
@@ -129,49 +125,40 @@ describe('an authorization', () => {
   });
 
   test('used long ago is found in a few queries, with pages as small as the node demands', async () => {
-    const own = await startChain();
-    const node = await startRpcProxy(own.url);
-    try {
-      const network = networkOn(own, { rpcUrls: [node.url] });
-      const read = (await openNetwork(network, meansOf(own))).chain;
-      const payer = await own.payer(1_000n);
-      // An hour of blocks on both sides.
-      await own.client.mine({ blocks: 600, interval: 6 });
-      const block = await own.client.getBlock();
-      const seconds = Number(block.timestamp);
-      const payment = await authorize(payer, network, 1_000n, {
-        authorization: { validBefore: String(seconds + 300) },
-      });
-      const { hash } = await own.send(payer, { to: own.token, data: callOf(payment) });
-      await own.client.mine({ blocks: 600, interval: 6 });
-      const trace = { ...traceOf(payment), since: seconds * 1000 };
-      expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
-      expect(node.count('eth_getLogs')).toBe(1);
-      expect(node.count('eth_getBlockByNumber')).toBeLessThan(30);
-      node.limitLogs(20);
-      expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
-    } finally {
-      await node.stop();
-      await own.stop();
-    }
+    await using own = await startChain();
+    await using node = await startRpcProxy(own.url);
+    const network = networkOn(own, { rpcUrls: [node.url] });
+    const read = (await openNetwork(network, meansOf(own))).chain;
+    const payer = await own.payer(1_000n);
+    // An hour of blocks on both sides.
+    await own.client.mine({ blocks: 600, interval: 6 });
+    const block = await own.client.getBlock();
+    const seconds = Number(block.timestamp);
+    const payment = await authorize(payer, network, 1_000n, {
+      authorization: { validBefore: String(seconds + 300) },
+    });
+    const { hash } = await own.send(payer, { to: own.token, data: callOf(payment) });
+    await own.client.mine({ blocks: 600, interval: 6 });
+    const trace = { ...traceOf(payment), since: seconds * 1000 };
+    expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
+    expect(node.count('eth_getLogs')).toBe(1);
+    expect(node.count('eth_getBlockByNumber')).toBeLessThan(30);
+    node.limitLogs(20);
+    expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
   });
 
   test('that a node reports as used without showing the use stays undecided', async () => {
-    const node = await startRpcProxy(chain.url);
-    try {
-      const read = await reader({ rpcUrls: [node.url] });
-      const payer = await chain.payer(1_000n);
-      const payment = await authorize(payer, networkOn(chain), 1_000n);
-      await chain.send(payer, { to: chain.token, data: callOf(payment) });
-      node.answer('eth_getLogs', []);
-      await expect(read.outcome(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
-      node.answer('eth_getLogs', undefined);
-      expect((await read.outcome(traceOf(payment))).state).toBe('used');
-      await node.down();
-      await expect(read.outcome(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
-    } finally {
-      await node.stop();
-    }
+    await using node = await startRpcProxy(chain.url);
+    const read = await reader({ rpcUrls: [node.url] });
+    const payer = await chain.payer(1_000n);
+    const payment = await authorize(payer, networkOn(chain), 1_000n);
+    await chain.send(payer, { to: chain.token, data: callOf(payment) });
+    node.answer('eth_getLogs', []);
+    await expect(read.outcome(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
+    node.answer('eth_getLogs', undefined);
+    expect((await read.outcome(traceOf(payment))).state).toBe('used');
+    await node.down();
+    await expect(read.outcome(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
   });
 });
 
@@ -179,16 +166,12 @@ describe('checking the chain', () => {
   const asset = (changes: Partial<PaymentAsset>) => ({ asset: { ...networkOn(chain).asset, ...changes } });
 
   test('passes when it matches the policy, and happens once', async () => {
-    const node = await startRpcProxy(chain.url);
-    try {
-      const read = await reader({ rpcUrls: [node.url] });
-      await read.check();
-      const calls = node.count();
-      await read.check();
-      expect(node.count()).toBe(calls);
-    } finally {
-      await node.stop();
-    }
+    await using node = await startRpcProxy(chain.url);
+    const read = await reader({ rpcUrls: [node.url] });
+    await read.check();
+    const calls = node.count();
+    await read.check();
+    expect(node.count()).toBe(calls);
   });
 
   test('reports each mismatch', async () => {
@@ -212,15 +195,11 @@ describe('checking the chain', () => {
   });
 
   test('is repeated after a node did not answer', async () => {
-    const node = await startRpcProxy(chain.url);
-    try {
-      const read = await reader({ rpcUrls: [node.url] });
-      await node.down();
-      await expect(read.check()).rejects.toThrow(FacilitatorUnavailable);
-      await node.up();
-      await read.check();
-    } finally {
-      await node.stop();
-    }
+    await using node = await startRpcProxy(chain.url);
+    const read = await reader({ rpcUrls: [node.url] });
+    await node.down();
+    await expect(read.check()).rejects.toThrow(FacilitatorUnavailable);
+    await node.up();
+    await read.check();
   });
 });

@@ -85,17 +85,13 @@ describe('a node that', () => {
   }, 60_000);
 
   test('serves another chain gets no call, and the next node does', async () => {
-    const other = await startRpcProxy(chain.url);
-    try {
-      other.answer('eth_chainId', '0x1');
-      const { facilitator, chain: read } = await open(through({ rpcUrls: [other.url, node.url] }));
-      const payment = await authorized();
-      expect((await facilitator.settle(payment)).state).toBe('captured');
-      expect(other.count()).toBe(other.count('eth_chainId'));
-      await expect(read.check()).rejects.toThrow('Node 1 of 2 of the network eip155:84532 serves the chain 1.');
-    } finally {
-      await other.stop();
-    }
+    await using other = await startRpcProxy(chain.url);
+    other.answer('eth_chainId', '0x1');
+    const { facilitator, chain: read } = await open(through({ rpcUrls: [other.url, node.url] }));
+    const payment = await authorized();
+    expect((await facilitator.settle(payment)).state).toBe('captured');
+    expect(other.count()).toBe(other.count('eth_chainId'));
+    await expect(read.check()).rejects.toThrow('Node 1 of 2 of the network eip155:84532 serves the chain 1.');
   });
 
   test('is down is replaced by the second node', async () => {

@@ -67,34 +67,6 @@ test('a payment that its payer cannot fund is invalid, or fails', async () => {
 });
 
 describe('a service that', () => {
-  test.each(['status', 'reset', 'garbage', 'wrong', 'busy', 'redirect'] as const)(
-    'fails with %s at a verification is unavailable',
-    async (fault) => {
-      const { facilitator } = await open();
-      const payment = await authorized();
-      service.fail(fault, '/verify');
-      await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
-    },
-  );
-
-  test.each(['hangAfter', 'statusAfter', 'resetAfter', 'crashAfter', 'garbageAfter'] as const)(
-    'has settled and fails with %s is unclear, and the chain decides',
-    async (fault) => {
-      const { facilitator, chain: read } = await open(remote({ timeoutMs: 1_500 }));
-      const payment = await authorized();
-      // On a connection that was used before.
-      expect(await facilitator.verify(payment)).toEqual({ valid: true });
-      service.fail(fault, '/settle');
-      expect(await facilitator.settle(payment)).toMatchObject({ state: 'unknown', transaction: null });
-      expect((await read.outcome(traceOf(payment))).state).toBe('used');
-      service.fail(null);
-      await service.up();
-      // Asked again, the service reports a used nonce: it may have used it itself.
-      const again = await facilitator.settle(payment);
-      expect(again.state).toBe('unknown');
-    },
-  );
-
   test.each(['hang', 'status', 'reset', 'garbage', 'wrong'] as const)(
     'fails with %s at a settlement is unclear, though nothing was sent',
     async (fault) => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Book } from '../../src/payments/payments.ts';
@@ -7,7 +7,7 @@ import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { findingsOf } from '../ledger/audit-support.ts';
 import { NO_TERMS } from '../ledger/support.ts';
-import { type BenchOptions, CONTEXT, failure, never, newAccount, only, workshop } from './support.ts';
+import { type BenchOptions, CONTEXT, failure, never, newAccount, only, shopTest } from './support.ts';
 
 /** Payments over the real ledger, whose audit covers both. */
 function withLedger() {
@@ -31,23 +31,24 @@ function withLedger() {
 }
 
 describe('With the ledger', () => {
-  test('a captured payment is balance less its fee, and the whole of it after a crash cut its request', async () => {
-    await using shop = workshop();
-    const { ledger, options, book } = withLedger();
-    const first = await shop.open(options);
-    const signed = await first.signedPayment(newAccount());
-    expect((await first.payments.settle(signed, CONTEXT, book)).state).toBe('captured');
-    expect(ledger().balanceOf(signed.payer)?.free).toBe(5_000_000);
-    expect(await findingsOf(shop.file)).toEqual([]);
-    await first.close();
-    const second = await shop.open(options);
-    expect(ledger().balanceOf(signed.payer)?.free).toBe(6_000_000);
-    expect(await only(second)).toMatchObject({ state: 'settled', paid: 6_000_000, fee: 0 });
-    expect(await findingsOf(shop.file)).toEqual([]);
-  });
+  shopTest(
+    'a captured payment is balance less its fee, and the whole of it after a crash cut its request',
+    async (shop) => {
+      const { ledger, options, book } = withLedger();
+      const first = await shop.open(options);
+      const signed = await first.signedPayment(newAccount());
+      expect((await first.payments.settle(signed, CONTEXT, book)).state).toBe('captured');
+      expect(ledger().balanceOf(signed.payer)?.free).toBe(5_000_000);
+      expect(await findingsOf(shop.file)).toEqual([]);
+      await first.close();
+      const second = await shop.open(options);
+      expect(ledger().balanceOf(signed.payer)?.free).toBe(6_000_000);
+      expect(await only(second)).toMatchObject({ state: 'settled', paid: 6_000_000, fee: 0 });
+      expect(await findingsOf(shop.file)).toEqual([]);
+    },
+  );
 
-  test('a top-up is captured and settled in one commit', async () => {
-    await using shop = workshop();
+  shopTest('a top-up is captured and settled in one commit', async (shop) => {
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
     const signed = await bench.signedPayment(newAccount(), { purpose: 'topup', isFeeDue: false });
@@ -60,8 +61,7 @@ describe('With the ledger', () => {
     expect(await findingsOf(shop.file)).toEqual([]);
   });
 
-  test('a payment that arrived unconfirmed becomes balance once, whoever looks it up', async () => {
-    await using shop = workshop();
+  shopTest('a payment that arrived unconfirmed becomes balance once, whoever looks it up', async (shop) => {
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
     const signed = await bench.signedPayment(newAccount());

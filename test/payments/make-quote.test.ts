@@ -14,6 +14,7 @@ import {
   newAccount,
   PAY_TO,
   policy,
+  shopTest,
   stockPayload,
   TOKEN,
   workshop,
@@ -58,8 +59,7 @@ describe('A price', () => {
 });
 
 describe('A quote', () => {
-  test('lists every ready network in the order of the policy, with checksum addresses', async () => {
-    await using shop = workshop();
+  shopTest('lists every ready network in the order of the policy, with checksum addresses', async (shop) => {
     const other = network({ id: 'eip155:31337', chainId: 31_337, asset: { ...network().asset, name: 'Test' } });
     const { payments, clock } = await shop.open({ policy: policy({ networks: [other, network()] }) });
     const { required, price } = payments.quote(ask());
@@ -87,30 +87,31 @@ describe('A quote', () => {
     expect(getAddress(TOKEN)).not.toBe(TOKEN as never);
   });
 
-  test('is signed by a stock client, and comes back unchanged after restarts and from other processes', async () => {
-    await using shop = workshop();
-    const first = await shop.open();
-    const account = newAccount();
-    const given = ask({ credit: 1_500_000 });
-    const { required } = first.payments.quote(given);
-    const header = headerOf(await stockPayload(account, required));
-    await first.close();
-    const second = await shop.open({ clock: first.clock });
-    const offer = await second.read(header, { wallet: account.address.toLowerCase() });
-    expect(offer.payer).toBe(account.address.toLowerCase());
-    expect(offer.amount).toBe(4_500n);
-    const { purpose, requestHash, bound, credit, revision, models } = given;
-    expect(offer.terms).toEqual({
-      id: String(required.accepts[0]?.extra.quote_id),
-      expiresAt: first.clock.now + 120_000,
-      fee: 1_000_000,
-      ...{ purpose, requestHash, bound, credit, revision, models },
-    });
-    expect(header.length).toBeLessThan(3_000);
-  });
+  shopTest(
+    'is signed by a stock client, and comes back unchanged after restarts and from other processes',
+    async (shop) => {
+      const first = await shop.open();
+      const account = newAccount();
+      const given = ask({ credit: 1_500_000 });
+      const { required } = first.payments.quote(given);
+      const header = headerOf(await stockPayload(account, required));
+      await first.close();
+      const second = await shop.open({ clock: first.clock });
+      const offer = await second.read(header, { wallet: account.address.toLowerCase() });
+      expect(offer.payer).toBe(account.address.toLowerCase());
+      expect(offer.amount).toBe(4_500n);
+      const { purpose, requestHash, bound, credit, revision, models } = given;
+      expect(offer.terms).toEqual({
+        id: String(required.accepts[0]?.extra.quote_id),
+        expiresAt: first.clock.now + 120_000,
+        fee: 1_000_000,
+        ...{ purpose, requestHash, bound, credit, revision, models },
+      });
+      expect(header.length).toBeLessThan(3_000);
+    },
+  );
 
-  test('covered by the balance needs only a signature, which a stock client gives', async () => {
-    await using shop = workshop();
+  shopTest('covered by the balance needs only a signature, which a stock client gives', async (shop) => {
     const { payments, read } = await shop.open();
     const { required, price } = payments.quote(ask({ credit: 5_000_000 }));
     expect(price).toBe(0);
@@ -119,8 +120,7 @@ describe('A quote', () => {
     expect({ amount: offer.amount, fee: offer.terms.fee }).toEqual({ amount: 0n, fee: 0 });
   });
 
-  test('adds no fee where none is due, and is at least the minimum charge', async () => {
-    await using shop = workshop();
+  shopTest('adds no fee where none is due, and is at least the minimum charge', async (shop) => {
     const { payments } = await shop.open();
     expect(payments.quote(ask({ isFeeDue: false })).price).toBe(5_000_000);
     expect(payments.quote(ask({ bound: 10, isFeeDue: false })).price).toBe(1_000_000);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PaymentNetwork } from '../../src/core/payment-policy.ts';
 import { waitFor } from '../support/answers.ts';
@@ -6,6 +6,7 @@ import { FakeNetwork } from './fake-network.ts';
 import {
   ask,
   type Bench,
+  benchTest,
   CONTEXT,
   NETWORK,
   network,
@@ -13,7 +14,7 @@ import {
   PAY_TO,
   policy,
   rejection,
-  workshop,
+  shopTest,
 } from './support.ts';
 
 const OTHER = network({ id: 'eip155:31337', chainId: 31_337 });
@@ -42,8 +43,7 @@ function chains(clock: { now: number }) {
 }
 
 describe('A network', () => {
-  test('is opened with its services, and not before payments are turned on', async () => {
-    await using shop = workshop();
+  shopTest('is opened with its services, and not before payments are turned on', async (shop) => {
     const bench = await shop.open({ policy: null });
     expect(bench.payments.policy).toBeNull();
     expect(bench.opened).toEqual([]);
@@ -64,8 +64,7 @@ describe('A network', () => {
     });
   });
 
-  test('checks its gas key once, when it is ready', async () => {
-    await using shop = workshop();
+  shopTest('checks its gas key once, when it is ready', async (shop) => {
     const clock = { now: Date.now() };
     const { made, open } = chains(clock);
     const bench = await shop.open({ policy: null, clock, open });
@@ -76,8 +75,7 @@ describe('A network', () => {
     expect([...made.values()].map(({ watched }) => watched)).toEqual([1]);
   });
 
-  test('stays open when a policy does not change it, and is closed when a policy drops it', async () => {
-    await using shop = workshop();
+  shopTest('stays open when a policy does not change it, and is closed when a policy drops it', async (shop) => {
     const clock = { now: Date.now() };
     const { open, closed } = chains(clock);
     const bench = await shop.open({ policy: null, clock, open });
@@ -94,21 +92,22 @@ describe('A network', () => {
     expect(bench.payments.policy).toBeNull();
   });
 
-  test('with an error that an operator must correct makes the whole policy refused, and changes nothing', async () => {
-    await using shop = workshop();
-    const clock = { now: Date.now() };
-    const { open, closed, refused } = chains(clock);
-    const bench = await shop.open({ policy: null, clock, open });
-    (await bench.payments.prepare(policy()))();
-    await waitFor(() => quotedNetworks(bench).length === 1);
-    const wrong = policy({ networks: [network(), OTHER, network({ id: 'eip155:1', chainId: 1, payTo: refused })] });
-    expect(await rejection(bench.payments.prepare(wrong))).toEqual(new Error('The variable GAS_KEY is not set.'));
-    expect(closed()).toEqual([0, 1]);
-    expect(quotedNetworks(bench)).toEqual([NETWORK]);
-  });
+  shopTest(
+    'with an error that an operator must correct makes the whole policy refused, and changes nothing',
+    async (shop) => {
+      const clock = { now: Date.now() };
+      const { open, closed, refused } = chains(clock);
+      const bench = await shop.open({ policy: null, clock, open });
+      (await bench.payments.prepare(policy()))();
+      await waitFor(() => quotedNetworks(bench).length === 1);
+      const wrong = policy({ networks: [network(), OTHER, network({ id: 'eip155:1', chainId: 1, payTo: refused })] });
+      expect(await rejection(bench.payments.prepare(wrong))).toEqual(new Error('The variable GAS_KEY is not set.'));
+      expect(closed()).toEqual([0, 1]);
+      expect(quotedNetworks(bench)).toEqual([NETWORK]);
+    },
+  );
 
-  test('of a preparation that was never put in force is closed by the next', async () => {
-    await using shop = workshop();
+  shopTest('of a preparation that was never put in force is closed by the next', async (shop) => {
     const clock = { now: Date.now() };
     const { open, closed } = chains(clock);
     const bench = await shop.open({ policy: null, clock, open });
@@ -120,9 +119,7 @@ describe('A network', () => {
     expect(closed()).toEqual([1, 1, 1]);
   });
 
-  test('stays open for a settlement in progress when a policy drops it', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('stays open for a settlement in progress when a policy drops it', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
@@ -135,9 +132,7 @@ describe('A network', () => {
     expect(bench.chain.closed).toBe(1);
   });
 
-  test('settles a payment quoted before a reload to the payee of its quote', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('settles a payment quoted before a reload to the payee of its quote', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     (await bench.payments.prepare(policy({ networks: [network({ payTo: `0x${'44'.repeat(20)}` })] })))();
     await waitFor(() => quotedNetworks(bench).length === 1);
@@ -145,8 +140,7 @@ describe('A network', () => {
     expect(payment.payTo.toLowerCase()).toBe(PAY_TO);
   });
 
-  test('is quoted once it answers, after one warning to the operator', async () => {
-    await using shop = workshop();
+  shopTest('is quoted once it answers, after one warning to the operator', async (shop) => {
     const clock = { now: Date.now() };
     const chain = new FakeNetwork(clock);
     chain.isUp = false;
@@ -158,8 +152,7 @@ describe('A network', () => {
     await waitFor(() => quotedNetworks(bench).length === 1, 20_000);
   });
 
-  test('that does not match the policy is left out, and reported', async () => {
-    await using shop = workshop();
+  shopTest('that does not match the policy is left out, and reported', async (shop) => {
     const clock = { now: Date.now() };
     const { open, made } = chains(clock);
     const wrong = (given: PaymentNetwork) => {
@@ -180,8 +173,7 @@ describe('A network', () => {
 });
 
 describe('Pending settlements', () => {
-  test('survive restarts under hashes of their keys, until they are deleted or old', async () => {
-    await using shop = workshop();
+  shopTest('survive restarts under hashes of their keys, until they are deleted or old', async (shop) => {
     const first = await shop.open();
     const pending = first.opened[0]!.host.pending;
     const key = `0x${'5a'.repeat(65)}`;

@@ -1,10 +1,21 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import type { PaymentPayload } from '@x402/core/types';
 import fc from 'fast-check';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { PaymentRefused } from '../../src/payments/payments.ts';
-import { ask, type Bench, HASH, headerOf, newAccount, rejection, stockPayload, workshop } from './support.ts';
+import {
+  ask,
+  type Bench,
+  benchTest,
+  HASH,
+  headerOf,
+  newAccount,
+  rejection,
+  shopTest,
+  stockPayload,
+  workshop,
+} from './support.ts';
 
 interface ClientPayload {
   signature: string;
@@ -61,9 +72,7 @@ async function signAs(
 }
 
 describe('A payment is read', () => {
-  test('in any case of its addresses and signature, and passed on in one form', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('in any case of its addresses and signature, and passed on in one form', async (bench) => {
     const account = newAccount();
     const payload = await payloadOf(bench, account);
     const { signature, authorization } = signedOf(payload);
@@ -90,9 +99,7 @@ describe('A payment is read', () => {
     expect(bench.chain.calls).toEqual(['check']);
   });
 
-  test('even when its quote has expired: a payer in time may come back', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('even when its quote has expired: a payer in time may come back', async (bench) => {
     const header = await bench.header(newAccount());
     bench.clock.now += 86_400_000;
     expect((await bench.read(header)).amount).toBe(6_000n);
@@ -100,17 +107,13 @@ describe('A payment is read', () => {
 });
 
 describe('A payment is refused', () => {
-  test('for another purpose or another request than those of its quote', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('for another purpose or another request than those of its quote', async (bench) => {
     const header = await bench.header(newAccount());
     expect(await reasonOf(bench.read(header, { purpose: 'topup' }))).toBe('other_request');
     expect(await reasonOf(bench.read(header, { requestHash: HASH.replace('a', 'c') }))).toBe('other_request');
   });
 
-  test('by 403 before its signature is checked, if `agent_wallet` names another wallet', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('by 403 before its signature is checked, if `agent_wallet` names another wallet', async (bench) => {
     const payload = await payloadOf(bench, newAccount());
     const header = headerOf({ ...payload, payload: { ...payload.payload, signature: `0x${'11'.repeat(65)}` } });
     const wallet = newAccount().address.toLowerCase();
@@ -118,9 +121,7 @@ describe('A payment is refused', () => {
     expect(await reasonOf(bench.read(header))).toBe('invalid_signature');
   });
 
-  test('if its authorization has other terms than the quote, though they are signed', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('if its authorization has other terms than the quote, though they are signed', async (bench) => {
     const account = newAccount();
     const payload = await payloadOf(bench, account);
     const now = Math.ceil(bench.clock.now / 1_000);
@@ -142,9 +143,7 @@ describe('A payment is refused', () => {
     expect((await bench.read(headerOf(await signAs(account, payload, {})))).payer).toBe(account.address.toLowerCase());
   });
 
-  test('if its authorization was changed after signing', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('if its authorization was changed after signing', async (bench) => {
     const payload = await payloadOf(bench, newAccount());
     const { signature, authorization } = signedOf(payload);
     const later = { ...authorization, validBefore: String(Number(authorization.validBefore) + 1) };
@@ -155,9 +154,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('for anything but an EIP-3009 authorization with a signature of 65 bytes', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('for anything but an EIP-3009 authorization with a signature of 65 bytes', async (bench) => {
     const payload = await payloadOf(bench, newAccount());
     const { signature, authorization } = signedOf(payload);
     const forms = [
@@ -175,9 +172,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by 400 for another version of x402', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('by 400 for another version of x402', async (bench) => {
     const payload = await payloadOf(bench, newAccount());
     const older = [
       { ...payload, x402Version: 1 },
@@ -190,9 +185,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by 400 if it is malformed', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('by 400 if it is malformed', async (bench) => {
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     const texts = ['', '%', 'e30', base64('{'), base64('null'), base64('[]'), base64('{"x402Version":2}')];
     const deep = base64(`{"x402Version":2,"payload":{},"accepted":{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}}`);
@@ -203,9 +196,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by 400 or 402 for any header, without network calls', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('by 400 or 402 for any header, without network calls', async (bench) => {
     const good = await bench.header(newAccount());
     const header = fc.oneof(
       fc.string(),
@@ -241,9 +232,7 @@ function changedAt(value: object, [name = '', ...rest]: readonly string[], to: u
 }
 
 describe('A quote’s payment requirements', () => {
-  test('are refused if changed anywhere, at any depth, without network calls', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('are refused if changed anywhere, at any depth, without network calls', async (bench) => {
     const account = newAccount();
     const payload = await payloadOf(bench, account);
     const places = placesOf(payload.accepted);
@@ -275,8 +264,7 @@ describe('A quote’s payment requirements', () => {
     expect(bench.chain.calls).toEqual(['check']);
   });
 
-  test('of another gateway are refused, and those with members in another order are not', async () => {
-    await using shop = workshop();
+  shopTest('of another gateway are refused, and those with members in another order are not', async (shop) => {
     await using other = workshop();
     const [here, there] = [await shop.open(), await other.open()];
     const account = newAccount();

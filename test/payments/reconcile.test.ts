@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
 import type { SignedPayment } from '../../src/payments/payment.ts';
-import { type SqlStore, write } from '../../src/store/sqlite/statement.ts';
-import { StoreError } from '../../src/store/store.ts';
+import { write } from '../../src/store/sqlite/statement.ts';
+import { flaky } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {
@@ -11,14 +11,15 @@ import {
   ask,
   type Bench,
   type BenchOptions,
+  benchTest,
   CONTEXT,
   headerOf,
   never,
   newAccount,
   policy,
   rejection,
+  shopTest,
   stockPayload,
-  workshop,
 } from './support.ts';
 
 /** Makes a payment of unknown outcome. */
@@ -39,8 +40,7 @@ const stateOf = async (bench: Bench, id: number) => (await bench.row(id)).state;
 const QUICK: BenchOptions = { reconcileEveryMs: 4 };
 
 describe('In the background', () => {
-  test('a payment becomes balance once the chain has it, without any request', async () => {
-    await using shop = workshop();
+  shopTest('a payment becomes balance once the chain has it, without any request', async (shop) => {
     const bench = await shop.open(QUICK);
     const { signed, id } = await leave(bench, 'pending');
     await waitFor(() => bench.chain.count('outcome') > 0);
@@ -57,8 +57,7 @@ describe('In the background', () => {
     expect(bench.chain.count('outcome')).toBe(calls);
   });
 
-  test('a payment fails once its authorization has expired or was cancelled', async () => {
-    await using shop = workshop();
+  shopTest('a payment fails once its authorization has expired or was cancelled', async (shop) => {
     const bench = await shop.open(QUICK);
     const unresolved = [await leave(bench), await leave(bench)] as const;
     bench.chain.cancel(unresolved[0].signed.nonce);
@@ -70,8 +69,7 @@ describe('In the background', () => {
     expect(await bench.booked()).toEqual([]);
   });
 
-  test('a payment on one network does not wait for another network that does not answer', async () => {
-    await using shop = workshop();
+  shopTest('a payment on one network does not wait for another network that does not answer', async (shop) => {
     const clock = { now: Date.now() };
     const slow = new FakeNetwork(clock);
     const [own] = policy().networks;
@@ -97,8 +95,7 @@ describe('In the background', () => {
     resolve();
   });
 
-  test('the chain is asked less and less often, but at least once a minute', async () => {
-    await using shop = workshop();
+  shopTest('the chain is asked less and less often, but at least once a minute', async (shop) => {
     const bench = await shop.open({ reconcileEveryMs: 8 });
     await leave(bench);
     await waitFor(() => bench.chain.count('outcome') === 1);
@@ -112,19 +109,9 @@ describe('In the background', () => {
     }
   });
 
-  test('a payment that cannot be booked, or that the chain does not answer for, is tried again', async () => {
-    await using shop = workshop();
+  shopTest('a payment that cannot be booked, or that the chain does not answer for, is tried again', async (shop) => {
     let isBroken = false;
-    const breakable = (store: SqlStore): SqlStore => ({
-      commit: (writes) => (isBroken ? Promise.reject(new StoreError('the disk is full')) : store.commit(writes)),
-      append: (writes) => store.append(writes),
-      written: () => store.written(),
-      query: (statement, params) => store.query(statement, params),
-      version: () => store.version(),
-      flush: () => store.flush(),
-      close: () => store.close(),
-    });
-    const bench = await shop.open({ ...QUICK, wrap: breakable });
+    const bench = await shop.open({ ...QUICK, wrap: (store) => flaky(store, () => isBroken) });
     const { id } = await leave(bench, 'lost');
     bench.chain.isUp = false;
     isBroken = true;
@@ -143,8 +130,7 @@ describe('In the background', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  test('an overdue payment and a dropped network are each reported to the operator once', async () => {
-    await using shop = workshop();
+  shopTest('an overdue payment and a dropped network are each reported to the operator once', async (shop) => {
     const bench = await shop.open(QUICK);
     const { signed, id } = await leave(bench);
     bench.chain.isUp = false;
@@ -171,8 +157,7 @@ describe('In the background', () => {
     expect(await stateOf(bench, id)).toBe('unknown');
   });
 
-  test('a payment being settled is not looked up', async () => {
-    await using shop = workshop();
+  shopTest('a payment being settled is not looked up', async (shop) => {
     const bench = await shop.open(QUICK);
     const signed = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
@@ -188,28 +173,28 @@ describe('In the background', () => {
     expect((await settling).state).toBe('captured');
   });
 
-  test('a request with the same payment waits for a lookup in progress, and the payment is booked once', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
-    const { signed, id } = await leave(bench, 'lost');
-    const gate = Promise.withResolvers<void>();
-    bench.chain.chainGate = gate.promise;
-    const look = bench.payments.reconcile(id);
-    await waitFor(() => bench.chain.count('outcome') === 1);
-    const comers = [1, 2].map(() => bench.payments.settle(signed, CONTEXT, never));
-    gate.resolve();
-    expect((await look)?.state).toBe('settled');
-    const outcomes = await Promise.allSettled(comers);
-    expect(outcomes[0]).toMatchObject({ status: 'fulfilled', value: { state: 'known' } });
-    // Of two simultaneous requests the second may have to wait.
-    if (outcomes[1]?.status === 'rejected') expect(outcomes[1].reason).toMatchObject({ code: 'in_flight' });
-    expect((await bench.booked()).length).toBe(1);
-  });
+  benchTest(
+    'a request with the same payment waits for a lookup in progress, and the payment is booked once',
+    async (bench) => {
+      const { signed, id } = await leave(bench, 'lost');
+      const gate = Promise.withResolvers<void>();
+      bench.chain.chainGate = gate.promise;
+      const look = bench.payments.reconcile(id);
+      await waitFor(() => bench.chain.count('outcome') === 1);
+      const comers = [1, 2].map(() => bench.payments.settle(signed, CONTEXT, never));
+      gate.resolve();
+      expect((await look)?.state).toBe('settled');
+      const outcomes = await Promise.allSettled(comers);
+      expect(outcomes[0]).toMatchObject({ status: 'fulfilled', value: { state: 'known' } });
+      // Of two simultaneous requests the second may have to wait.
+      if (outcomes[1]?.status === 'rejected') expect(outcomes[1].reason).toMatchObject({ code: 'in_flight' });
+      expect((await bench.booked()).length).toBe(1);
+    },
+  );
 });
 
 describe('After a restart', () => {
-  test('a payment whose request was cut becomes balance, with its fee given back, in one commit', async () => {
-    await using shop = workshop();
+  shopTest('a payment whose request was cut becomes balance, with its fee given back, in one commit', async (shop) => {
     const first = await shop.open();
     const signed = await first.signedPayment(newAccount());
     const { payment } = (await first.payments.settle(signed, CONTEXT, first.book)) as { payment: { id: number } };
@@ -224,8 +209,7 @@ describe('After a restart', () => {
     expect((await (await shop.open()).booked()).length).toBe(2);
   });
 
-  test('payments of unknown outcome are looked up as soon as their network is ready', async () => {
-    await using shop = workshop();
+  shopTest('payments of unknown outcome are looked up as soon as their network is ready', async (shop) => {
     const first = await shop.open();
     const sent = await leave(first, 'lost');
     // Cut in the middle of the settlement: the outcome was not stored.
@@ -242,8 +226,7 @@ describe('After a restart', () => {
     expect(second.payments.unsettled(sent.signed.payer, requestHash)).toBeNull();
   });
 
-  test('a payment that was stored and never sent can be sent when it is submitted again', async () => {
-    await using shop = workshop();
+  shopTest('a payment that was stored and never sent can be sent when it is submitted again', async (shop) => {
     const first = await shop.open();
     const { signed, id } = await leave(first);
     await first.store.commit([write({ sql: "UPDATE payments SET state = 'settling'" })]);
@@ -255,9 +238,7 @@ describe('After a restart', () => {
 });
 
 describe('An operator', () => {
-  test('can have the chain asked about one payment, and gets its current state', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('can have the chain asked about one payment, and gets its current state', async (bench) => {
     const { payments, chain } = bench;
     expect(await payments.reconcile(1)).toBeNull();
     const { id } = await leave(bench, 'pending');
@@ -279,9 +260,7 @@ describe('An operator', () => {
     });
   });
 
-  test('finds money of a payment that a facilitator wrongly reported as failed', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('finds money of a payment that a facilitator wrongly reported as failed', async (bench) => {
     const { signed, id } = await leave(bench, 'refused');
     expect(await stateOf(bench, id)).toBe('failed');
     bench.clock.now = signed.validBefore * 1_000;

@@ -1,12 +1,14 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import type { Payment } from '../../src/store/payments.ts';
-import type { SqlStore } from '../../src/store/sqlite/statement.ts';
+import type {} from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { errorBody } from '../../src/surface/openai-chat/error.ts';
+import { flaky } from '../store/support.ts';
 import {
   all,
   ask,
+  benchTest,
   CONTEXT,
   failure,
   headerOf,
@@ -17,14 +19,12 @@ import {
   policy,
   refusal,
   rejection,
+  shopTest,
   stockPayload,
-  workshop,
 } from './support.ts';
 
 describe('A new payment', () => {
-  test('is verified, stored, settled and booked, in this order, and found afterwards', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('is verified, stored, settled and booked, in this order, and found afterwards', async (bench) => {
     const { payments, chain, clock } = bench;
     const account = newAccount();
     const signed = await bench.signedPayment(account);
@@ -60,9 +60,7 @@ describe('A new payment', () => {
     expect(chain.count('settle')).toBe(1);
   });
 
-  test('of amount 0 proves the wallet while the quote lasts, without network calls or writes', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('of amount 0 proves the wallet while the quote lasts, without network calls or writes', async (bench) => {
     const signed = await bench.signedPayment(newAccount(), { credit: 5_000_000 });
     expect(await bench.payments.settle(signed, CONTEXT, never)).toEqual({ state: 'proved' });
     expect(await bench.payments.find(signed)).toBeNull();
@@ -72,20 +70,19 @@ describe('A new payment', () => {
     expect(await all(bench)).toEqual([]);
   });
 
-  test('is not sent if its sender has left by then, and counts as new when it is submitted again', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
-    const signed = await bench.signedPayment(newAccount());
-    const error = await failure(bench.payments.settle(signed, { ...CONTEXT, signal: AbortSignal.abort() }, never));
-    expect(error.code).toBe('payment_unavailable');
-    expect(bench.chain.count('settle')).toBe(0);
-    expect(await all(bench)).toEqual([]);
-    expect((await bench.payments.settle(signed, CONTEXT, bench.book)).state).toBe('captured');
-  });
+  benchTest(
+    'is not sent if its sender has left by then, and counts as new when it is submitted again',
+    async (bench) => {
+      const signed = await bench.signedPayment(newAccount());
+      const error = await failure(bench.payments.settle(signed, { ...CONTEXT, signal: AbortSignal.abort() }, never));
+      expect(error.code).toBe('payment_unavailable');
+      expect(bench.chain.count('settle')).toBe(0);
+      expect(await all(bench)).toEqual([]);
+      expect((await bench.payments.settle(signed, CONTEXT, bench.book)).state).toBe('captured');
+    },
+  );
 
-  test('is refused without network calls when its quote has expired or too little time is left', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('is refused without network calls when its quote has expired or too little time is left', async (bench) => {
     const { payments, clock } = bench;
     const signed = await bench.signedPayment(newAccount());
     const short = { ...signed, validBefore: Math.floor(clock.now / 1_000) + 59 };
@@ -97,29 +94,28 @@ describe('A new payment', () => {
     expect(bench.chain.calls).toEqual(['check', 'verify', 'settle']);
   });
 
-  test('of a blocked wallet is refused by 403, a mere proof too, until the wallet is unblocked', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
-    const account = newAccount();
-    const offers = [await bench.signedPayment(account), await bench.signedPayment(account, { credit: 5_000_000 })];
-    const wallet = account.address.toLowerCase();
-    await bench.payments.blocklist.add(wallet, 'fraud');
-    expect(bench.payments.blocklist.has(wallet)).toBe(true);
-    for (const signed of offers) {
-      const error = await failure(bench.payments.settle(signed, CONTEXT, never));
-      expect([error.code, error.status]).toEqual(['insufficient_permissions', 403]);
-    }
-    expect(bench.chain.calls).toEqual(['check']);
-    await bench.close();
-    const later = await shop.open();
-    expect(later.payments.blocklist.has(wallet)).toBe(true);
-    await later.payments.blocklist.remove(wallet);
-    expect((await later.payments.settle(offers[0]!, CONTEXT, later.book)).state).toBe('captured');
-  });
+  benchTest(
+    'of a blocked wallet is refused by 403, a mere proof too, until the wallet is unblocked',
+    async (bench, shop) => {
+      const account = newAccount();
+      const offers = [await bench.signedPayment(account), await bench.signedPayment(account, { credit: 5_000_000 })];
+      const wallet = account.address.toLowerCase();
+      await bench.payments.blocklist.add(wallet, 'fraud');
+      expect(bench.payments.blocklist.has(wallet)).toBe(true);
+      for (const signed of offers) {
+        const error = await failure(bench.payments.settle(signed, CONTEXT, never));
+        expect([error.code, error.status]).toEqual(['insufficient_permissions', 403]);
+      }
+      expect(bench.chain.calls).toEqual(['check']);
+      await bench.close();
+      const later = await shop.open();
+      expect(later.payments.blocklist.has(wallet)).toBe(true);
+      await later.payments.blocklist.remove(wallet);
+      expect((await later.payments.settle(offers[0]!, CONTEXT, later.book)).state).toBe('captured');
+    },
+  );
 
-  test('that fails verification is refused with the facilitator’s code, if that is well-formed', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('that fails verification is refused with the facilitator’s code, if that is well-formed', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     bench.chain.invalid = 'insufficient_funds';
     expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('insufficient_funds');
@@ -130,18 +126,14 @@ describe('A new payment', () => {
     expect((await bench.payments.settle(signed, CONTEXT, bench.book)).state).toBe('captured');
   });
 
-  test('whose authorization was used before is no money of this gateway', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('whose authorization was used before is no money of this gateway', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     bench.chain.used.set(signed.nonce, '0xelsewhere');
     expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('nonce_already_used');
     expect(await bench.booked()).toEqual([]);
   });
 
-  test('is refused while the network is not ready, does not answer, or was dropped', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('is refused while the network is not ready, does not answer, or was dropped', async (bench) => {
     const { payments, chain } = bench;
     const signed = await bench.signedPayment(newAccount());
     chain.isUp = false;
@@ -162,9 +154,7 @@ describe('A new payment', () => {
     expect(await all(bench)).toEqual([]);
   });
 
-  test('in an asset that the policy has changed since is refused', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('in an asset that the policy has changed since is refused', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     const [first] = policy().networks;
     const other = policy({ networks: [{ ...first, asset: { ...first.asset, address: `0x${'12'.repeat(20)}` } }] });
@@ -172,9 +162,7 @@ describe('A new payment', () => {
     expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('no_longer_offered');
   });
 
-  test('that the chain refuses has failed for good, and cannot be tried again', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('that the chain refuses has failed for good, and cannot be tried again', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     bench.chain.behavior = 'refused';
     expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('insufficient_funds');
@@ -185,9 +173,7 @@ describe('A new payment', () => {
     expect(bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
   });
 
-  test('that could not be sent leaves nothing behind, and can be submitted again', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('that could not be sent leaves nothing behind, and can be submitted again', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     bench.chain.behavior = 'unavailable';
     expect((await failure(bench.payments.settle(signed, CONTEXT, never))).code).toBe('payment_unavailable');
@@ -197,9 +183,7 @@ describe('A new payment', () => {
     expect((await bench.payments.settle(signed, CONTEXT, bench.book)).state).toBe('captured');
   });
 
-  test('is settled once, however many requests send it at once', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('is settled once, however many requests send it at once', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
@@ -216,19 +200,9 @@ describe('A new payment', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  test('is not sent when it cannot be stored', async () => {
-    await using shop = workshop();
+  shopTest('is not sent when it cannot be stored', async (shop) => {
     let isBroken = false;
-    const breakable = (store: SqlStore): SqlStore => ({
-      commit: (writes) => (isBroken ? Promise.reject(new StoreError('the disk is full')) : store.commit(writes)),
-      append: (writes) => store.append(writes),
-      written: () => store.written(),
-      query: (statement, params) => store.query(statement, params),
-      version: () => store.version(),
-      flush: () => store.flush(),
-      close: () => store.close(),
-    });
-    const bench = await shop.open({ wrap: breakable });
+    const bench = await shop.open({ wrap: (store) => flaky(store, () => isBroken) });
     const signed = await bench.signedPayment(newAccount());
     isBroken = true;
     const error = await failure(bench.payments.settle(signed, CONTEXT, never));
@@ -240,9 +214,7 @@ describe('A new payment', () => {
 });
 
 describe('The store', () => {
-  test('refuses a second deposit for one payment, and its whole commit', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('refuses a second deposit for one payment, and its whole commit', async (bench) => {
     const signed = await bench.signedPayment(newAccount());
     let again: (() => Promise<unknown>) | null = null;
     const { state } = await bench.payments.settle(signed, CONTEXT, (payment, writes) => {
@@ -259,9 +231,7 @@ describe('The store', () => {
     expect(await only(bench)).toMatchObject({ charged: 1, fee: 1_000_000 });
   });
 
-  test('lists payments, newest first, by state, by wallet, and before a given one', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('lists payments, newest first, by state, by wallet, and before a given one', async (bench) => {
     const { payments } = bench;
     const [ann, bob] = [newAccount(), newAccount()];
     const wallet = ann.address.toLowerCase();
@@ -290,9 +260,7 @@ describe('The store', () => {
     expect((await payments.get(ids[0]!))?.id).toBe(ids[0]!);
   });
 
-  test('keeps no signature, and the log has none', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('keeps no signature, and the log has none', async (bench) => {
     for (const behavior of ['prompt', 'refused', 'stuck', 'unavailable'] as const) {
       bench.chain.behavior = behavior;
       const signed = await bench.signedPayment(newAccount());

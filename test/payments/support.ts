@@ -1,4 +1,4 @@
-import { expect } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { x402Client } from '@x402/core/client';
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
@@ -157,6 +157,20 @@ export function workshop(): { open(options?: BenchOptions): Promise<Bench>; read
     },
   };
 }
+
+export type Workshop = ReturnType<typeof workshop>;
+
+/** A test with a workshop of its own. */
+export function shopTest(name: string, run: (shop: Workshop) => Promise<void>): void {
+  test(name, async () => {
+    await using shop = workshop();
+    await run(shop);
+  });
+}
+
+/** A test with payments that are opened as they are by default. */
+export const benchTest = (name: string, run: (bench: Bench, shop: Workshop) => Promise<void>): void =>
+  shopTest(name, async (shop) => run(await shop.open(), shop));
 
 async function openBench(file: string, options: BenchOptions = {}): Promise<Bench> {
   const { clock = { now: Date.now() }, wrap = (store: SqlStore) => store, reconcileEveryMs = 3_600_000 } = options;

@@ -1,11 +1,22 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { FakeNetwork } from './fake-network.ts';
-import { CONTEXT, failure, never, newAccount, only, refusal, TOKEN, workshop } from './support.ts';
+import {
+  benchTest,
+  CONTEXT,
+  failure,
+  never,
+  newAccount,
+  only,
+  refusal,
+  shopTest,
+  TOKEN,
+  type Workshop,
+} from './support.ts';
 
 /** Makes a payment whose settlement ended in this way, and returns its error. */
-async function unsettledBench(shop: ReturnType<typeof workshop>, behavior: FakeNetwork['behavior']) {
+async function unsettledBench(shop: Workshop, behavior: FakeNetwork['behavior']) {
   const bench = await shop.open();
   const header = await bench.header(newAccount());
   const offer = await bench.read(header);
@@ -15,21 +26,22 @@ async function unsettledBench(shop: ReturnType<typeof workshop>, behavior: FakeN
 }
 
 describe('A payment of unknown outcome', () => {
-  test('is reported with its ID, and blocks another payment of the same wallet for the same request', async () => {
-    await using shop = workshop();
-    const { bench, offer, error, id } = await unsettledBench(shop, 'pending');
-    const text = idText('pay_', id);
-    expect([error.code, error.status, error.info.retryAfterMs]).toEqual(['payment_unsettled', 503, 5_000]);
-    expect([error.info.details, error.info.headers]).toEqual([{ payment_id: text }, { 'x-payment-id': text }]);
-    const transaction = `0xpending${offer.nonce.slice(-4)}`;
-    expect(await only(bench)).toMatchObject({ state: 'unknown', error: 'timeout', transaction });
-    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)?.id).toBe(id);
-    expect(bench.payments.unsettled(offer.payer, '00'.repeat(32))).toBeNull();
-    expect(bench.payments.unsettled(newAccount().address.toLowerCase(), offer.terms.requestHash)).toBeNull();
-  });
+  shopTest(
+    'is reported with its ID, and blocks another payment of the same wallet for the same request',
+    async (shop) => {
+      const { bench, offer, error, id } = await unsettledBench(shop, 'pending');
+      const text = idText('pay_', id);
+      expect([error.code, error.status, error.info.retryAfterMs]).toEqual(['payment_unsettled', 503, 5_000]);
+      expect([error.info.details, error.info.headers]).toEqual([{ payment_id: text }, { 'x-payment-id': text }]);
+      const transaction = `0xpending${offer.nonce.slice(-4)}`;
+      expect(await only(bench)).toMatchObject({ state: 'unknown', error: 'timeout', transaction });
+      expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)?.id).toBe(id);
+      expect(bench.payments.unsettled(offer.payer, '00'.repeat(32))).toBeNull();
+      expect(bench.payments.unsettled(newAccount().address.toLowerCase(), offer.terms.requestHash)).toBeNull();
+    },
+  );
 
-  test('becomes balance, with its fee waived, when it is submitted again and the chain has it', async () => {
-    await using shop = workshop();
+  shopTest('becomes balance, with its fee waived, when it is submitted again and the chain has it', async (shop) => {
     const { bench, offer, id } = await unsettledBench(shop, 'lost');
     const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, never);
     const settled = await bench.row(id);
@@ -43,8 +55,7 @@ describe('A payment of unknown outcome', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  test('is sent again when it is submitted again, was not used, and its quote lasts', async () => {
-    await using shop = workshop();
+  shopTest('is sent again when it is submitted again, was not used, and its quote lasts', async (shop) => {
     const { bench, offer, id } = await unsettledBench(shop, 'stuck');
     bench.chain.behavior = 'prompt';
     const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, bench.book);
@@ -54,9 +65,7 @@ describe('A payment of unknown outcome', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  test('is not sent with other terms: the arrival would be booked by the terms signed first', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('is not sent with other terms: the arrival would be booked by the terms signed first', async (bench) => {
     const account = newAccount();
     const first = await bench.header(account, { purpose: 'topup', bound: 90_000_000 });
     bench.chain.behavior = 'stuck';
@@ -80,45 +89,47 @@ describe('A payment of unknown outcome', () => {
     expect((await bench.payments.settle(offer, CONTEXT, bench.book)).state).toBe('captured');
   });
 
-  test('stays unknown when a retry fails, is not sent or gets no answer, for the first may still arrive', async () => {
-    await using shop = workshop();
-    const { bench, offer, id } = await unsettledBench(shop, 'pending');
-    const { transaction } = await bench.row(id);
-    for (const behavior of ['refused', 'unavailable', 'stuck', 'broken'] as const) {
-      bench.chain.behavior = behavior;
+  shopTest(
+    'stays unknown when a retry fails, is not sent or gets no answer, for the first may still arrive',
+    async (shop) => {
+      const { bench, offer, id } = await unsettledBench(shop, 'pending');
+      const { transaction } = await bench.row(id);
+      for (const behavior of ['refused', 'unavailable', 'stuck', 'broken'] as const) {
+        bench.chain.behavior = behavior;
+        expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
+        expect(await bench.row(id)).toMatchObject({ state: 'unknown', transaction });
+      }
+      bench.chain.mine();
+      expect((await bench.payments.settle(offer, CONTEXT, never)).state).toBe('known');
+      expect((await bench.booked()).map(({ paid }) => paid)).toEqual([6_000_000]);
+    },
+  );
+
+  shopTest(
+    'is not sent again once its quote has expired or the time is short, and fails once the chain says so',
+    async (shop) => {
+      const { bench, offer, id } = await unsettledBench(shop, 'stuck');
+      bench.chain.behavior = 'prompt';
+      const short = { ...offer, validBefore: Math.ceil(bench.clock.now / 1_000) + 10 };
+      expect((await failure(bench.payments.settle(short, CONTEXT, never))).code).toBe('payment_unsettled');
+      bench.clock.now = offer.terms.expiresAt;
       expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
-      expect(await bench.row(id)).toMatchObject({ state: 'unknown', transaction });
-    }
-    bench.chain.mine();
-    expect((await bench.payments.settle(offer, CONTEXT, never)).state).toBe('known');
-    expect((await bench.booked()).map(({ paid }) => paid)).toEqual([6_000_000]);
-  });
+      bench.clock.now = offer.validBefore * 1_000;
+      expect(await refusal(bench.payments.settle(offer, CONTEXT, never))).toBe('payment_failed');
+      expect(await bench.row(id)).toMatchObject({ state: 'failed', error: 'authorization_expired' });
+      expect(bench.chain.count('settle')).toBe(1);
+      expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
+    },
+  );
 
-  test('is not sent again once its quote has expired or the time is short, and fails once the chain says so', async () => {
-    await using shop = workshop();
-    const { bench, offer, id } = await unsettledBench(shop, 'stuck');
-    bench.chain.behavior = 'prompt';
-    const short = { ...offer, validBefore: Math.ceil(bench.clock.now / 1_000) + 10 };
-    expect((await failure(bench.payments.settle(short, CONTEXT, never))).code).toBe('payment_unsettled');
-    bench.clock.now = offer.terms.expiresAt;
-    expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
-    bench.clock.now = offer.validBefore * 1_000;
-    expect(await refusal(bench.payments.settle(offer, CONTEXT, never))).toBe('payment_failed');
-    expect(await bench.row(id)).toMatchObject({ state: 'failed', error: 'authorization_expired' });
-    expect(bench.chain.count('settle')).toBe(1);
-    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
-  });
-
-  test('has failed when its payer has cancelled the authorization', async () => {
-    await using shop = workshop();
+  shopTest('has failed when its payer has cancelled the authorization', async (shop) => {
     const { bench, offer, id } = await unsettledBench(shop, 'pending');
     bench.chain.cancel(offer.nonce);
     expect(await refusal(bench.payments.settle(offer, CONTEXT, never))).toBe('payment_failed');
     expect(await bench.row(id)).toMatchObject({ state: 'failed', error: 'authorization_cancelled' });
   });
 
-  test('stays unknown while the chain does not answer, or the policy lacks its network', async () => {
-    await using shop = workshop();
+  shopTest('stays unknown while the chain does not answer, or the policy lacks its network', async (shop) => {
     const { bench, offer, id } = await unsettledBench(shop, 'stuck');
     bench.chain.isUp = false;
     expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
@@ -127,17 +138,14 @@ describe('A payment of unknown outcome', () => {
     expect(await bench.row(id)).toMatchObject({ state: 'unknown' });
   });
 
-  test('results from a settlement that broke off, which is reported to the operator', async () => {
-    await using shop = workshop();
+  shopTest('results from a settlement that broke off, which is reported to the operator', async (shop) => {
     const { bench, error } = await unsettledBench(shop, 'broken');
     expect(error.code).toBe('payment_unsettled');
     expect(await only(bench)).toMatchObject({ state: 'unknown', error: 'settlement_broke_off' });
     expect(bench.log.filter(({ level }) => level === 'error').length).toBe(1);
   });
 
-  test('results from an arrival that could not be booked; it is booked by the chain then', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('results from an arrival that could not be booked; it is booked by the chain then', async (bench) => {
     const offer = await bench.signedPayment(newAccount());
     const broken = () => Promise.reject(new StoreError('the disk is full'));
     const error = await failure(bench.payments.settle(offer, CONTEXT, broken));
@@ -148,9 +156,7 @@ describe('A payment of unknown outcome', () => {
     expect((await bench.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
   });
 
-  test('is not booked again if its booking succeeded and was reported as failed', async () => {
-    await using shop = workshop();
-    const bench = await shop.open();
+  benchTest('is not booked again if its booking succeeded and was reported as failed', async (bench) => {
     const offer = await bench.signedPayment(newAccount());
     const error = await failure(
       bench.payments.settle(offer, CONTEXT, async (payment, writes) => {

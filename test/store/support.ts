@@ -37,8 +37,8 @@ export function badNote(id: number): SqlWrite {
   return write(INSERT, id, null);
 }
 
-/** A store whose commits fail while `fails` says so. */
-export function flaky(store: SqlStore, fails: () => boolean): SqlStore {
+/** A store whose commits fail while `fails` says so. Its methods can be spread into another store. */
+export function flaky(store: SqlStore, fails: () => boolean = () => false): SqlStore {
   return {
     commit: (writes) => (fails() ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
     append: (writes) => store.append(writes),

@@ -1,4 +1,4 @@
-import type { Scanner } from './scanner.ts';
+import { MARK, type Scanner } from './scanner.ts';
 import { KIND } from './vocabulary.ts';
 
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
@@ -34,11 +34,11 @@ const FORM_FEATURES: readonly FormFeature[] = [
   feature('tokens', 4.21, 1.213, ({ tokens }) => lengthFeature(tokens)),
   feature('word length', 4.088, 0.9078, ({ letters, words }) => share(letters, words)),
   feature('digits', 0.06137, 0.07795, ({ digits, chars }) => share(digits, chars)),
-  feature('asks', 0.5378, 0.4986, ({ asks }) => flag(asks > 0)),
+  feature('asks', 0.5378, 0.4986, ({ marks }) => flag(marks[MARK.ask]! > 0)),
   feature('lines', 1.316, 1.189, ({ lines }) => log(lines)),
-  feature('operators', 0.7707, 1.237, ({ operators }) => log(operators)),
-  feature('LaTeX', 0.194, 0.3954, ({ latex }) => flag(latex > 1)),
-  feature('code', 0.1638, 0.3701, ({ kinds, braces }) => flag(kinds[KIND.code]! + braces > 1)),
+  feature('operators', 0.7707, 1.237, ({ marks }) => log(marks[MARK.operator]! + marks[MARK.backslash]!)),
+  feature('LaTeX', 0.194, 0.3954, ({ marks }) => flag(marks[MARK.latex]! + marks[MARK.backslash]! > 1)),
+  feature('code', 0.1638, 0.3701, ({ kinds, marks }) => flag(kinds[KIND.code]! + marks[MARK.brace]! > 1)),
   feature('options', 1.249, 1.189, ({ options }) => log(options)),
   feature('negations', 0.1537, 0.401, ({ kinds }) => log(kinds[KIND.negation]!)),
   feature('conditionals', 0.2474, 0.4079, ({ kinds }) => log(kinds[KIND.conditional]!)),
@@ -51,7 +51,7 @@ const FORM_FEATURES: readonly FormFeature[] = [
   feature('which', 0.1668, 0.3728, ({ kinds }) => flag(kinds[KIND.which]! > 0)),
   feature('who or when', 0.2256, 0.418, ({ kinds }) => flag(kinds[KIND.person]! > 0)),
   feature('how or why', 0.194, 0.3954, ({ kinds }) => flag(kinds[KIND.explanation]! > 0)),
-  feature('commas', 0.9839, 1.112, ({ commas }) => log(commas)),
+  feature('commas', 0.9839, 1.112, ({ marks }) => log(marks[MARK.comma]!)),
   feature('beyond ASCII', 0.001925, 0.007031, ({ foreign, chars }) => share(foreign, chars)),
 ];
 export const DENSE = FORM_FEATURES.length;

@@ -14,20 +14,16 @@ const FNV_PRIME = 0x01000193;
 const LONG_WORD = 8;
 const NUMBER_DIGITS_MAX = 5;
 
-const OPERATOR = 1;
-const LATEX = 2;
-const BRACE = 3;
-const COMMA = 4;
-const ASK = 5;
-const BACKSLASH = 6;
-/** The kind of each ASCII character; 0 for none. */
+/** Index of a kind of ASCII characters in the counts of `scan`. 0 is for all others. */
+export const MARK = { operator: 1, latex: 2, brace: 3, comma: 4, ask: 5, backslash: 6 } as const;
+
 const MARKS: Uint8Array = marksTable({
-  '=+*/^<>': OPERATOR,
-  $: LATEX,
-  '{};': BRACE,
-  ',': COMMA,
-  '?': ASK,
-  '\\': BACKSLASH,
+  '=+*/^<>': MARK.operator,
+  $: MARK.latex,
+  '{};': MARK.brace,
+  ',': MARK.comma,
+  '?': MARK.ask,
+  '\\': MARK.backslash,
 });
 
 function marksTable(kinds: Readonly<Record<string, number>>): Uint8Array {
@@ -106,7 +102,7 @@ export class Scanner {
   options = 0;
   sentences = 0;
   readonly kinds = new Uint32Array(KIND.explanation + 1);
-  readonly #marks = new Uint32Array(BACKSLASH + 1);
+  readonly marks = new Uint32Array(MARK.backslash + 1);
 
   readonly #seed: number;
   readonly #last: number;
@@ -120,26 +116,6 @@ export class Scanner {
       for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), FNV_PRIME);
       return hash;
     });
-  }
-
-  get operators(): number {
-    return this.#marks[OPERATOR]! + this.#marks[BACKSLASH]!;
-  }
-
-  get latex(): number {
-    return this.#marks[LATEX]! + this.#marks[BACKSLASH]!;
-  }
-
-  get braces(): number {
-    return this.#marks[BRACE]!;
-  }
-
-  get commas(): number {
-    return this.#marks[COMMA]!;
-  }
-
-  get asks(): number {
-    return this.#marks[ASK]!;
   }
 
   scan(text: string): void {
@@ -175,7 +151,7 @@ export class Scanner {
     this.digits = this.numbers = this.longestNumber = this.capitals = this.foreign = 0;
     this.lines = this.options = this.sentences = 0;
     this.kinds.fill(0);
-    this.#marks.fill(0);
+    this.marks.fill(0);
   }
 
   #token(hash: number, from: number, to: number): void {
@@ -234,7 +210,7 @@ export class Scanner {
   }
 
   #mark(text: string, at: number, code: number): number {
-    if (code < 0x80) this.#marks[MARKS[code]!]!++;
+    if (code < 0x80) this.marks[MARKS[code]!]!++;
     else this.foreign++;
     if (code === 0x2e || code === 0x21 || code === 0x3f) {
       const isLast = at + 1 >= text.length || foldCase(text.charCodeAt(at + 1)) === SPACE;

@@ -1,5 +1,5 @@
-import { isTimeZone } from '../../access/terms.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { isTimeZone } from '../../core/zoned-time.ts';
 
 /** Milliseconds since 1970; `to` is exclusive, and Infinity for no end. */
 export interface Period {

@@ -24,108 +24,84 @@ export interface Field {
 export interface PolicyText {
   readonly name: string;
   readonly text: string;
-  /** Line of each key, by `lineKey`; from 1. */
-  readonly lines: ReadonlyMap<string, number>;
 }
 
 export const exact = (text: string): ExactNumber => ({ exact: text });
+
 export const block = (...fields: readonly (Field | null)[]): FieldBlock => ({
   fields: fields.filter((one) => one !== null),
 });
-export const flow = (entries: Readonly<Record<string, PolicyValue | undefined>>): FieldBlock => ({
+
+export const flow = (entries: Readonly<Record<string, PolicyValue | null | undefined>>): FieldBlock => ({
+  ...block(...Object.entries(entries).map(([key, value]) => field(key, value))),
   isFlow: true,
-  fields: Object.entries(entries).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }])),
 });
-export const field = (key: string, value: PolicyValue, more: Omit<Field, 'key' | 'value'> = {}): Field => ({
-  key,
-  value,
-  ...more,
-});
+
+/** Null without a value. */
+export function field(
+  key: string,
+  value: PolicyValue | null | undefined,
+  more: Omit<Field, 'key' | 'value'> = {},
+): Field | null {
+  return value === null || value === undefined ? null : { key, value, ...more };
+}
+
+/** A list; null for an empty one. */
+export const some = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
+
+/** The condition that a field is one of these names. */
+export function isOneOf(path: string, names: readonly string[]): string {
+  const texts = names.map((name) => JSON.stringify(name));
+  return texts.length === 1 ? `${path} == ${texts[0]}` : `${path} in [${texts.join(', ')}]`;
+}
 
 const WIDTH = 120;
 const COMMENT_WIDTH = 110;
-
-/** The key of a policy path in `lines`. */
-export const lineKey = (path: readonly string[]): string => path.join('\n');
 
 /**
  * Writes a policy file in the format of `signalbox policy fmt`.
  * @param head comment lines at the top of the file
  */
-export function writeFile(name: string, head: readonly string[], fields: readonly Field[]): PolicyText {
-  const writer = new YamlWriter();
-  for (const line of head) writer.comment(line, 0);
-  writer.fields(fields, 0, []);
-  return { name, text: `${writer.out.join('\n')}\n`, lines: writer.lines };
+export function writeFile(name: string, head: readonly string[], ...fields: readonly (Field | null)[]): PolicyText {
+  const lines = [...head.flatMap((text) => commentLines(text, 0)), ...blockLines(block(...fields), 0)];
+  return { name, text: `${lines.join('\n')}\n` };
 }
 
-class YamlWriter {
-  readonly out: string[] = [];
-  readonly lines = new Map<string, number>();
+const commentLines = (text: string, indent: number): string[] =>
+  wrap(text, COMMENT_WIDTH - indent).map((line) => `${' '.repeat(indent)}# ${line}`.trimEnd());
 
-  comment(text: string, indent: number): void {
-    for (const line of wrap(text, COMMENT_WIDTH - indent)) this.out.push(`${' '.repeat(indent)}# ${line}`.trimEnd());
-  }
+/** `dash`: of the list item that the fields are; empty for none. */
+function blockLines({ fields }: FieldBlock, indent: number, dash = ''): string[] {
+  return fields.flatMap((one, at) => {
+    const isAfterDash = at === 0 && dash !== '';
+    return [
+      ...(one.isApart && !isAfterDash ? [''] : []),
+      ...(one.above ?? []).flatMap((text) => commentLines(text, isAfterDash ? indent - 2 : indent)),
+      ...fieldLines(one, isAfterDash ? dash : ' '.repeat(indent), indent),
+    ];
+  });
+}
 
-  fields(fields: readonly Field[], indent: number, path: readonly string[], first = ''): void {
-    let lead = first;
-    for (const one of fields) {
-      if (one.isApart && lead === '') this.out.push('');
-      for (const text of one.above ?? []) this.comment(text, lead === '' ? indent : indent - 2);
-      const margin = lead === '' ? ' '.repeat(indent) : lead;
-      lead = '';
-      this.#field(one, margin, indent, [...path, one.key]);
-    }
-  }
+function fieldLines({ key, value, beside }: Field, margin: string, indent: number): string[] {
+  const name = `${margin}${scalarText(key, false)}:`;
+  const end = beside === undefined ? '' : ` # ${beside}`;
+  const inline = inlineText(value, isList(value) ? !value.some(isFields) : isFields(value) && value.isFlow === true);
+  const isCompound = isList(value) || isFields(value);
+  if (inline !== null && (`${name} ${inline}`.length <= WIDTH || !isCompound)) return [`${name} ${inline}${end}`];
+  const inner = isFields(value) ? blockLines(value, indent + 2) : [];
+  const items = isList(value) ? value.flatMap((item) => itemLines(item, indent + 2)) : [];
+  return [`${name}${end}`, ...inner, ...items];
+}
 
-  #field({ key, value, beside }: Field, margin: string, indent: number, path: readonly string[]): void {
-    const name = `${margin}${scalarText(key, false)}:`;
-    const end = beside === undefined ? '' : ` # ${beside}`;
-    this.lines.set(lineKey(path), this.out.length + 1);
-    const inline = inlineText(value, isList(value) ? !value.some(isFields) : isFields(value) && value.isFlow === true);
-    if (inline !== null && (`${name} ${inline}`.length <= WIDTH || !isCompound(value))) {
-      this.out.push(`${name} ${inline}${end}`);
-      this.#inner(value, path, this.out.length);
-      return;
-    }
-    this.out.push(`${name}${end}`);
-    if (isFields(value)) this.fields(value.fields, indent + 2, path);
-    if (isList(value)) this.#items(value, indent + 2, path);
-  }
-
-  #items(items: readonly PolicyValue[], indent: number, path: readonly string[]): void {
-    for (const [at, item] of items.entries()) {
-      const lead = `${' '.repeat(indent)}- `;
-      const here = [...path, nameIn(item) ?? String(at)];
-      this.lines.set(lineKey(here), this.out.length + 1);
-      const inline = inlineText(item, !isFields(item) || item.isFlow === true);
-      if (inline !== null && lead.length + inline.length <= WIDTH) {
-        this.out.push(`${lead}${inline}`);
-        this.#inner(item, here, this.out.length);
-      } else if (isFields(item)) this.fields(item.fields, indent + 2, here, lead);
-      else this.out.push(`${lead}${inline ?? ''}`);
-    }
-  }
-
-  /** Records the line of keys that share one. */
-  #inner(value: PolicyValue, path: readonly string[], line: number): void {
-    if (!isFields(value)) return;
-    for (const one of value.fields) {
-      this.lines.set(lineKey([...path, one.key]), line);
-      this.#inner(one.value, [...path, one.key], line);
-    }
-  }
+function itemLines(item: PolicyValue, indent: number): string[] {
+  const dash = `${' '.repeat(indent)}- `;
+  const inline = inlineText(item, !isFields(item) || item.isFlow === true);
+  if (inline !== null && dash.length + inline.length <= WIDTH) return [`${dash}${inline}`];
+  return isFields(item) ? blockLines(item, indent + 2, dash) : [`${dash}${inline ?? ''}`];
 }
 
 const isList = (value: PolicyValue): value is readonly PolicyValue[] => Array.isArray(value);
 const isFields = (value: PolicyValue): value is FieldBlock => typeof value === 'object' && 'fields' in value;
-const isCompound = (value: PolicyValue): boolean => isList(value) || isFields(value);
-
-/** The `name` of a list item. */
-function nameIn(item: PolicyValue): string | null {
-  const name = isFields(item) ? item.fields.find(({ key }) => key === 'name')?.value : null;
-  return typeof name === 'string' ? name : null;
-}
 
 /** The value on one line; null if it has comments or needs lines of its own. */
 function inlineText(value: PolicyValue, isFlow: boolean, inFlow = false): string | null {

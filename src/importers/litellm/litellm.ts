@@ -1,7 +1,7 @@
 import { readLimits } from './budgets.ts';
 import { readCatalog } from './catalog.ts';
 import { type ImportContext, mapOf, OperatorTodo, textOf, variableReference } from './context.ts';
-import { lineKey, type PolicyText } from './emit.ts';
+import type { PolicyText } from './emit.ts';
 import { type Deployment, readEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
 import { type IncludeReader, withIncludes } from './includes.ts';
@@ -77,7 +77,7 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
     today: sources.today,
     todo: new OperatorTodo(variablesIn(root)),
   };
-  if (root.kind !== 'map') outcomes.problem(root, 'a configuration is a map with model_list in it');
+  if (root.kind !== 'map') outcomes.problem(root, 'a configuration must be a map that contains model_list');
   const settings: LitellmSettings = {
     router: mapOf(valueAt(root, 'router_settings'), outcomes, 'a map of settings'),
     library: mapOf(valueAt(root, 'litellm_settings'), outcomes, 'a map of settings'),
@@ -102,11 +102,12 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   reportSections(root, general, context);
   const drafts = { providers, chosen, common, limits, source: sources.name };
   const files = deployments.length === 0 ? [] : writePolicy(drafts, context);
+  const trees = new Map(files.map(({ name, text }) => [name, readTree(text)]));
   const { todo } = context;
   return {
     files,
     report: {
-      keys: outcomes.all(root).map((key) => ({ ...key, ...locate(files, key.to) })),
+      keys: outcomes.all(root).map((key) => ({ ...key, ...locate(trees, key.to) })),
       problems: outcomes.problems(),
       unknownPrices: [...todo.prices],
       assumed: todo.assumed,
@@ -163,7 +164,7 @@ function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder
     }
     found.set(name, values);
     outcomes.mapped(nameNode, ['providers'], 'the providers of the entries that name it');
-    outcomes.leftOut(valueAt(item, 'credential_info'), 'a note');
+    outcomes.leftOut(valueAt(item, 'credential_info'), 'it is only a note');
     for (const { key, node } of values.entries) {
       const why = LEFT_OUT_PARAMS.get(key);
       if (why !== undefined) outcomes.leftOut(node, why);
@@ -173,11 +174,21 @@ function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder
 }
 
 /** The file and line of a policy path, or of its nearest parent. */
-function locate(files: readonly PolicyText[], to: readonly string[] | null): Pick<KeyReport, 'file' | 'fileLine'> {
+function locate(
+  trees: ReadonlyMap<string, ConfigNode>,
+  to: readonly string[] | null,
+): Pick<KeyReport, 'file' | 'fileLine'> {
   for (let length = to?.length ?? 0; length > 0; length--) {
-    const key = lineKey(to?.slice(0, length) ?? []);
-    const file = files.find(({ lines }) => lines.has(key));
-    if (file) return { file: file.name, fileLine: file.lines.get(key) ?? null };
+    for (const [file, tree] of trees) {
+      const found = to?.slice(0, length).reduce(below, tree);
+      if (found) return { file, fileLine: found.line };
+    }
   }
   return { file: null, fileLine: null };
 }
+
+/** A step of a policy path: a key, or the name or index of a list's item. */
+const below = (node: ConfigNode | undefined, step: string): ConfigNode | undefined =>
+  node?.kind === 'list'
+    ? node.items.find((item, at) => (textOf(valueAt(item, 'name')) ?? String(at)) === step)
+    : valueAt(node, step);

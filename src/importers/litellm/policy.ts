@@ -7,14 +7,16 @@ import {
   type FieldBlock,
   field,
   flow,
+  isOneOf,
   type PolicyText,
   type PolicyValue,
+  some,
   writeFile,
 } from './emit.ts';
 import type { ImportedModel, ImportedProvider } from './models.ts';
 import type { ImportedSelector, SelectorPlan } from './selectors.ts';
 import type { CommonSettings } from './settings.ts';
-import { contextOf, modelField, qualityOf } from './write-models.ts';
+import { contextOf, modelBlock, qualityOf } from './write-models.ts';
 
 /** The parts of the policy to write. */
 interface ImportedPolicy {
@@ -30,109 +32,90 @@ const MODELINE = 'yaml-language-server: $schema=./policy.schema.json';
 
 /** Writes the files of the policy. */
 export function writePolicy(drafts: ImportedPolicy, context: ImportContext): PolicyText[] {
-  const { limits, source } = drafts;
-  const origin = `Made by \`signalbox import litellm\` from ${source} on ${context.today}.`;
+  const { limits, source, providers } = drafts;
+  const budgets = field('budgets', some(limits.budgets));
+  const rateLimits = field('rate_limits', some(limits.rateLimits), { isApart: budgets !== null });
+  const models = modelsOf(drafts).map((one, at) =>
+    field(one.id, modelBlock(one, drafts.common, context), { isApart: at > 0 }),
+  );
+  const file = (name: string, about: string, ...fields: readonly (Field | null)[]) =>
+    writeFile(name, [MODELINE, about], ...fields);
   return [
-    writeFile(
+    file(
       'signalbox.yaml',
-      [MODELINE, `${origin} It is yours from here on: all files of this folder are one policy.`],
-      main(drafts),
+      `Imported from the LiteLLM configuration ${source} on ${context.today}. Edit it freely: all files of this folder are one policy.`,
+      ...main(drafts),
     ),
-    writeFile(
+    file(
       'providers.yaml',
-      [MODELINE, 'Who serves the models. A provider whose variable is not set is left out, with its models.'],
-      [field('providers', block(...drafts.providers.map((one) => providerField(one))))],
+      'The providers of the models. A provider is left out, with its models, while its variable is not set.',
+      field('providers', block(...providers.map(providerField))),
     ),
-    writeFile(
+    file(
       'models.yaml',
-      [MODELINE, 'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.'],
-      [
-        field(
-          'models',
-          block(
-            ...modelsOf(drafts).map((one, at) => ({ ...modelField(one, drafts.common, context), isApart: at > 0 })),
-          ),
-        ),
-      ],
+      'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.',
+      field('models', block(...models)),
     ),
-    ...(limits.budgets.length + limits.rateLimits.length === 0
-      ? []
-      : [
-          writeFile(
+    ...(budgets || rateLimits
+      ? [
+          file(
             'limits.yaml',
-            [MODELINE, 'What may be spent in a window of time, in Credits, and how fast requests may come.'],
-            limitFields(limits),
+            'The limits on spend in a window of time, in Credits, and on the rate of requests.',
+            budgets,
+            rateLimits,
           ),
-        ]),
-    writeFile(
+        ]
+      : []),
+    file(
       'cases.yaml',
-      [MODELINE, 'What the configuration meant, as cases. They run before a policy comes into force.'],
-      [field('cases', casesOf(drafts))],
+      'The meaning of the configuration, as cases. They run before a policy comes into force.',
+      field('cases', casesOf(drafts)),
     ),
-  ];
-}
-
-function limitFields({ budgets, rateLimits }: ImportedLimits): Field[] {
-  const isBoth = budgets.length > 0 && rateLimits.length > 0;
-  return [
-    ...(budgets.length > 0 ? [field('budgets', budgets)] : []),
-    ...(rateLimits.length > 0 ? [field('rate_limits', rateLimits, { isApart: isBoth })] : []),
   ];
 }
 
 const modelsOf = ({ chosen }: ImportedPolicy): ImportedModel[] => chosen.groups.flatMap(({ models }) => models);
 
-function main({ chosen, common }: ImportedPolicy): Field[] {
+function main({ chosen, common }: ImportedPolicy): (Field | null)[] {
   const longest = Math.max(0, ...chosen.selectors.map(({ steps }) => steps.flat().length - 1));
   const alternatives = common.alternatives ?? (longest > 3 ? Math.min(16, longest) : null);
-  const setting = (key: string, value: number | null, beside: string) =>
-    value === null ? null : field(key, value, { beside });
   const gateway = block(
-    setting('retries_max', common.retriesMax, 'attempts beside the first at each endpoint'),
-    setting('alternatives', alternatives, 'models that a failure may fall back to'),
-    setting('concurrency_max', common.concurrencyMax, 'requests that are worked on at once'),
+    field('retries_max', common.retriesMax, { beside: 'attempts beside the first at each endpoint' }),
+    field('alternatives', alternatives, { beside: 'models that a failure may fall back to' }),
+    field('concurrency_max', common.concurrencyMax, { beside: 'requests that are worked on at once' }),
   );
-  const selectors = [
+  const selectors = block(
     ...chosen.selectors.flatMap((one) => one.names.map((name) => selectorField(name, one, common))),
     ...chosen.aliases.map(({ name, model }) =>
       field(name, flow({ strategy: 'auto', models: flow({ require: `model.id == ${JSON.stringify(model)}` }) })),
     ),
-  ];
-  const preferences = chosen.selectors.flatMap(preferencesOf);
-  const apart = { isApart: true };
+  );
+  const orNone = (fields: FieldBlock) => (fields.fields.length > 0 ? fields : null);
+  const isApart = true;
   return [
     field('version', exact('1')),
-    field('credits', block(field('usd_per_credit', exact('0.001'), { beside: '1 Credit = 0.1 US cent' })), apart),
-    ...(gateway.fields.length === 0 ? [] : [field('gateway', gateway, apart)]),
-    ...(selectors.length === 0 ? [] : [field('selectors', block(...selectors), { ...apart, above: [SELECTORS] })]),
-    ...(preferences.length === 0 ? [] : [field('preferences', preferences, { ...apart, above: [PREFERENCES] })]),
+    field('credits', block(field('usd_per_credit', exact('0.001'), { beside: '1 Credit = 0.1 US cent' })), { isApart }),
+    field('gateway', orNone(gateway), { isApart }),
+    field('selectors', orNone(selectors), { isApart, above: [SELECTORS] }),
+    field('preferences', some(chosen.selectors.flatMap(preferencesOf)), { isApart, above: [PREFERENCES] }),
   ];
 }
 
 const SELECTORS =
-  'Names that callers give as `model`, and that stand for others. A model that is asked for by its own ID is never replaced by another.';
+  'Names that callers can send as `model` for one or more models. A request that names a model’s own ID gets that model only.';
 const PREFERENCES =
-  'Which model of a selector comes first, and which after it. `worth` brings their quality to 0.9, 0.8 and so on: where you correct a quality, correct it too.';
+  'The order of the models of a selector. `worth` brings their quality to 0.9, 0.8 and so on; if you correct a quality, correct `worth` too.';
 
-function providerField({ name, connection }: ImportedProvider): Field {
+function providerField({ name, connection }: ImportedProvider): Field | null {
   const { preset, adapter, baseUrl, baseUrlEnv, keyEnv, isPrivate, comment } = connection;
-  const value = flow({
-    preset: preset ?? undefined,
-    adapter: adapter ?? undefined,
-    base_url: baseUrl ?? undefined,
-    base_url_env: baseUrlEnv ?? undefined,
-    api_key_env: keyEnv ?? undefined,
-    allow_private_network: isPrivate ? true : undefined,
-  });
+  const address = { base_url: baseUrl, base_url_env: baseUrlEnv, api_key_env: keyEnv };
+  const value = flow({ preset, adapter, ...address, allow_private_network: isPrivate || null });
   return field(name, value, comment === null ? {} : { above: [`${baseUrlEnv ?? name}: ${comment}`] });
 }
 
-const idsIn = (models: readonly ImportedModel[]): string =>
-  models.length === 1
-    ? `model.id == ${JSON.stringify(models[0]?.id)}`
-    : `model.id in [${models.map(({ id }) => JSON.stringify(id)).join(', ')}]`;
+const ids = (models: readonly ImportedModel[]): string[] => models.map(({ id }) => id);
 
-function selectorField(name: string, { names, steps }: ImportedSelector, common: CommonSettings): Field {
+function selectorField(name: string, { names, steps }: ImportedSelector, common: CommonSettings): Field | null {
   const models = steps.flat();
   const isOrdered = steps.length > 1;
   // The other built-in selectors take their weights from `auto`.
@@ -140,7 +123,7 @@ function selectorField(name: string, { names, steps }: ImportedSelector, common:
   const value = block(
     field('strategy', strategy),
     isOrdered ? field('options', flow({ quality: 1, cost: 0, latency: 0 })) : null,
-    field('models', flow({ require: idsIn(models) })),
+    field('models', flow({ require: isOneOf('model.id', ids(models)) })),
   );
   const order = steps.map((step) => step.map(({ id }) => id).join(' or ')).join(', then ');
   const said = name === names[0] ? isOrdered && order : `as ${names[0]}`;
@@ -155,10 +138,7 @@ function preferencesOf({ names, steps }: ImportedSelector): FieldBlock[] {
   const [name = ''] = names;
   if (steps.length < 2) return [];
   const step = Math.min(STEP, BEST / steps.length);
-  const when =
-    names.length === 1
-      ? `request.model == ${JSON.stringify(name)}`
-      : `request.model in [${names.map((one) => JSON.stringify(one)).join(', ')}]`;
+  const when = isOneOf('request.model', names);
   return steps.flatMap((models, at) => {
     // Models of one step with different qualities get different amounts, so that all reach the step's quality.
     const worthOf = (model: ImportedModel) => Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
@@ -170,7 +150,7 @@ function preferencesOf({ names, steps }: ImportedSelector): FieldBlock[] {
         block(
           field('name', `${name}:${at + 1}${suffix}`),
           field('when', when),
-          field('prefer', idsIn(ones)),
+          field('prefer', isOneOf('model.id', ids(ones))),
           field('worth', worth),
         ),
       ];
@@ -220,7 +200,7 @@ function selectorCases(
   if (long)
     cases.push(
       caseOf(
-        `${name} takes ${long.id} for what is too long for the others`,
+        `${name} uses ${long.id} for prompts that are too long for the others`,
         { model: name, estimated_input_tokens: long.tokens },
         { model: long.id },
       ),

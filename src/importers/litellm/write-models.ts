@@ -1,6 +1,6 @@
 import type { CatalogModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
-import { block, exact, type Field, field, flow, type PolicyValue } from './emit.ts';
+import { block, exact, type Field, type FieldBlock, field, flow, type PolicyValue, some } from './emit.ts';
 import type { Deployment } from './entries.ts';
 import type { SourcedPrice } from './facts.ts';
 import type { ImportedModel } from './models.ts';
@@ -18,19 +18,22 @@ const UNKNOWN_QUALITY = 0.5;
 const UNKNOWN_PRICE = flow({ input: 999, output: 999 });
 
 /** The entry of a model under `models`. */
-export function modelField({ id, deployments }: ImportedModel, common: CommonSettings, context: ImportContext): Field {
+export function modelBlock(
+  { id, deployments }: ImportedModel,
+  common: CommonSettings,
+  context: ImportContext,
+): FieldBlock {
   const [first] = deployments;
   if (!first) throw new TypeError('a model has at least one deployment');
   const model = deployments.map(({ facts }) => facts.catalogModel).find((one) => one !== null) ?? null;
   const { price, prices, comments } = pricesOf(id, deployments, context);
-  const sizes = sizesOf(id, deployments, context);
-  const value = block(
+  return block(
     ...endpointFields(id, deployments, prices),
     field('price', price, comments),
-    ...sizes.fields,
+    ...sizesOf(id, deployments, context),
     capabilitiesField(id, deployments, model, context),
     ...catalogFields(model, ['languages', 'lacks_languages', 'family']),
-    tagsField(deployments),
+    field('tags', some([...new Set(deployments.flatMap((one) => one.tags))])),
     isReasonerHere(deployments) ? field('temperature', false) : catalogField(model, 'temperature'),
     ...catalogFields(model, [
       'reasoning_tokens',
@@ -44,7 +47,6 @@ export function modelField({ id, deployments }: ImportedModel, common: CommonSet
     deadlinesField(deployments, common),
     catalogField(model, 'released'),
   );
-  return field(id, value, { isApart: true });
 }
 
 /** The quality that the policy states for a model: its share of good answers. */
@@ -58,29 +60,18 @@ function endpointFields(
   id: string,
   deployments: readonly Deployment[],
   prices: readonly (PolicyValue | null)[],
-): Field[] {
-  const fields = (
-    { assigned, upstream, regions }: Deployment,
-    price: PolicyValue | null,
-  ): Record<string, PolicyValue | undefined> => ({
-    provider: assigned.provider,
-    upstream: upstream === id ? undefined : upstream,
-    regions: regions.length === 0 ? undefined : [...regions],
-    price: price ?? undefined,
-  });
-  const [first] = deployments;
-  if (deployments.length === 1 && first) {
-    return Object.entries(fields(first, null)).flatMap(([key, value]) =>
-      value === undefined ? [] : [field(key, value)],
-    );
-  }
-  return [
-    field(
-      'endpoints',
-      deployments.map((one, at) => flow(fields(one, prices[at] ?? null))),
-      { beside: 'in this order' },
-    ),
-  ];
+): readonly (Field | null)[] {
+  const endpoint = ({ assigned, upstream, regions }: Deployment, price: PolicyValue | null | undefined): FieldBlock =>
+    flow({
+      provider: assigned.provider,
+      upstream: upstream === id ? null : upstream,
+      regions: some(regions),
+      price,
+    });
+  const [first, ...others] = deployments;
+  if (first && others.length === 0) return endpoint(first, null).fields;
+  const endpoints = deployments.map((one, at) => endpoint(one, prices[at]));
+  return [field('endpoints', endpoints, { beside: 'in this order' })];
 }
 
 interface Prices {
@@ -104,13 +95,11 @@ function pricesOf(id: string, deployments: readonly Deployment[], { todo, today 
   const model = deployments[0]?.facts.catalogModel;
   if (all.some(({ source }) => source === 'unknown')) {
     todo.prices.add(id);
-    above.push(
-      'PRICE UNKNOWN: 999 stands for it, so that no budget is overspent. Write what you pay, USD per 1M tokens.',
-    );
+    above.push('PRICE UNKNOWN: 999 keeps budgets safe until you write your price, in USD per 1M tokens.');
   }
   if (first?.source === 'catalog') {
     above.push(
-      `Price and facts are those of ${model?.id ?? 'the model'} in the shipped catalog (${model?.priceBasis ?? ''}).`,
+      `Price and facts come from ${model?.id ?? 'the model'} of the shipped catalog (${model?.priceBasis ?? ''}).`,
     );
   }
   if (first?.source === 'price map') above.push("Price and facts are those of LiteLLM's map of prices.");
@@ -122,11 +111,7 @@ function firstOf(deployments: readonly Deployment[], key: 'contextWindow' | 'max
   return deployments.map(({ facts }) => facts[key]).find((one) => one !== null) ?? null;
 }
 
-function sizesOf(
-  id: string,
-  deployments: readonly Deployment[],
-  { todo }: ImportContext,
-): { fields: (Field | null)[] } {
+function sizesOf(id: string, deployments: readonly Deployment[], { todo }: ImportContext): (Field | null)[] {
   const cap = deployments.map((one) => one.defaultMaxOutput).find((one) => one !== null) ?? null;
   const knownContext = firstOf(deployments, 'contextWindow');
   const knownOutput = firstOf(deployments, 'maxOutput');
@@ -137,13 +122,11 @@ function sizesOf(
   if (knownContext === null) todo.assume(id, `context_window ${contextWindow}`);
   if (knownOutput === null) todo.assume(id, `max_output ${maxOutput}`);
   const assumed = (value: number | null) => (value === null ? { beside: 'assumed' } : {});
-  return {
-    fields: [
-      field('context_window', contextWindow, assumed(knownContext)),
-      field('max_output', maxOutput, assumed(knownOutput)),
-      cap === null ? null : field('default_max_output', Math.min(cap, maxOutput)),
-    ],
-  };
+  return [
+    field('context_window', contextWindow, assumed(knownContext)),
+    field('max_output', maxOutput, assumed(knownOutput)),
+    field('default_max_output', cap && Math.min(cap, maxOutput)),
+  ];
 }
 
 function isReasonerHere(deployments: readonly Deployment[]): boolean {
@@ -173,18 +156,13 @@ function capabilitiesField(
   const all = [...new Set([...base, ...stated.keys()])].filter((one) => stated.get(one) ?? base.includes(one));
   const isAssumed = !isMapped && ofCatalog === undefined && usual.some((one) => !stated.has(one));
   if (isAssumed) todo.assume(id, all.length === 0 ? 'no capabilities' : all.join(', '));
-  return all.length === 0 ? null : field('capabilities', all, isAssumed ? { beside: 'assumed' } : {});
+  return field('capabilities', some(all), isAssumed ? { beside: 'assumed' } : {});
 }
 
 const catalogField = (model: CatalogModel | null, key: string): Field | null =>
   model?.facts.find((one) => one.key === key) ?? null;
 const catalogFields = (model: CatalogModel | null, keys: readonly string[]): (Field | null)[] =>
   keys.map((key) => catalogField(model, key));
-
-function tagsField(deployments: readonly Deployment[]): Field | null {
-  const tags = [...new Set(deployments.flatMap((one) => one.tags))];
-  return tags.length === 0 ? null : field('tags', tags);
-}
 
 function deadlinesField(deployments: readonly Deployment[], { totalMs, firstTokenMs }: CommonSettings): Field | null {
   const longest = (key: 'totalMs' | 'firstTokenMs', common: number | null): number | null => {
@@ -194,8 +172,5 @@ function deadlinesField(deployments: readonly Deployment[], { totalMs, firstToke
   const total = longest('totalMs', totalMs);
   const first = longest('firstTokenMs', firstTokenMs);
   if (total === null && first === null) return null;
-  return field(
-    'deadlines',
-    flow({ first_token_ms: first === null ? undefined : first, total_ms: total === null ? undefined : total }),
-  );
+  return field('deadlines', flow({ first_token_ms: first, total_ms: total }));
 }

@@ -3,7 +3,7 @@ import type { Facts } from '../../core/facts.ts';
 import { type Constraint, hasBit, type Preference } from '../../core/rules.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../../core/snapshot.ts';
 import type { SourcePlace } from '../../core/source-place.ts';
-import type { CatalogPlaces } from '../../policy/catalog-places.ts';
+import type { ParsedPolicy } from '../../policy/load.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { Evaluation } from '../../routing/evaluate.ts';
 import { costOn, type DecisionInputs, latencyOn } from '../../routing/rejections.ts';
@@ -36,7 +36,7 @@ interface Item {
 
 /** The parts of a policy that its cases cover, over all settings. The order of calls, and repeats, do not matter. */
 export class Coverage {
-  readonly #places: CatalogPlaces;
+  readonly #policy: ParsedPolicy;
   readonly #items: Record<CoverageClass, Map<string, Item>> = {
     constraints: new Map(),
     preferences: new Map(),
@@ -46,26 +46,28 @@ export class Coverage {
   };
   readonly #evaluations = new Map<PolicySnapshot, Evaluation>();
 
-  constructor(places: CatalogPlaces) {
-    this.#places = places;
+  constructor(policy: ParsedPolicy) {
+    this.#policy = policy;
   }
 
   /** Adds the parts that a setting can serve. Selectors that no file states are not the policy's own. */
   declare({ constraints, preferences, models, selectors }: PolicySnapshot): void {
     for (const { name, place } of constraints) this.#state('constraints', name, name, place);
     for (const { name, place } of preferences) this.#state('preferences', name, name, place);
+    const { modelIds, outline } = this.#policy;
+    const drafts = new Map(this.#policy.models.map(({ model, endpoints }) => [model.id, endpoints]));
     for (const model of models) {
-      const stated = this.#places.models.get(model.id);
-      if (!stated) continue;
-      this.#state('models', model.id, model.id, stated.place);
+      const place = modelIds.get(model.id);
+      if (!place) continue;
+      this.#state('models', model.id, model.id, place);
       for (const endpoint of model.endpoints) {
-        const place = stated.endpoints.find((one) => isSame(one, endpoint))?.place ?? stated.place;
-        this.#state('endpoints', endpointKey(model, endpoint), endpointName(model, endpoint), place);
+        const own = drafts.get(model.id)?.find((one) => isSame(one.endpoint, endpoint));
+        this.#state('endpoints', endpointKey(model, endpoint), endpointName(model, endpoint), own?.place ?? place);
       }
     }
-    for (const name of selectors.keys()) {
-      const place = this.#places.selectors.get(name);
-      if (place) this.#state('selectors', name, name, place);
+    const stated = new Set(Object.keys(outline.selectors ?? {}));
+    for (const { name, place } of this.#policy.selectors) {
+      if (stated.has(name) && selectors.has(name)) this.#state('selectors', name, name, place);
     }
   }
 

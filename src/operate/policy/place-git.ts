@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { dirname, extname, join, posix, relative, resolve } from 'node:path';
+import { dirname, join, posix, relative, resolve } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
-import type { PluginLoader } from '../../plugin-host/load.ts';
+import { importsIn, type PluginLoader } from '../../plugin-host/load.ts';
 import type { Environment } from '../../policy/load.ts';
 import { FILE_BYTES_MAX, isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
 import { GitError, openRepository, type Repository } from './git.ts';
@@ -198,15 +198,11 @@ function candidates(path: string): string[] {
   return [...ENDINGS.map((ending) => plain + ending), ...(written === plain ? [] : [written])];
 }
 
-const LOADERS = { '.ts': 'ts', '.tsx': 'tsx', '.jsx': 'jsx', '.js': 'js', '.mjs': 'js', '.mts': 'ts' } as const;
-
 /** Returns the relative imports of a module; none for one that cannot be parsed, which its import reports. */
 function importsOf({ path, content }: WrittenFile): string[] {
-  const loader = Object.entries(LOADERS).find(([ending]) => extname(path) === ending)?.[1];
-  if (!loader) return [];
   try {
-    const imports = new Bun.Transpiler({ loader }).scanImports(content);
-    return imports.filter((one) => isRelative(one.path)).map((one) => posix.join(posix.dirname(path), one.path));
+    const imports = importsIn(path, () => content).filter(isRelative);
+    return imports.map((one) => posix.join(posix.dirname(path), one));
   } catch {
     return [];
   }

@@ -1,5 +1,5 @@
 import type { PolicyCase } from '../../core/policy-case.ts';
-import { type CatalogPlaces, catalogPlacesOf } from '../../policy/catalog-places.ts';
+import { parsePolicy } from '../../policy/load.ts';
 import { casesNamed } from './case-names.ts';
 import { type CaseRun, runCase } from './cases.ts';
 import { Coverage, type CoverageReport } from './coverage.ts';
@@ -39,8 +39,7 @@ function resultOf(at: number, settings: readonly PolicySetting[]): CaseResult {
 
 /** Returns the parts of the policy that the cases which hold cover. */
 export function coverageOf({ bundle, settings }: Settings, results: readonly CaseResult[]): CoverageReport {
-  const places: CatalogPlaces = catalogPlacesOf(bundle.files);
-  const coverage = new Coverage(places);
+  const coverage = new Coverage(parsePolicy(bundle.files));
   for (const { runtime } of settings) coverage.declare(runtime.snapshot);
   for (const { status, runs } of results) {
     if (status !== 'holds') continue;

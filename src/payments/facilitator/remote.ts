@@ -3,6 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import type { PaymentRequirements } from '@x402/core/types';
 import { parsedJson } from '../../core/object.ts';
 import { readText } from '../../upstream/read-text.ts';
+import { fetchedReply } from '../../upstream/reply.ts';
 import { queryOf, reasonCode } from './authorization.ts';
 import {
   type Authorization,
@@ -167,7 +168,7 @@ export class RemoteFacilitator implements Facilitator {
       decompress: false,
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const { text } = await readText(response, ANSWER_MAX);
+    const { text } = await readText(fetchedReply(response), ANSWER_MAX);
     const content = parsedJson(text);
     return { status: response.status, content: Value.Check(form, content) ? content : null };
   }

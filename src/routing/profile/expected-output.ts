@@ -4,9 +4,10 @@ import { estimateTokens } from '../../core/tokens.ts';
 import { textOf } from '../texts.ts';
 import type { ProfileInput } from './input.ts';
 import { SIGN } from './lexicon/lexicon.ts';
-import { readQuestion, withoutHarness } from './question.ts';
-import { QuestionReading } from './reading.ts';
+import { withoutHarness } from './question.ts';
+import type { QuestionReading } from './reading.ts';
 import { schemaTokens } from './schema-length.ts';
+import { readSystemPrompt } from './system-prompt.ts';
 
 /** Visible output tokens of one choice that a request lets expect. */
 export interface OutputHint {
@@ -62,7 +63,7 @@ function systemPromptLength(turns: readonly Turn[]): number | null {
     if (turn.role !== 'system' && turn.role !== 'developer') continue;
     const text = textOf(turn);
     if (text.length > SYSTEM_PROMPT_CHARS_MAX) continue;
-    const tokens = new QuestionReading(readQuestion(text)).length.tokensOfSystemPrompt();
+    const tokens = readSystemPrompt(text).view.reading.length.tokensOfSystemPrompt();
     if (tokens !== null) return tokens;
   }
   return null;

@@ -75,8 +75,11 @@ const flag = (name: string, holds: (view: QuestionView) => boolean, requires?: F
 const oneOf = (name: string, signs: readonly Sign[], of: (reading: QuestionReading) => number): Feature[] =>
   signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign]));
 
-export const sum = ({ reading }: QuestionView, ...signs: readonly Sign[]): number =>
-  signs.reduce((all, sign) => all + reading.signs[SIGN[sign]]!, 0);
+export function sum({ reading }: QuestionView, ...signs: readonly Sign[]): number {
+  let all = 0;
+  for (let i = 0; i < signs.length; i++) all += reading.signs[SIGN[signs[i]!]]!;
+  return all;
+}
 const hasCode = ({ question }: QuestionView): boolean => question.codeFences > 0 || question.codeLines > 1;
 const hasFigures = ({ reading }: QuestionView): boolean => reading.numbers + reading.formulas + reading.latex > 0;
 

@@ -99,9 +99,12 @@ export function isHard(view: QuestionView, task: string): boolean {
   if (tools?.amid) return tools.calls >= CALLS_MIN && isFailure(tools.result);
   // Multiple choice leaves little to prove, make or draft.
   if (shape.choices > CHOICES_MAX) return false;
-  if (isOpenProblem(view, task)) return true;
-  if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
   let input: RuleInput | null = null;
+  if (OF_MATHS.includes(task) && question.length <= EDGE) {
+    input = { view, task, wording: askedText(view) };
+    if (isOpenProblem(input)) return true;
+  }
+  if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
   for (const [tasks, holds, isNear] of RULES) {
     if (!tasks.includes(task) || isNear?.({ view, task }) === false) continue;
     input ??= { view, task, wording: askedText(view) };
@@ -140,9 +143,7 @@ function askedText({ question: { text, lines, head, tail } }: QuestionView): str
 const count = (wording: string, sign: RegExp): number => wording.match(sign)?.length ?? 0;
 
 /** A named open problem, in however few words. */
-function isOpenProblem(view: QuestionView, task: string): boolean {
-  if (!OF_MATHS.includes(task) || view.question.length > EDGE) return false;
-  const wording = askedText(view);
+function isOpenProblem({ wording }: RuleInput): boolean {
   return OPEN_PROBLEM.test(wording) && (PROVE.test(wording) || SETTLES.test(wording)) && !SOLE_QUESTION.test(wording);
 }
 

@@ -3,18 +3,15 @@ import type { Facts } from '../../core/facts.ts';
 import { FOLLOW_UP_CHARS_MAX, textOf } from '../texts.ts';
 import { difficultyOf } from './difficulty.ts';
 import { type OutputHint, outputHint } from './expected-output.ts';
-import type { QuestionView, SystemInstruction, ToolContext } from './features.ts';
+import type { QuestionView, ToolContext } from './features.ts';
 import type { ProfileInput } from './input.ts';
-import { SIGN } from './lexicon/lexicon.ts';
 import { likeliest } from './natural.ts';
-import { orderOf } from './order.ts';
 import { type QuestionText, readQuestion } from './question.ts';
 import { shapeOf } from './question-shape.ts';
 import { QuestionReading } from './reading.ts';
 import { likelihoods, sharesOf } from './shares.ts';
-import { isAgentOfPeople, systemPromptText } from './system-prompt.ts';
-import { type TaskLogits, type TaskWeights, taskLogits } from './task-logits.ts';
-import { TASKS } from './tasks.ts';
+import { instructionOf, readSystemPrompt, type SystemPrompt, systemPromptText } from './system-prompt.ts';
+import { type TaskWeights, taskLogits } from './task-logits.ts';
 import { forcesTool, isAmidTools, namesTool, resultsOf } from './tools.ts';
 
 export interface Intent extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
@@ -35,7 +32,7 @@ interface UserTurn {
 export function readIntent(request: ProfileInput): Intent {
   const turns = userTurns(request.conversation.turns);
   const [last] = turns;
-  const system = last === undefined ? null : systemPromptView(request);
+  const system = last === undefined ? null : systemPromptOf(request);
   const language = turns.map(({ reading }) => likeliest(reading.votes)).find((one) => one !== null);
   const guess = guessTask(request, turns, system);
   const isCoding = guess.task === 'coding';
@@ -49,15 +46,15 @@ export function readIntent(request: ProfileInput): Intent {
 
 /** The last question in its context; null where there is none. `weights`: see `taskLogits`. */
 export const lastView = (request: ProfileInput, weights?: TaskWeights): QuestionView | null =>
-  viewOf(request, userTurns(request.conversation.turns), systemPromptView(request), weights);
+  viewOf(request, userTurns(request.conversation.turns), systemPromptOf(request), weights);
 
 /** The system prompt, read like a question; null where there is none. */
-export function systemPromptView({ conversation }: Pick<ProfileInput, 'conversation'>): QuestionView | null {
+export const systemPromptView = (request: Pick<ProfileInput, 'conversation'>): QuestionView | null =>
+  systemPromptOf(request)?.view ?? null;
+
+function systemPromptOf({ conversation }: Pick<ProfileInput, 'conversation'>): SystemPrompt | null {
   const text = systemPromptText(conversation.turns);
-  if (!text) return null;
-  const question = readQuestion(text);
-  const reading = new QuestionReading(question);
-  return { question, reading, shape: shapeOf(question), tools: null, before: null, system: null, isSystemPrompt: true };
+  return text ? readSystemPrompt(text) : null;
 }
 
 /** The last question, the one before it if it may be a follow-up, and so on, latest first. */
@@ -92,38 +89,14 @@ const mayFollowUp = ({ question, reading, hasImage }: UserTurn): boolean =>
   question.length <= FOLLOW_UP_CHARS_MAX &&
   reading.words <= FOLLOW_UP_WORDS_MAX;
 
-/** Characters of a system prompt per binding word; the long prompt of an agent has one by chance. */
-const BINDING = 500;
-const BINDING_MOST = 640;
-
-const bindsAll = ({ question, reading }: QuestionView): boolean => {
-  const words = reading.signs[SIGN.bind]!;
-  return words > 0.4 && words * BINDING >= Math.min(question.length, BINDING_MOST);
-};
-
-const CODING = TASKS.indexOf('coding');
-/** Logits that `coding` loses under an agent that serves people: most agents write code. */
-const NO_CODER = 3;
-
-function systemPromptLogits(system: QuestionView, weights?: TaskWeights): TaskLogits {
-  const logits = taskLogits(system, weights);
-  if (isAgentOfPeople(system.question.text)) logits[CODING]! -= NO_CODER;
-  return logits;
-}
-
 /** The last turn in the context of the others and the system prompt. */
 function viewOf(
   { conversation }: ProfileInput,
   turns: readonly UserTurn[],
-  prompt: QuestionView | null,
+  prompt: SystemPrompt | null,
   weights?: TaskWeights,
 ): QuestionView | null {
-  const system: SystemInstruction | null = prompt && {
-    tasks: likelihoods(systemPromptLogits(prompt, weights)),
-    binds: bindsAll(prompt),
-    order: orderOf(prompt),
-    text: prompt.question.text,
-  };
+  const system = prompt && (weights ? instructionOf(prompt.view, weights) : prompt.instruction);
   let before: QuestionView['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
     const { question, reading } = turns[at]!;
@@ -143,7 +116,7 @@ function toolContext({ tools, turns }: Conversation, { question, reading }: User
 }
 const NO_RESULTS = { calls: 0, result: '' } as const;
 
-function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: QuestionView | null): TaskGuess {
+function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: SystemPrompt | null): TaskGuess {
   const [last, earlier] = turns;
   if (last?.hasImage) return certainly('vision');
   if (forcesTool(request.conversation)) return certainly('tool_use');
@@ -163,10 +136,10 @@ const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'us
 const SYSTEM_PROMPT_LANGUAGES_MAX = 2;
 
 /** Programming languages of the questions, else of the system prompt: "Generate SQL …". */
-function languagesOfCode(turns: readonly UserTurn[], system: QuestionView | null): string[] {
+function languagesOfCode(turns: readonly UserTurn[], system: SystemPrompt | null): string[] {
   const seen = programmingLanguages(turns, true);
   if (seen.length > 0 || system === null) return seen;
-  const { languages } = system.reading;
+  const { languages } = system.view.reading;
   return languages.length > SYSTEM_PROMPT_LANGUAGES_MAX ? seen : [...languages].sort();
 }
 

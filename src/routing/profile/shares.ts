@@ -9,10 +9,13 @@ const LEAST = 0.05;
 
 /** Probability of each task, in the order of `TASKS`. */
 export function likelihoods(logits: TaskLogits): Float64Array {
-  const most = Math.max(...logits);
-  const odds = logits.map((logit) => Math.exp(logit - most));
-  const sum = odds.reduce((all, one) => all + one, 0);
-  return odds.map((one) => one / sum);
+  let most = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < logits.length; at++) most = Math.max(most, logits[at]!);
+  const odds = new Float64Array(logits.length);
+  let sum = 0;
+  for (let at = 0; at < logits.length; at++) sum += odds[at] = Math.exp(logits[at]! - most);
+  for (let at = 0; at < odds.length; at++) odds[at]! /= sum;
+  return odds;
 }
 
 /** The likely tasks with their shares, and the task that is likelier than not; `general` where none is. */

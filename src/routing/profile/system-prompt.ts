@@ -1,4 +1,13 @@
 import type { Turn } from '../../core/conversation.ts';
+import type { QuestionView, SystemInstruction } from './features.ts';
+import { SIGN } from './lexicon/lexicon.ts';
+import { orderOf } from './order.ts';
+import { readQuestion } from './question.ts';
+import { shapeOf } from './question-shape.ts';
+import { QuestionReading } from './reading.ts';
+import { likelihoods } from './shares.ts';
+import { type TaskWeights, taskLogits } from './task-logits.ts';
+import { TASKS } from './tasks.ts';
 
 /** Turns read, from the start of the conversation: later system messages are about a single turn. */
 const TURNS = 3;
@@ -28,4 +37,49 @@ const OF_CODE =
   /\b(?:cod(?:e|er|ing|ebase)|repo(?:s|sitory|sitories)?|program\w*|software|developers?|engineer\w*|files?|tests?|commits?|terminal|shell|cli|sql|bugs?|tools?|scripts?|git|api|data\w*|devops|pull requests?)\b/i;
 
 /** Whether it describes an agent that serves people, such as one of a bank: nothing speaks of code. */
-export const isAgentOfPeople = (text: string): boolean => AGENT.test(text) && !OF_CODE.test(text);
+const isAgentOfPeople = (text: string): boolean => AGENT.test(text) && !OF_CODE.test(text);
+
+/** A system prompt, read like a question, and what it says about the user's messages by the shipped weights. */
+export interface SystemPrompt {
+  readonly view: QuestionView;
+  readonly instruction: SystemInstruction;
+}
+
+/** Prompts that are remembered: an application sends the same few with every request. */
+const REMEMBERED = 128;
+const remembered = new Map<string, SystemPrompt>();
+
+/** Reads a system prompt, or remembers it. */
+export function readSystemPrompt(text: string): SystemPrompt {
+  const known = remembered.get(text);
+  if (known) return known;
+  const question = readQuestion(text);
+  const reading = new QuestionReading(question);
+  const shape = shapeOf(question);
+  const view = { question, reading, shape, tools: null, before: null, system: null, isSystemPrompt: true };
+  const prompt = { view, instruction: instructionOf(view) };
+  if (remembered.size >= REMEMBERED) remembered.clear();
+  remembered.set(text, prompt);
+  return prompt;
+}
+
+const CODING = TASKS.indexOf('coding');
+/** Logits that `coding` loses under an agent that serves people: most agents write code. */
+const NO_CODER = 3;
+
+/** The instruction of a system prompt. `weights`: see `taskLogits`. */
+export function instructionOf(view: QuestionView, weights?: TaskWeights): SystemInstruction {
+  const { text } = view.question;
+  const logits = taskLogits(view, weights);
+  if (isAgentOfPeople(text)) logits[CODING]! -= NO_CODER;
+  return { tasks: likelihoods(logits), binds: bindsAll(view), order: orderOf(view), text };
+}
+
+/** Characters of a system prompt per binding word; the long prompt of an agent has one by chance. */
+const BINDING = 500;
+const BINDING_MOST = 640;
+
+function bindsAll({ question, reading }: QuestionView): boolean {
+  const words = reading.signs[SIGN.bind]!;
+  return words > 0.4 && words * BINDING >= Math.min(question.length, BINDING_MOST);
+}

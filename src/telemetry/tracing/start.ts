@@ -137,12 +137,7 @@ class SpanQueue {
   async close(patienceMs: number): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, patienceMs);
-    });
-    await Promise.race([this.#sendAll(), late]);
-    clearTimeout(timer);
+    await Promise.race([this.#sendAll(), Bun.sleep(patienceMs)]);
     this.#exporter.close();
     const left = this.#waiting + this.#exporter.pending;
     if (left > 0) this.#monitor.lost(left, 'not sent in time');

@@ -1,14 +1,13 @@
 import { addressText, parseAddress } from '../../core/address.ts';
 import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { codeOf, UpstreamError } from '../failures.ts';
-import { ConnectionPool, type StreamSender } from '../http1/connection-pool.ts';
+import { ConnectionPool, type PostSender } from '../http1/connection-pool.ts';
+import { fetchedReply, type PendingReply, type Post } from '../reply.ts';
 import { proxyFor, type ReadVariable } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 
 /** The most addresses of one name that are tried. */
 const PEERS_MAX = 8;
-/** An address that answered within this time, in ms, is assumed to accept connections. */
-const WARM_MS = 1_000;
 /** Seconds that an idle connection is kept: shorter than most servers' limit, so that few are dead when reused. */
 const IDLE_S = 45;
 /** Names that mean this machine everywhere. */
@@ -17,47 +16,62 @@ const LOCALHOST = /^(?:.+\.)?localhost\.?$/;
 /** One address of a provider's host: the actual destination of requests. */
 export class Peer {
   readonly base: string;
-  #path = '';
-  #url = '';
-  /** Created with the first stream. */
-  #pool: ConnectionPool | null = null;
-  #sender: StreamSender | null = null;
-  /** When an answer last began here, in ms on performance.now's clock. */
-  answeredAt = Number.NEGATIVE_INFINITY;
+  readonly #streams: PeerLine;
+  readonly #answers: PeerLine;
 
-  /** @param base a URL without a trailing slash */
-  constructor(base: string) {
+  /**
+   * @param base a URL without a trailing slash
+   * @param servername the name on the certificate; null for http
+   */
+  constructor(base: string, servername: string | null) {
     this.base = base;
+    this.#streams = new PeerLine(this, servername, true);
+    this.#answers = new PeerLine(this, servername, false);
   }
 
   /** The URL of a path below the base. */
   url(path: string): string {
-    if (path !== this.#path) {
-      this.#path = path;
-      this.#url = `${this.base}/${path.replace(/^\/+/, '')}`;
-      this.#sender = null;
-    }
-    return this.#url;
+    return `${this.base}/${path.replace(/^\/+/, '')}`;
   }
 
-  /** Sends streams to a path below the base. @param servername the name on the certificate; null for http */
-  sender(path: string, servername: string | null): StreamSender | null {
-    const text = this.url(path);
+  /** Sends requests to a path below the base; null where connections hang. */
+  sender(path: string, stream: boolean): PostSender | null {
+    return (stream ? this.#streams : this.#answers).sender(path);
+  }
+}
+
+/** The connections to an address for streams, or for whole answers. */
+class PeerLine {
+  readonly #peer: Peer;
+  readonly #servername: string | null;
+  readonly #stream: boolean;
+  /** Created with the first request. */
+  #pool: ConnectionPool | null = null;
+  /** The sender to the path used last. */
+  #sender: PostSender | null = null;
+  #path = '';
+
+  constructor(peer: Peer, servername: string | null, stream: boolean) {
+    this.#peer = peer;
+    this.#servername = servername;
+    this.#stream = stream;
+  }
+
+  sender(path: string): PostSender | null {
     // fetch, in contrast, can cancel a connection attempt at once.
     if (this.#pool?.isStuck) return null;
-    if (this.#sender) return this.#sender;
-    const { hostname, port, pathname, search, host } = new URL(text);
+    if (this.#sender && path === this.#path) return this.#sender;
+    const { hostname, port, pathname, search, host } = new URL(this.#peer.url(path));
+    const servername = this.#servername;
     this.#pool ??= new ConnectionPool({
       hostname: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port) || (servername === null ? 80 : 443),
       servername,
+      stream: this.#stream,
     });
+    this.#path = path;
     this.#sender = this.#pool.sender(pathname + search, host);
     return this.#sender;
-  }
-
-  isWarm(now: number): boolean {
-    return now - this.answeredAt < WARM_MS;
   }
 }
 
@@ -72,12 +86,14 @@ export interface DialOptions {
   readonly allowPrivate: boolean;
 }
 
+const encoder = new TextEncoder();
+
 /**
- * Reaches one provider. The name is looked up here and fetch gets a checked address, so that no DNS answer can send a
- * request and its key to a forbidden destination.
+ * Reaches one provider. The name is looked up here and a connection gets a checked address, so that no DNS answer can
+ * send a request and its key to a forbidden destination.
  */
 export class Dial {
-  /** The `host` header, where fetch gets an address instead of the name; otherwise null. */
+  /** The `host` header, where a connection gets an address instead of the name; otherwise null. */
   readonly hostHeader: string | null;
   readonly host: string;
   readonly #url: URL;
@@ -86,7 +102,7 @@ export class Dial {
   /** Separates this provider's connections from all others. */
   readonly #session: Bun.FetchSession;
   readonly #hasProxy: boolean;
-  /** The name that a stream's certificate must be for; null for http. */
+  /** The name that the certificate must be for; null for http. */
   readonly #servername: string | null;
   /** The DNS answer that `#peers` came from. */
   #resolved: readonly string[] | null = null;
@@ -104,6 +120,7 @@ export class Dial {
     this.#options = options;
     this.#resolver = resolver;
     this.host = url.hostname;
+    this.#servername = url.protocol === 'https:' ? url.hostname.replace(/^\[|\]$|\.$/g, '') : null;
     const proxy = proxyFor(url, variable);
     const literal = literalAddress(url.hostname);
     if (literal && addressClass(literal) === 'forbidden') this.#refusal = `requests are never sent to ${url.hostname}`;
@@ -112,7 +129,6 @@ export class Dial {
     this.hostHeader = this.#fixed ? null : url.host;
     const isNamed = !this.#fixed && url.protocol === 'https:';
     this.#hasProxy = proxy !== null;
-    this.#servername = url.protocol === 'https:' ? url.hostname.replace(/^\[|\]$|\.$/g, '') : null;
     this.#session = new Bun.FetchSession({
       proxy: proxy === null ? false : { url: proxy, respectNoProxy: false },
       ...(isNamed && { tls: { servername: url.hostname.replace(/\.$/, '') } }),
@@ -120,17 +136,33 @@ export class Dial {
     });
   }
 
-  /** Sends streams; null where fetch must: through a proxy, or to an address where connections hang. */
-  sender(peer: Peer, path: string): StreamSender | null {
-    return this.#hasProxy ? null : peer.sender(path, this.#servername);
+  /** Sends a request. Never follows redirects and never decompresses: a few bytes could become any number. */
+  post(peer: Peer, path: string, request: Post, stream: boolean): PendingReply {
+    const sender = this.#hasProxy ? null : peer.sender(path, stream);
+    return sender ? sender.post(request) : this.#postByFetch(peer.url(path), request);
   }
 
   /**
-   * Sends a request over this provider's own connections, as fetch does. Never follows redirects and never
-   * decompresses: fetch would hold a whole decompression bomb in memory.
+   * Sends through a proxy, or to an address where connections hang. fetch does not report when it has connected, but it
+   * pulls a streamed body only then.
    */
-  post(peer: Peer, path: string, init: RequestInit): Promise<Response> {
-    return this.#session.fetch(peer.url(path), { ...init, method: 'POST', redirect: 'manual', decompress: false });
+  #postByFetch(url: string, { headers, body, onConnected }: Post): PendingReply {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const bytes = encoder.encode(body);
+    const sized = new Headers(headers);
+    // Without it the body would be chunked, which some servers refuse.
+    sized.set('content-length', String(bytes.length));
+    const pull = (sink: ReadableStreamDirectController) => {
+      if (signal.aborted) return sink.close();
+      onConnected();
+      sink.write(bytes);
+      sink.close();
+    };
+    // The cheapest kind of stream: one write carries the whole body and its end.
+    const init = { method: 'POST', headers: sized, body: new ReadableStream({ type: 'direct', pull }), signal };
+    const response = this.#session.fetch(url, { ...init, redirect: 'manual', decompress: false });
+    return { head: response.then(fetchedReply), abort: () => controller.abort() };
   }
 
   /**
@@ -159,8 +191,7 @@ export class Dial {
   }
 
   /** An answer began: this address works and is tried first from now on. */
-  answered(peer: Peer, now: number): void {
-    peer.answeredAt = now;
+  answered(peer: Peer): void {
     const peers = this.#peers;
     if (peers[0] === peer || !peers.includes(peer)) return;
     this.#peers = [peer, ...peers.filter((other) => other !== peer)];
@@ -196,7 +227,8 @@ export class Dial {
 
   #peerAt(hostname: string): Peer {
     const { protocol, port, pathname } = this.#url;
-    return new Peer(`${protocol}//${hostname}${port && `:${port}`}${pathname.replace(/\/+$/, '')}`);
+    const base = `${protocol}//${hostname}${port && `:${port}`}${pathname.replace(/\/+$/, '')}`;
+    return new Peer(base, this.#servername);
   }
 
   #lookupFailure(error: unknown): UpstreamError {

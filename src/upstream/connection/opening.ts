@@ -1,9 +1,10 @@
 import type { DeadlineAlarm } from '../alarm.ts';
-import { neverConnected, UpstreamError } from '../failures.ts';
+import { UpstreamError } from '../failures.ts';
+import type { PendingReply, UpstreamReply } from '../reply.ts';
 import type { Dial, Peer, PeerList } from './dial.ts';
 
-/** The head of an answer, or the error that prevented it. */
-export type OpeningResult = { readonly response: Response } | { readonly error: unknown };
+/** An answer that has begun, or the error that prevented it. */
+export type OpeningResult = { readonly reply: UpstreamReply } | { readonly error: unknown };
 
 /** A request except its body, and its deadlines: ms on performance.now's clock. */
 export interface OpeningOptions {
@@ -19,20 +20,13 @@ export interface OpeningOptions {
   readonly headBy: number;
 }
 
-const encoder = new TextEncoder();
-
-/**
- * Sends one request to the addresses of its host in turn, until one accepts the connection.
- *
- * fetch does not report when it has connected, but it pulls a streamed body only then. A streamed body costs more than
- * a string, so it is used only for an address that has not answered lately.
- */
+/** Sends one request to the addresses of its host in turn, until one accepts the connection. */
 export class Opening {
   /** False while it is certain that no byte of the request was sent. */
   sent = false;
   readonly #options: OpeningOptions;
   readonly #alarm: DeadlineAlarm;
-  #controller = new AbortController();
+  #pending: PendingReply | null = null;
   /** Ends the wait for an address; null when there is none. */
   #stopWaiting: ((error: UpstreamError) => void) | null = null;
   #isConnecting = false;
@@ -69,7 +63,7 @@ export class Opening {
     for (let at = 0; ; at++) {
       const opened = await this.#try(peers[at]!, peers.length - at, body);
       const isLast = at + 1 === peers.length || performance.now() >= this.#options.connectBy;
-      if ('response' in opened || this.sent || this.#over || isLast) return opened;
+      if ('reply' in opened || this.sent || this.#over || isLast) return opened;
     }
   }
 
@@ -78,7 +72,7 @@ export class Opening {
     if (this.#stopWaiting) this.#stopWaiting(this.#lateFailure(`no address for \`${this.#options.dial.host}\``));
     else if (this.#isConnecting) {
       this.#isLate = true;
-      this.#controller.abort();
+      this.#pending?.abort();
     } else return false;
     return true;
   }
@@ -87,7 +81,7 @@ export class Opening {
   abort(): void {
     this.#over = true;
     this.#stopWaiting?.(new UpstreamError('connect', 'given up'));
-    this.#controller.abort();
+    this.#pending?.abort();
   }
 
   #withinDeadline(resolved: Promise<PeerList>): Promise<PeerList> {
@@ -102,62 +96,30 @@ export class Opening {
 
   /** @param left the addresses, including this one, that share the time to connect */
   async #try(peer: Peer, left: number, body: string): Promise<OpeningResult> {
-    const { dial, path, headers, headBy } = this.#options;
+    const { dial, path, headers, stream, connectBy } = this.#options;
     if (this.#over) return { error: new UpstreamError('connect', 'given up') };
     const now = performance.now();
-    const sender = this.#options.stream ? dial.sender(peer, path) : null;
-    // A sender reports when it has a connection.
-    const isWarm = !sender && peer.isWarm(now);
-    this.sent = isWarm;
-    this.#alarm.set(isWarm ? headBy : now + Math.max(0, this.#options.connectBy - now) / left);
-    const { signal } = this.#controller;
+    this.#alarm.set(now + Math.max(0, connectBy - now) / left);
+    this.#isConnecting = true;
     try {
-      const response = await (sender
-        ? sender.post({ headers, body, signal, onConnected: this.#onConnected() })
-        : dial.post(peer, path, isWarm ? { headers, body, signal } : this.#tracked(body, signal)));
-      dial.answered(peer, performance.now());
-      return { response };
+      this.#pending = dial.post(peer, path, { headers, body, onConnected: () => this.#connected() }, stream);
+      const reply = await this.#pending.head;
+      dial.answered(peer);
+      return { reply };
     } catch (error) {
-      return { error: this.#errorOf(error, isWarm) };
+      if (!this.#isLate) return { error };
+      this.#isLate = false;
+      return { error: this.#lateFailure('no connection') };
     } finally {
       this.#isConnecting = false;
     }
   }
 
-  /** A fetch request that reports when it has a connection. */
-  #tracked(body: string, signal: AbortSignal): RequestInit {
-    const bytes = encoder.encode(body);
-    const headers = new Headers(this.#options.headers);
-    // Without it the body would be chunked, which some servers refuse.
-    headers.set('content-length', String(bytes.length));
-    const connected = this.#onConnected();
-    const pull = (sink: ReadableStreamDirectController) => {
-      if (signal.aborted) return sink.close();
-      connected();
-      sink.write(bytes);
-      sink.close();
-    };
-    // The cheapest kind of stream: one write carries the whole body and its end.
-    return { headers, body: new ReadableStream({ type: 'direct', pull }), signal };
-  }
-
-  /** Returns the callback for an established connection: from then on the request counts as sent. */
-  #onConnected(): () => void {
-    this.#isConnecting = true;
-    return () => {
-      this.#isConnecting = false;
-      this.sent = true;
-      this.#alarm.set(this.#options.headBy);
-    };
-  }
-
-  #errorOf(error: unknown, isWarm: boolean): unknown {
-    // A tracked request knows better than any error code, and a request aborted here has no code.
-    if (isWarm && !this.#controller.signal.aborted) this.sent = !neverConnected(error);
-    if (!this.#isLate) return error;
-    this.#isLate = false;
-    this.#controller = new AbortController();
-    return this.#lateFailure('no connection');
+  /** From now on the request counts as sent. */
+  #connected(): void {
+    this.#isConnecting = false;
+    this.sent = true;
+    this.#alarm.set(this.#options.headBy);
   }
 
   #lateFailure(what: string): UpstreamError {

@@ -1,16 +1,14 @@
-import { type ConnectionOwner, type ConnectionTarget, HttpConnection, type RawRequest } from './http-connection.ts';
+import type { PendingReply, Post } from '../reply.ts';
+import { type ConnectionOwner, type ConnectionTarget, HttpConnection } from './http-connection.ts';
 
 /** The most idle connections to one destination. */
 const IDLE_MAX = 64;
 /** The most abandoned connections that still try to connect, which a system does for two minutes. */
 const STRAYS_MAX = 64;
 
-/** A POST request over a pooled connection. */
-export type StreamPost = Omit<RawRequest, 'bytes'> & { readonly headers: Headers; readonly body: string };
-
-/** Sends streamed requests to one path. */
-export interface StreamSender {
-  post(request: StreamPost): Promise<Response>;
+/** Sends requests to one path. */
+export interface PostSender {
+  post(request: Post): PendingReply;
 }
 
 /** The connections to one destination. Reuses idle ones. */
@@ -42,39 +40,30 @@ export class ConnectionPool {
   }
 
   /**
-   * Returns a sender for one path. `post` works as fetch does with `redirect: 'manual'`; it rejects with an error that
-   * has a code, or with an AbortError.
+   * Returns a sender for one path. It follows no redirects.
    *
    * @param target path and query
    * @param host the `host` header of requests that have none
    */
-  sender(target: string, host: string): StreamSender {
+  sender(target: string, host: string): PostSender {
     return {
-      post: ({ headers, body, signal, onConnected }) => {
-        const text = Buffer.from(body);
-        const head = `POST ${target} HTTP/1.1\r\n${this.#headOf(headers, host)}content-length: ${text.length}\r\n\r\n`;
-        const request = { bytes: Buffer.concat([Buffer.from(head, 'latin1'), text]), signal, onConnected };
-        const idle = this.#idle.pop();
-        return idle ? this.#sendBy(idle, request) : this.#fresh().send(request);
+      post: ({ headers, body, onConnected }) => {
+        const length = Buffer.byteLength(body);
+        const head = `POST ${target} HTTP/1.1\r\n${this.#headOf(headers, host)}content-length: ${length}\r\n\r\n`;
+        const bytes = Buffer.allocUnsafe(head.length + length);
+        bytes.write(head, 'latin1');
+        bytes.write(body, head.length);
+        return this.#connection().send({ bytes, onConnected });
       },
     };
   }
 
-  /** Sends over the idle connection used last: the least likely to have been closed. */
-  async #sendBy(first: HttpConnection, request: RawRequest): Promise<Response> {
-    let connection = first;
-    // The server may have closed it: let the event loop poll its sockets, for which one turn may not be enough.
-    await new Promise(setImmediate);
-    await new Promise(setImmediate);
-    if (request.signal.aborted) {
-      if (connection.isOpen) this.#free(connection);
-      throw request.signal.reason;
+  /** The idle connection used last, the least likely to have been closed; else a new one. */
+  #connection(): HttpConnection {
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      if (idle.isUsable) return idle;
+      idle.drop();
     }
-    while (!connection.isOpen) connection = this.#idle.pop() ?? this.#fresh();
-    return connection.send(request);
-  }
-
-  #fresh(): HttpConnection {
     return new HttpConnection(this.#target, this.#owner);
   }
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'bun';
-import { boundReceiveWindow } from './receive-window.ts';
+import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
 import { ReplyParser } from './reply-parser.ts';
+import { boundReceiveWindow, hasArrived } from './socket-calls.ts';
 
 /** The most bytes handed on at once: processing them takes several times their size. */
 const SLICE = 32_768;
@@ -16,14 +17,13 @@ export interface ConnectionTarget {
   readonly port: number;
   /** The name that the certificate must be for; null for plain HTTP. */
   readonly servername: string | null;
+  /** Whether its answers are streams, which wait in the kernel, in little memory, until their caller reads. */
+  readonly stream: boolean;
 }
 
-export interface RawRequest {
+interface RawRequest extends Pick<Post, 'onConnected'> {
   /** The whole request, head and body. */
   readonly bytes: Buffer;
-  readonly signal: AbortSignal;
-  /** Called when the connection is established and its certificate verified, before the first byte is written. */
-  readonly onConnected: () => void;
 }
 
 /** The owner of a connection, notified of its state. */
@@ -39,9 +39,9 @@ export interface ConnectionOwner {
 const connectionError = (code: string): Error => Object.assign(new Error('the connection failed'), { code });
 
 /**
- * One HTTP/1.1 connection, for streamed answers. fetch buffers up to 1.3 MB of an unread body and has no setting for
- * it; this class holds about ten KiB, so that a caller who stops reading costs little. It does not follow redirects,
- * keep cookies or decompress.
+ * One HTTP/1.1 connection. fetch costs more CPU, buffers up to 1.3 MB of an unread body and has no setting for it; this
+ * class holds about ten KiB, so that a caller who stops reading costs little. It does not follow redirects, keep cookies
+ * or decompress.
  */
 export class HttpConnection {
   readonly #target: ConnectionTarget;
@@ -61,25 +61,19 @@ export class HttpConnection {
     this.#owner = owner;
   }
 
-  /** Whether the connection may carry a request. */
-  get isOpen(): boolean {
-    return this.#gone === null;
+  /** Whether an idle connection may carry a request: it was not closed, not even by bytes that are still to be read. */
+  get isUsable(): boolean {
+    return this.#gone === null && !hasArrived(fdOf(this.#socket));
   }
 
-  /** Sends a request and resolves with the head of its answer, as fetch does. Takes one request at a time. */
-  send(request: RawRequest): Promise<Response> {
-    const exchange = new HttpExchange(request.signal, {
-      resume: () => void this.#socket?.resume(),
-      pause: () => void this.#socket?.pause(),
-      free: () => this.#free(),
-      drop: (error) => this.drop(error),
-    });
+  /** Sends a request. Takes one at a time. */
+  send(request: RawRequest): PendingReply {
+    const exchange = new HttpExchange(this);
     this.#exchange = exchange;
     this.#request = request;
-    if (this.#gone) exchange.fail(this.#gone);
-    else if (this.#isReady) this.#begin();
+    if (this.#isReady) this.#begin();
     else void this.#connect();
-    return exchange.response;
+    return exchange;
   }
 
   /** Closes the connection at once. */
@@ -120,8 +114,7 @@ export class HttpConnection {
       socket.terminate();
       return;
     }
-    // Bun's types lack `fd`.
-    if ('fd' in socket && typeof socket.fd === 'number') boundReceiveWindow(socket.fd);
+    if (this.#target.stream) boundReceiveWindow(fdOf(socket));
     if (this.#target.servername === null) this.#begin();
   }
 
@@ -165,7 +158,16 @@ export class HttpConnection {
     this.drop(error);
   }
 
-  #free(): void {
+  pause(): void {
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#socket?.resume();
+  }
+
+  /** The answer is complete. */
+  free(): void {
     const isWhole = this.#unsent === null && this.#exchange?.keepAlive === true;
     this.#exchange = null;
     if (!isWhole) {
@@ -192,58 +194,68 @@ const HANDLERS = {
   error: (socket: Socket<HttpConnection>, error: Error) => socket.data.closed(error),
 };
 
-interface ExchangeOwner {
-  resume(): void;
-  pause(): void;
-  /** The answer is complete. */
-  free(): void;
-  drop(error: Error): void;
-}
+/** The descriptor of a socket, which Bun's types lack; -1 for none. */
+const fdOf = (socket: Socket<HttpConnection> | null): number =>
+  socket && 'fd' in socket && typeof socket.fd === 'number' ? socket.fd : -1;
 
 /** One request and its answer on a connection. */
-class HttpExchange {
-  readonly response: Promise<Response>;
-  readonly #signal: AbortSignal;
-  readonly #owner: ExchangeOwner;
+class HttpExchange implements PendingReply, UpstreamReply {
+  readonly head: Promise<UpstreamReply>;
+  readonly #connection: HttpConnection;
   readonly #parser = new ReplyParser();
-  readonly #head = Promise.withResolvers<Response>();
-  readonly #abort = () => this.#owner.drop(new DOMException('The operation was aborted.', 'AbortError'));
+  readonly #resolvers = Promise.withResolvers<UpstreamReply>();
   #unread: Buffer | null = null;
   #isPaused = false;
   #isOver = false;
   #error: Error | null = null;
-  #waiting: (() => void) | null = null;
+  #wakeReader: (() => void) | null = null;
 
-  constructor(signal: AbortSignal, owner: ExchangeOwner) {
-    this.#signal = signal;
-    this.#owner = owner;
-    this.response = this.#head.promise;
-    signal.addEventListener('abort', this.#abort, { once: true });
-    if (signal.aborted) queueMicrotask(this.#abort);
+  constructor(connection: HttpConnection) {
+    this.#connection = connection;
+    this.head = this.#resolvers.promise;
+  }
+
+  get status(): number {
+    return this.#parser.head!.status;
+  }
+
+  get headers(): Headers {
+    return this.#parser.head!.headers;
   }
 
   get keepAlive(): boolean {
     return this.#parser.keepAlive;
   }
 
+  abort(): void {
+    if (!this.#isOver) this.#connection.drop(new DOMException('The operation was aborted.', 'AbortError'));
+  }
+
+  cancel(): void {
+    if (!this.#isOver) this.#connection.drop();
+  }
+
   take(data: Buffer): void {
     const hadHead = this.#parser.head !== null;
-    let pieces: Buffer[];
+    let fault: Error | null = null;
     try {
-      pieces = this.#parser.push(data);
+      this.#keep(this.#parser.push(data));
     } catch (error) {
-      this.#owner.drop(error instanceof Error ? error : connectionError('BadReply'));
+      fault = error instanceof Error ? error : connectionError('BadReply');
+    }
+    // A body may be malformed behind a sound head: then the answer has begun.
+    if (!hadHead && !this.#beginReply()) return;
+    if (fault) {
+      this.#connection.drop(fault);
       return;
     }
-    this.#keep(pieces);
-    if (!hadHead) this.#resolveHead();
     if (this.#parser.ended) {
       this.#end();
       return;
     }
     if (!this.#isPaused && (this.#unread?.length ?? 0) > UNREAD_MAX) {
       this.#isPaused = true;
-      this.#owner.pause();
+      this.#connection.pause();
     }
   }
 
@@ -257,18 +269,17 @@ class HttpExchange {
   fail(error: Error): void {
     if (this.#isOver) return;
     this.#error = error;
-    this.#head.reject(error);
+    this.#resolvers.reject(error);
     this.#over();
   }
 
   #end(): void {
     this.#over();
-    this.#owner.free();
+    this.#connection.free();
   }
 
   #over(): void {
     this.#isOver = true;
-    this.#signal.removeEventListener('abort', this.#abort);
     this.#wake();
   }
 
@@ -280,53 +291,28 @@ class HttpExchange {
   }
 
   #wake(): void {
-    const wake = this.#waiting;
-    this.#waiting = null;
+    const wake = this.#wakeReader;
+    this.#wakeReader = null;
     wake?.();
   }
 
-  #resolveHead(): void {
+  /** Hands the head on, once it is there. Returns false for one that ends the exchange. */
+  #beginReply(): boolean {
     const { head } = this.#parser;
-    if (!head) return;
-    const { status, headers } = head;
-    if (status > 599) {
-      this.#owner.drop(connectionError('BadReply'));
-      return;
+    if (head && head.status > 599) {
+      this.#connection.drop(connectionError('BadReply'));
+      return false;
     }
-    const body = status === 204 || status === 304 ? null : this.#body();
-    this.#head.resolve(new Response(body, { status, headers }));
+    if (head) this.#resolvers.resolve(this);
+    return true;
   }
 
-  #body(): ReadableStream<Uint8Array<ArrayBufferLike>> {
-    return new ReadableStream<Uint8Array<ArrayBufferLike>>(
-      {
-        pull: async (controller) => {
-          const piece = await this.#next();
-          if (piece) controller.enqueue(piece);
-          else controller.close();
-        },
-        cancel: () => {
-          if (!this.#isOver) this.#owner.drop(connectionError('ECONNRESET'));
-        },
-      },
-      { highWaterMark: 0 },
-    );
-  }
-
-  /** Returns the next bytes of the body; null after the last. Rejects after the last bytes of a body that broke off. */
-  async #next(): Promise<Buffer | null> {
-    while (!this.#unread) {
-      if (this.#error) throw this.#error;
-      if (this.#isOver) return null;
-      if (this.#isPaused) {
-        this.#isPaused = false;
-        this.#owner.resume();
-      }
-      await new Promise<void>((wake) => {
-        this.#waiting = wake;
-      });
-    }
+  read(): Uint8Array | null | Promise<Uint8Array | null> {
     const unread = this.#unread;
+    if (unread === null) {
+      if (this.#error) throw this.#error;
+      return this.#isOver ? null : this.#arrival();
+    }
     if (unread.length <= SLICE) {
       this.#unread = null;
       return unread;
@@ -335,5 +321,16 @@ class HttpExchange {
     // A view keeps its whole buffer in memory.
     this.#unread = 2 * rest.length < rest.buffer.byteLength ? Buffer.copyBytesFrom(rest) : rest;
     return unread.subarray(0, SLICE);
+  }
+
+  /** Waits for more of the body, or its end. */
+  #arrival(): Promise<Uint8Array | null> {
+    if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#connection.resume();
+    }
+    return new Promise<void>((wake) => {
+      this.#wakeReader = wake;
+    }).then(() => this.read());
   }
 }

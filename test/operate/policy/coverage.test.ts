@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import type { PolicyCase } from '../../../src/core/policy-case.ts';
 import { runCase } from '../../../src/operate/policy/cases.ts';
 import { Coverage, type CoverageReport } from '../../../src/operate/policy/coverage.ts';
-import { catalogPlacesOf } from '../../../src/policy/catalog-places.ts';
+import { parsePolicy } from '../../../src/policy/load.ts';
 import type { Runtime } from '../../../src/runtime/runtime.ts';
 import { anyGiven, bundleOf, caseOf, policyText, runtimeFor } from './cases-support.ts';
 
 const text = policyText();
-const places = catalogPlacesOf(bundleOf(text).files);
+const policy = parsePolicy(bundleOf(text).files);
 let runtime: Runtime;
 
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 function coverageBy(cases: readonly PolicyCase[]): CoverageReport {
-  const coverage = new Coverage(places);
+  const coverage = new Coverage(policy);
   coverage.declare(runtime.snapshot);
   for (const one of cases) coverage.add(runCase(one, runtime), runtime);
   return coverage.report();

@@ -75,25 +75,12 @@ function watchNode(): void {
 
 const urlOf = (input: string | URL | Request): string | URL => (input instanceof Request ? input.url : input);
 
-/** A stream is sent by a sender of its dial. */
 function watchProvider(): void {
-  const { post, sender } = Dial.prototype;
+  const { post } = Dial.prototype;
   Dial.prototype.post = function (...args) {
     const answer = post.apply(this, args);
     pass('provider-called');
     return answer;
-  };
-  Dial.prototype.sender = function (...args) {
-    const found = sender.apply(this, args);
-    return (
-      found && {
-        post(request) {
-          const answer = found.post(request);
-          pass('provider-called');
-          return answer;
-        },
-      }
-    );
   };
 }
 

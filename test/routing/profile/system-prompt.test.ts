@@ -105,3 +105,17 @@ describe('a system prompt', () => {
     expect(under('Translate everything into German.')).toBe('general');
   });
 });
+
+describe('a system prompt that is remembered', () => {
+  const question = { role: 'user', content: 'My card was charged twice, is that a bug?' } as const;
+  const under = (content: string) => profile({ messages: [{ role: 'system', content }, question] });
+
+  test('is read as it was the first time, also once others have pushed it out', () => {
+    const orders = ['Translate everything into German.', 'You classify tickets as bug, billing, other.'];
+    const first = orders.map(under);
+    expect(first[0]).not.toEqual(first[1]);
+    expect(orders.map(under)).toEqual(first);
+    for (let i = 0; i < 200; i++) under(`You are assistant number ${i}.`);
+    expect(orders.map(under)).toEqual(first);
+  });
+});

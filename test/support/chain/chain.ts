@@ -35,7 +35,7 @@ export interface ChainOptions {
   readonly multicall?: boolean;
 }
 
-export interface TestChain {
+export interface TestChain extends AsyncDisposable {
   readonly url: string;
   readonly chainId: number;
   /** A stablecoin `USDC`, version `2`. */
@@ -112,6 +112,10 @@ export async function startChain(options: ChainOptions = {}): Promise<TestChain>
   const blocks = blockTimeMs === undefined ? null : setInterval(() => void client.mine({ blocks: 1 }), blockTimeMs);
   if (blocks) await client.setAutomine(false);
 
+  const stop = async () => {
+    if (blocks) clearInterval(blocks);
+    await anvil.stop();
+  };
   return {
     url: anvil.url,
     chainId,
@@ -162,10 +166,8 @@ export async function startChain(options: ChainOptions = {}): Promise<TestChain>
     mine: (count = 1) => client.mine({ blocks: count }),
     automine: (on) => client.setAutomine(on),
     dropTransactions: async () => void (await client.request<AnvilDrop>({ method: 'anvil_dropAllTransactions' })),
-    async stop() {
-      if (blocks) clearInterval(blocks);
-      await anvil.stop();
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 

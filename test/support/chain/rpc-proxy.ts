@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
  */
 export type RpcFault = 'error' | 'status' | 'garbage' | 'empty' | 'hang' | 'cut' | 'lost';
 
-export interface RpcProxy {
+export interface RpcProxy extends AsyncDisposable {
   readonly url: string;
   /** Calls so far, of one method or all. */
   count(method?: string): number;
@@ -103,5 +103,6 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       server ??= await listen(port);
     },
     stop: down,
+    [Symbol.asyncDispose]: down,
   };
 }

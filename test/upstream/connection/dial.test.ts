@@ -117,7 +117,7 @@ describe('the addresses of a name', () => {
     ]);
     await bases();
     const [, second] = await dial.peers(performance.now());
-    dial.answered(second!, performance.now());
+    dial.answered(second!);
     expect(await bases()).toEqual(['http://1.0.0.1', 'http://1.1.1.1']);
     await bases(35_000);
     await Bun.sleep(0);
