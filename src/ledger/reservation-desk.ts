@@ -22,8 +22,8 @@ export interface ReservationDeskOptions {
   readonly now: () => number;
 }
 
-/** The drawing of a request on the funds of its account. */
-interface Drawing {
+/** A request for money, and the account that it draws on. */
+interface MoneyRequest {
   readonly request: ReservationRequest;
   readonly account: Account;
   /** Microcredits that a payment in progress will add to the balance. */
@@ -38,7 +38,7 @@ interface OpenEarmark {
 }
 
 /** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
-type BookingCall<Booked> = (drawing: Drawing, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
+type BookingCall<Booked> = (money: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
 export class ReservationDesk {
@@ -98,25 +98,28 @@ export class ReservationDesk {
    * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
    * decide whether to wait; the books decide whether there is money.
    */
-  #setAside<Booked>(drawing: Drawing, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
+  #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
-    const { request, account, expected } = drawing;
+    const { request, account, expected } = money;
     const { id, amounts, waitMs } = request;
     const drawn = funds.of(account, timeOfId(id));
     const line = contention.lineBefore(drawn);
-    if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(drawing, drawn);
+    if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
     const standings = books.standing(drawn);
     const fitting = fit(standings, amounts, expected);
-    if (isBlocked(fitting))
-      return fitting.why === 'contended' ? this.#wait(fitting, drawing, send) : send(drawing, drawn);
+    if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
     // Requests that wait for one of the funds come first.
-    if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, drawing, send);
-    return send(drawing, drawn);
+    if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
+    return send(money, drawn);
   }
 
-  async #wait<Booked>(blocked: FundBlock, drawing: Drawing, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
+  async #wait<Booked>(
+    blocked: FundBlock,
+    money: MoneyRequest,
+    send: BookingCall<Booked>,
+  ): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
-    const { request, account, expected } = drawing;
+    const { request, account, expected } = money;
     const { id, amounts, waitMs, signal } = request;
     let sent: Promise<Booked | FundShortage> | null = null;
     const attempt = () => {
@@ -124,7 +127,7 @@ export class ReservationDesk {
       const drawn = funds.of(account, timeOfId(id));
       const fitting = fit(books.standing(drawn), amounts, expected);
       if (isBlocked(fitting)) return fitting;
-      sent = send(drawing, drawn);
+      sent = send(money, drawn);
       return null;
     };
     const obstacle = await contention.wait(blocked, waitMs, attempt, signal);
@@ -133,23 +136,23 @@ export class ReservationDesk {
     return sent;
   }
 
-  readonly #sendHold: BookingCall<Hold> = (drawing, funds) => {
-    const booking = this.#options.books.apply([this.#opOf(drawing, funds)]);
-    return this.#held(drawing, funds, booking, (result) => shortage(refusal(result), drawing.request.amounts[0]));
+  readonly #sendHold: BookingCall<Hold> = (money, funds) => {
+    const booking = this.#options.books.apply([this.#opOf(money, funds)]);
+    return this.#held(money, funds, booking, (result) => shortage(refusal(result), money.request.amounts[0]));
   };
 
-  readonly #sendEarmark: BookingCall<Earmark> = async (drawing, funds) => {
-    const { request, account, expected } = drawing;
+  readonly #sendEarmark: BookingCall<Earmark> = async (money, funds) => {
+    const { request, account, expected } = money;
     const earmark: OpenEarmark = { id: request.id, account, funds };
     this.#earmarks.add(earmark);
-    const op = { ...this.#opOf(drawing, funds), kind: 'earmark', expected } as const;
+    const op = { ...this.#opOf(money, funds), kind: 'earmark', expected } as const;
     const [result] = await this.#options.books.apply([op]);
-    if (result?.kind === 'granted') return this.#earmarkOf(drawing, earmark, result.amount);
+    if (result?.kind === 'granted') return this.#earmarkOf(money, earmark, result.amount);
     this.#earmarks.delete(earmark);
     return shortage(refusal(result), request.amounts[0]);
   };
 
-  #opOf({ request, account }: Drawing, funds: readonly DrawnFund[]): HoldOp {
+  #opOf({ request, account }: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
     const { id, amounts, expiresAt, agentWallet: note } = request;
     const { dimensions } = account;
     const at = this.#options.now();
@@ -158,7 +161,7 @@ export class ReservationDesk {
 
   /** Resolves with the hold once the books have granted it. */
   #held<Refused>(
-    { request, account }: Drawing,
+    { request, account }: MoneyRequest,
     funds: readonly DrawnFund[],
     booking: Promise<readonly OpResult[]>,
     refused: (result: OpResult | undefined) => Refused,
@@ -180,7 +183,7 @@ export class ReservationDesk {
     );
   }
 
-  #earmarkOf(drawing: Drawing, earmark: OpenEarmark, amount: number): Earmark {
+  #earmarkOf(money: MoneyRequest, earmark: OpenEarmark, amount: number): Earmark {
     const { books, now } = this.#options;
     const { id } = earmark;
     return {
@@ -189,7 +192,7 @@ export class ReservationDesk {
         checkDeposit(deposit);
         if (!this.#earmarks.delete(earmark)) throw new Error('an earmark is captured once, and not after its release');
         const booking = books.apply([{ kind: 'capture', id, at: now(), deposit }], also);
-        return this.#held(drawing, earmark.funds, booking, () => null);
+        return this.#held(money, earmark.funds, booking, () => null);
       },
       release: () => {
         if (this.#earmarks.delete(earmark)) books.append([{ kind: 'release', id }]);
