@@ -91,10 +91,10 @@ function withoutTrailingBlanks(
   field: string,
 ): readonly MessageTurn[] {
   const last = turns.at(-1);
-  if (last?.content.length === 0) notes.refuse(field, 'say nothing');
+  if (last?.content.length === 0) notes.refuse(field, 'must not all be empty');
   if (last?.role !== 'assistant') return turns;
   // Any later message was blank.
-  if (rules.endsWithUser) notes.refuse(field, 'end with an answer, which this model does not go on from');
+  if (rules.endsWithUser) notes.refuse(field, 'end with an assistant message, which this model cannot continue');
   const content = last.content.map((block, at) =>
     at === last.content.length - 1 && typeof block.text === 'string' ? { ...block, text: block.text.trimEnd() } : block,
   );
@@ -141,7 +141,10 @@ function stopOf({ settings: { stop }, names }: ModelRequest, notes: Notes): Bloc
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? []);
   const blank = sequences.findIndex((sequence) => sequence.trim() === '');
   if (blank >= 0)
-    notes.refuse(typeof stop === 'string' ? names.stop : `${names.stop}[${blank}]`, 'is blank, which the API refuses');
+    notes.refuse(
+      typeof stop === 'string' ? names.stop : `${names.stop}[${blank}]`,
+      'must not be blank for this provider',
+    );
   return sequences.length > 0 ? { stop_sequences: sequences } : {};
 }
 
@@ -154,6 +157,6 @@ function outputOf(
   const schema = answerSchema(format, notes);
   const result = schema === undefined ? { why: 'is left out' } : structuredSchema(schema);
   if ('schema' in result) return { effort, format: { type: 'json_schema', schema: result.schema } };
-  notes.refuse(`${pathText(format.valueAt)}.schema`, `${result.why}, which the API cannot hold an answer to`);
+  notes.refuse(`${pathText(format.valueAt)}.schema`, `${result.why}, which this provider does not take`);
   return undefined;
 }
