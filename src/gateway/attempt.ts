@@ -27,20 +27,20 @@ export interface AttemptContext {
   readonly runtime: Runtime;
   readonly request: ModelRequest;
   readonly history: PromptHistory;
-  readonly facts: Facts;
-  readonly readings: Readings;
+  readonly decision: { readonly facts: Facts; readonly readings: Readings };
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   /** Receives the attempt's events and spans; null for no observer. */
   readonly requestContext: RequestContext | null;
-  readonly makeRoom: ReserveBytes;
 }
 
-export interface AttemptTime {
+export interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
   readonly deadlineAt: number;
   /** Whether other endpoints are left: an answer in one piece then gets no more time than it should need. */
   readonly hasOthers: boolean;
+  /** Takes memory for the answer. */
+  readonly makeRoom: ReserveBytes;
 }
 
 /** Characters shown of the path of a field that was left out. */
@@ -74,9 +74,9 @@ export class Attempt {
     way: RankedEndpoint,
     trial: AttemptReporter,
     context: AttemptContext,
-    { deadlineAt, hasOthers }: AttemptTime,
+    { deadlineAt, hasOthers, makeRoom }: AttemptLimits,
   ) {
-    const { runtime, clock, requestContext, makeRoom } = context;
+    const { runtime, clock, requestContext } = context;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
@@ -159,7 +159,8 @@ export class Attempt {
 
   /** Learns from a whole answer: the prompt cache, and the usual length of answers. */
   #learn({ usage, estimated }: MeasuredUsage): void {
-    const { runtime, history, facts, readings } = this.#context;
+    const { runtime, history } = this.#context;
+    const { facts, readings } = this.#context.decision;
     const isSound = isPlausible(usage);
     const inputTokens = isSound ? this.#cacheableTokens({ usage, estimated }) : 0;
     const share = isSound && usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
@@ -215,7 +216,7 @@ export class Attempt {
   }
 
   get expected(): ExpectedTokens {
-    const { facts } = this.#context;
+    const { facts } = this.#context.decision;
     return {
       inputTokens: expectedInput(facts, this.model),
       outputMax: this.way.ranked.outputCap * facts.choices,
@@ -224,7 +225,8 @@ export class Attempt {
 
   /** Returns the usage to charge for an answer without its end: see `brokenUsage`. */
   broken(): MeasuredUsage {
-    const { readings, facts, clock } = this.#context;
+    const { clock } = this.#context;
+    const { readings, facts } = this.#context.decision;
     const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
     return brokenUsage(this.meter, {
       ...this.expected,
@@ -241,7 +243,7 @@ export class Attempt {
   #patienceMs(): number {
     const { deadlines } = this.model;
     if (this.#isStream) return deadlines.totalMs;
-    const { readings } = this.#context;
+    const { readings } = this.#context.decision;
     const needed = deadlines.firstTokenMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
     // Without a cap by the caller, `needed` exceeds the whole deadline and would leave nothing for the others.
     return Math.min(needed, deadlines.totalMs / 2);
@@ -249,13 +251,18 @@ export class Attempt {
 
   /** The expected time to the first content, as a multiple of the usual one. */
   get #ttftFactor(): number {
-    const { runtime, facts, readings } = this.#context;
-    return ttftFactor(this.model, this.way.at, readings, expectedWriting(facts, runtime.snapshot, readings));
+    const { facts, readings } = this.#context.decision;
+    return ttftFactor(
+      this.model,
+      this.way.at,
+      readings,
+      expectedWriting(facts, this.#context.runtime.snapshot, readings),
+    );
   }
 
   /** The expected time to the first content beyond the usual one, ms; below 0 for less. */
   get #extraMs(): number {
-    return (this.#ttftFactor - 1) * this.#context.readings.ttftMs[this.#slot]!;
+    return (this.#ttftFactor - 1) * this.#context.decision.readings.ttftMs[this.#slot]!;
   }
 
   #tookMs(): number {
@@ -301,7 +308,7 @@ export function begun(trial: AttemptReporter, begin: () => Attempt): Attempt {
 
 /** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
 function readable(
-  { request, history, facts }: AttemptContext,
+  { request, history, decision: { facts } }: AttemptContext,
   { family }: Model,
 ): { readonly request: ModelRequest; readonly dropped: readonly string[] } {
   const left = withReadableState(request, (turn) => {

@@ -29,7 +29,7 @@ import type { MeasuredUsage } from './meter.ts';
 import { Plan, type PlannedAttempt, type RankedEndpoint } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
 
-export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings' | 'makeRoom'> {
+export interface ExchangeContext extends AttemptContext {
   readonly decision: Decision;
   readonly answerBytes: ByteHold;
   /** The money set aside for it. */
@@ -210,7 +210,7 @@ export class Exchange implements AnswerSource {
   readonly #makeRoom = (bytes: number): boolean => {
     if (this.#ended()) return false;
     if (this.#context.answerBytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
-    this.abandon(crowdedError());
+    this.abandon(crowdedError(this.#context.request.names.outputTokensMax));
     return false;
   };
 
@@ -286,10 +286,8 @@ export class Exchange implements AnswerSource {
 
   /** Runs one attempt up to its first content part. Returns null once that is there. */
   async #attempt(way: RankedEndpoint, trial: AttemptReporter): Promise<ProviderFailure | null> {
-    const { facts, readings } = this.#context.decision;
-    const context = { ...this.#context, facts, readings, makeRoom: this.#makeRoom };
-    const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };
-    this.#running = begun(trial, () => new Attempt(way, trial, context, time));
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, makeRoom: this.#makeRoom };
+    this.#running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
     const opened = await this.#running.awaitContent();
     if ('kind' in opened) return opened;
     this.#first = opened;

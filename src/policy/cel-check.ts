@@ -84,7 +84,7 @@ function checkAny(
   const parsed = parse(draft.text, kind);
   if ('code' in parsed) return refuse(parsed);
   const { ast } = parsed;
-  const faults = [...wrongPlaces(ast, kind), ...findRefused(ast)];
+  const faults = [...wrongPlaces(ast, kind), ...[...nodesOf(ast)].flatMap((node) => refusedAt(node) ?? [])];
   if (faults.length > 0) return refuse(...faults);
   const { valid, type, error } = parsed.check();
   if (!valid) return refuse(explainType(error, ast, kind));
@@ -158,11 +158,7 @@ function hintForPlace(kind: CelKind, name: string): string {
 const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
 const ALWAYS_TRUE = 'a missing value reads as the empty text, so this would always be true';
 
-/** All parts of an expression that the policy language excludes, with an alternative. */
-function findRefused(ast: ASTNode): CelFault[] {
-  return [...nodesOf(ast)].map(refusedAt).filter((found) => found !== null);
-}
-
+/** The part of an expression that the policy language excludes, with an alternative. */
 function refusedAt(node: ASTNode): CelFault | null {
   if (node.op === 'rcall' && node.args[0] === 'matches') {
     const message = '`matches` is not supported: on some texts a pattern runs for minutes';

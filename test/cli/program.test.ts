@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { runHere } from '../support/run-here.ts';
-import { runCommand, type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { runCommand, writePolicy } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
-let box: Signalbox;
-beforeAll(async () => {
-  box = await startSignalbox();
-});
+const box = useSignalbox();
 const wrong = writePolicy('modls: {}\n');
 afterAll(async () => {
-  await box.stop();
   rmSync(wrong, { recursive: true });
 });
 

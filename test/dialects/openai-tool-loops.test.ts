@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
 import type {
   ChatCompletionMessage,
   ChatCompletionMessageParam,
   ChatCompletionMessageToolCall,
 } from 'openai/resources';
-import {
-  type Behaviour,
-  type FakeUpstream,
-  type RecordedRequest,
-  startFakeUpstream,
-} from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /**
  * Tool loops with a reasoning model of OpenAI, through the whole gateway, by OpenAI's client. The upstream refuses
@@ -22,24 +17,19 @@ const MODELS = { luna: 'gpt-6-luna', astra: 'gpt-6-astra' } as const;
 const TOOLS = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }];
 const QUESTION = 'Where is it warmest?';
 
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 let client: OpenAI;
 
-beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-  const policy = testPolicy(
+const box = useSignalbox(() => ({
+  policy: testPolicy(
     { openai: { url: upstream.url, adapter: 'openai' } },
     { luna: { endpoints: ['openai'] }, astra: { endpoints: ['openai'] } },
   )
     .replaceAll('[tools, json_schema]', '[tools, json_schema, reasoning]')
-    .replace(/(\w+)-upstream/g, (_, id: keyof typeof MODELS) => MODELS[id]);
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+    .replace(/(\w+)-upstream/g, (_, id: keyof typeof MODELS) => MODELS[id]),
+}));
+beforeAll(() => {
   client = new OpenAI({ apiKey: box.key, baseURL: `${box.url}/v1`, maxRetries: 0 });
-});
-afterAll(async () => {
-  await box.stop();
-  await upstream.stop();
 });
 beforeEach(() => {
   upstream.requests.length = 0;

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runToEnd, type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { runToEnd } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 /**
  * The two pages that a newcomer reads, followed block by block, in order, in one fresh shell. The test serves in the place of
@@ -20,11 +21,7 @@ const blocks: readonly Block[] = PAGES.flatMap((page) =>
   ),
 );
 
-let box: Signalbox;
-beforeAll(async () => {
-  box = await startSignalbox();
-});
-afterAll(() => box.stop());
+const box = useSignalbox();
 
 /** A line between the output of two blocks. */
 const MARK = '----- next block';
@@ -32,7 +29,9 @@ const MARK = '----- next block';
 /** The commands of a block as the reader runs them. A program is saved in a file of the clone first. */
 function commandsOf({ language, text }: Block, at: number, written: string[]): string {
   if (language === 'sh')
-    return text.replaceAll(/^(?:\w+=\S+ )?npm (?:start|test).*$/gm, ':').replaceAll('sb_live_…', box.key);
+    return text
+      .replaceAll(/^(?:(?:\w+=\S+ )?npm (?:start|test)|git clone URL signalbox && cd signalbox\b).*$/gm, ':')
+      .replaceAll('sb_live_…', box.key);
   const file = join(ROOT, 'node_modules', `.readme-${process.pid}-${at}.ts`);
   writeFileSync(file, text.replaceAll('http://127.0.0.1:8787', box.url));
   written.push(file);

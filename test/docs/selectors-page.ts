@@ -5,7 +5,7 @@ import type { Runtime } from '../../src/runtime/runtime.ts';
 import { decideAll, decideOne, factsFor, runtimeWith, type Verdict } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
 import { KEY_SETS, type KeySet } from '../panel/offers.ts';
-import { type Case, type PARTS, panelOf } from '../panel/panel.ts';
+import { type Case, PARTS, type Part, panelOf } from '../panel/panel.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const PAGE = 'docs/route/selectors.md';
@@ -78,7 +78,7 @@ function marked(path: string, name: string, made: string, text = readFileSync(jo
  * What held at the commit of the panel, before any figure was changed for it: `auto`, `auto-cheap`, `auto-fast`, both
  * laws together, by set of keys.
  */
-const BEFORE: Readonly<Record<string, Readonly<Record<(typeof PARTS)[number], readonly number[]>>>> = {
+const BEFORE: Readonly<Record<string, Readonly<Record<Part, readonly number[]>>>> = {
   openai: { requests: [76, 27, 94, 128], aside: [32, 12, 42, 60] },
   anthropic: { requests: [75, 8, 32, 142], aside: [32, 5, 17, 60] },
   gemini: { requests: [89, 51, 90, 4], aside: [41, 25, 45, 5] },
@@ -87,12 +87,21 @@ const BEFORE: Readonly<Record<string, Readonly<Record<(typeof PARTS)[number], re
   ollama: { requests: [118, 118, 118, 0], aside: [57, 57, 57, 0] },
 };
 
+const judged = new Map<string, Promise<Verdict[]>>();
+
+/** The verdicts on a part of the panel, which several tables show. */
+function verdictsOf(part: Part, keys: KeySet): Promise<Verdict[]> {
+  const name = `${keys.name} ${part}`;
+  const verdicts = judged.get(name) ?? decideAll(panelOf(part), keys);
+  judged.set(name, verdicts);
+  return verdicts;
+}
+
 /** How many choices hold now: those of the requests that the weights were tuned on, and of those kept aside. */
 async function heldNow(): Promise<string[][]> {
   const rows = [['keys', ...SELECTORS.map((selector) => `\`${selector}\``), 'against its name']];
   for (const keys of KEY_SETS) {
-    const tuned = await decideAll(panelOf('requests'), keys);
-    const aside = await decideAll(panelOf('aside'), keys);
+    const [tuned, aside] = [await verdictsOf('requests', keys), await verdictsOf('aside', keys)];
     const counts = SELECTORS.map((selector) => `${held(tuned, selector)} + ${held(aside, selector)}`);
     rows.push([keys.name, ...counts, `${broken(tuned) + broken(aside)}`]);
   }
@@ -103,8 +112,8 @@ async function heldNow(): Promise<string[][]> {
 async function heldRows(): Promise<string[][]> {
   const rows = [['keys', 'of', ...SELECTORS.map((selector) => `\`${selector}\``), 'against its name']];
   for (const keys of KEY_SETS) {
-    for (const part of ['requests', 'aside'] as const) {
-      const verdicts = await decideAll(panelOf(part), keys);
+    for (const part of PARTS) {
+      const verdicts = await verdictsOf(part, keys);
       const counts = [...SELECTORS.map((selector) => held(verdicts, selector)), broken(verdicts)];
       const shown = counts.map((count, at) => `${BEFORE[keys.name]![part][at]} → ${count}`);
       rows.push([keys.name, `${verdicts.length}${part === 'aside' ? ' aside' : ''}`, ...shown]);
@@ -115,8 +124,8 @@ async function heldRows(): Promise<string[][]> {
 
 /** The requests of the panel whose task is misread: as expected, and as read. The keys make no difference to it. */
 async function misreadList(): Promise<string> {
-  const cases = (['requests', 'aside'] as const).flatMap((part) => panelOf(part));
-  const verdicts = await decideAll(cases, KEY_SETS[0]!);
+  const cases = PARTS.flatMap((part) => panelOf(part));
+  const verdicts = (await Promise.all(PARTS.map((part) => verdictsOf(part, KEY_SETS[0]!)))).flat();
   const missed = verdicts.flatMap(({ id, task, isTaskRight }, at) =>
     isTaskRight ? [] : [`\`${id}\` (${cases[at]!.task} → ${task})`],
   );

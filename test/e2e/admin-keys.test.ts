@@ -1,32 +1,24 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy } from '../support/policies.ts';
 import { ROUTES } from '../support/routes.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** What stops a key stops it within a second; taken four times, ms. */
 const WITHIN = 4_000;
 
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 
-beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-  const policy = testPolicy(
+const box = useSignalbox(() => ({
+  policy: testPolicy(
     { first: upstream.url },
     { best: { endpoints: ['first'], price: { input: 1, output: 4 } }, plain: { endpoints: ['first'] } },
     // Many tests ask with keys that do not work any longer.
     'gateway: { failed_auth_per_minute: 1000000 }\n',
-  );
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
-afterAll(async () => {
-  await box.stop();
-  await upstream.stop();
-});
+  ),
+}));
 
 const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const status = async (key: string) => (await box.get('/v1/models', withKey(key))).status;

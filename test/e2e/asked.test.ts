@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 /** What a request asks for, as its decision shows it: its length and its programming languages. */
-let box: Signalbox;
-beforeAll(async () => {
-  box = await startSignalbox();
-});
-afterAll(() => box.stop());
+const box = useSignalbox();
 
 interface Shown {
   readonly facts: { readonly asked_output_tokens: number | null; readonly languages: readonly string[] };
@@ -90,6 +86,6 @@ describe('programming languages', () => {
     const response = await box.post('/v1/route', { constraints: { required_languages: ['pyhton'] } });
     const { error } = (await response.json()) as { error: { code: string; message: string } };
     expect([response.status, error.code]).toEqual([422, 'no_eligible_model']);
-    expect(error.message).toContain('`pyhton` is no programming language (did you mean `python`?)');
+    expect(error.message).toContain('`pyhton` is not a known programming language (did you mean `python`?)');
   });
 });

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** What becomes of attempts that fail: who else is asked, what is charged, and what the operator learns. */
-let first: FakeUpstream;
-let second: FakeUpstream;
-let box: Signalbox;
+const first = useUpstream();
+const second = useUpstream();
 
-beforeAll(async () => {
-  first = startFakeUpstream({ key: UPSTREAM_KEY });
-  second = startFakeUpstream({ key: UPSTREAM_KEY });
-  const policy = testPolicy(
+const box = useSignalbox(() => ({
+  policy: testPolicy(
     { first: first.url, second: second.url },
     {
       best: {
@@ -21,13 +17,8 @@ beforeAll(async () => {
         more: '    deadlines: { first_token_ms: 200, total_ms: 3000 }\n    default_max_output: 20\n',
       },
     },
-  ).replace('    default_max_output: 1024\n', '');
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
-afterAll(async () => {
-  await box.stop();
-  await Promise.all([first.stop(), second.stop()]);
-});
+  ).replace('    default_max_output: 1024\n', ''),
+}));
 
 const chat = (body: object = {}) =>
   box.post('/v1/chat/completions', { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], ...body });

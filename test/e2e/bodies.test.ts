@@ -2,36 +2,34 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { effort } from '../deep/effort.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy } from '../support/policies.ts';
 import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 const MiB = 1_048_576;
 const PLACES = 70;
 /** A body gives way when it is slow in its first second, and the longest test of that waits so long. */
 const SLOW_MS = 1_200;
 
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 let attacker: string;
 let other: string;
 const connections: RawConnection[] = [];
 
-beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+const box = useSignalbox(() => {
   const more = `
 gateway: { concurrency_max: ${PLACES}, queue_max: 2, queue_ms: 100, retries_max: 0, bodies_bytes_max: ${8 * MiB} }
 `;
   const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, more);
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  return { policy };
+});
+beforeAll(async () => {
   attacker = await makeKey('attacker');
   other = await makeKey('other');
 });
 
 afterAll(async () => {
   leave();
-  await Promise.all([box.stop(), upstream.stop()]);
 });
 
 async function makeKey(name: string): Promise<string> {

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 interface Outcome {
   readonly status: string;
   readonly credits_consumed: number;
 }
 
-let first: FakeUpstream;
-let second: FakeUpstream;
-let box: Signalbox;
+const first = useUpstream();
+const second = useUpstream();
 
-beforeAll(async () => {
-  first = startFakeUpstream({ key: UPSTREAM_KEY });
-  second = startFakeUpstream({ key: UPSTREAM_KEY });
-  const policy = testPolicy(
+const box = useSignalbox(() => ({
+  policy: testPolicy(
     { first: first.url, second: second.url },
     {
       best: { endpoints: ['first', 'second'], price: { input: 1, output: 4 }, quality: 0.9 },
@@ -29,14 +25,8 @@ beforeAll(async () => {
       },
     },
     'baseline: best\n',
-  );
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
-
-afterAll(async () => {
-  await box.stop();
-  await Promise.all([first.stop(), second.stop()]);
-});
+  ),
+}));
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const chat = (body: object) => box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body });

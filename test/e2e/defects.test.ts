@@ -1,26 +1,22 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventsOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 /** Code that fails where no caller of it can catch that: a promise that nobody awaits, or a timer. */
 const PATIENCE = 30_000;
 const TEMPLATES = join(import.meta.dir, '../../src/cli/plugin/templates');
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 const cleanUps: (() => unknown)[] = [];
 
-beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-});
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
-afterAll(() => upstream.stop());
 
 /** A strategy that decides well, and fails beside that as its option says. */
 const UNRULY = `import { defineStrategy, Type } from 'signalbox/plugin';

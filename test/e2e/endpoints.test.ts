@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** `GET /admin/endpoints`: the figures of the metrics, for one look. */
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 
-beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+const box = useSignalbox(() => {
   const models = { best: { endpoints: ['first'], quality: 0.9 }, plain: { endpoints: ['second'], quality: 0.5 } };
   const policy = testPolicy({ first: upstream.url, second: upstream.url }, models, 'gateway: { retries_max: 0 }\n');
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  return { policy };
 });
-afterAll(() => Promise.all([box?.stop(), upstream?.stop()]));
 
 const chat = (model: string) =>
   box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 });

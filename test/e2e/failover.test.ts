@@ -1,23 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 /** Retries, failover, breakers, cool-downs and readings, as callers and operators of the real server see them. */
-let first: FakeUpstream;
-let second: FakeUpstream;
+const first = useUpstream();
+const second = useUpstream();
 const boxes: Signalbox[] = [];
 
-beforeAll(() => {
-  [first, second] = [1, 2].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [FakeUpstream, FakeUpstream];
-});
 afterEach(async () => {
   for (const upstream of [first, second]) upstream.behave({});
   await Promise.all(boxes.splice(0).map((box) => box.stop()));
 });
-afterAll(() => Promise.all([first.stop(), second.stop()]));
 
 /** `best` is at `first`; `plain`, less good, at `second`. */
 const policyText = (more = ''): string =>

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 /** Scores by the door that a client uses, on a server that learns and on one that does not. */
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let box: Signalbox;
 let off: Signalbox;
 let other: string;
@@ -23,7 +23,6 @@ const told = async (body: object) => {
 };
 
 beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const models = { best: { endpoints: ['fake'], quality: 0.9 }, plain: { endpoints: ['fake'], quality: 0.5 } };
   const more = 'gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }\n';
   const policy = testPolicy({ fake: upstream.url }, models, `${more}learning: { mode: on }\n`);
@@ -36,7 +35,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([box.stop(), off.stop()]);
-  await upstream.stop();
 });
 
 describe('POST /v1/feedback', () => {

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { expect, test } from 'bun:test';
+import { useSignalbox } from '../support/use.ts';
 
 /** What a newcomer meets first: other APIs' key headers, the address in a browser, a typing error in a body. */
-let box: Signalbox;
-beforeAll(async () => {
-  box = await startSignalbox();
-});
-afterAll(() => box.stop());
+const box = useSignalbox();
 
 const send = (body: string, headers: Readonly<Record<string, string>>) =>
   fetch(`${box.url}/v1/chat/completions`, { method: 'POST', headers: { ...headers }, body });

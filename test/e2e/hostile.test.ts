@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Answer, answerOf } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { FULL, makeBody, QUERY, randomFrom } from '../support/hostile-bodies.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 /**
  * What is meant: an answer within 250 ms, and nobody else waits for more than 100 ms, which the dearest of these bodies
@@ -18,14 +18,13 @@ const LAG_MS = 4 * 100;
 const SLOW_MS = 16_000;
 const RANDOM_BODIES = 500;
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let box: Signalbox;
 let bystander: Worker;
 const slow: { readonly what: string; readonly connection: RawConnection; readonly ended: Promise<number> }[] = [];
 const drips: ReturnType<typeof setInterval>[] = [];
 
 beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
   // A process of its own: what the test does with large bodies must not count as a lag of the server.
   box = await startSignalbox({ isProcess: true, policy, env: UPSTREAM_ENV });
@@ -39,7 +38,6 @@ afterAll(async () => {
   for (const drip of drips) clearInterval(drip);
   for (const { connection } of slow) connection.close();
   await box.stop();
-  await upstream.stop();
 });
 
 const hello = [{ role: 'user', content: 'Say hello.' }];

@@ -18,19 +18,18 @@ import {
 } from '../http/replay-support.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 const COMMIT_AFTER_MS = 300;
 const WORDS = ['One', ' two', ' three', ' four'];
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let box: Signalbox;
 
 beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const policy = testPolicy(
     { fake: upstream.url },
     { best: { endpoints: ['fake'] }, hasty: { endpoints: ['fake'], more: '    deadlines: { first_token_ms: 100 }\n' } },
@@ -42,7 +41,6 @@ beforeAll(async () => {
 afterEach(() => upstream.behave({}));
 afterAll(async () => {
   await box.stop();
-  await upstream.stop();
 });
 
 /** How many requests upstream and how much money something has taken. */

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 /** The longest wait of a command for a server, ms. */
 const WAIT_MS = 5_000;
 
-let box: Signalbox;
-
-beforeAll(async () => {
-  box = await startSignalbox({ isProcess: true });
-});
-afterAll(() => box.stop());
+const box = useSignalbox({ isProcess: true });
 
 const status = async (key: string) =>
   (await box.get('/v1/models', { headers: { authorization: `Bearer ${key}` } })).status;

@@ -1,36 +1,28 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openKeys } from '../../src/access/stored-keys.ts';
+import { openKeys } from '../../src/access/keys.ts';
 import { WALLET_FORM } from '../../src/core/wallet.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** What another process does to keys counts in a running server within a second; taken four times, ms. */
 const WITHIN = 4_000;
 
 const inCapitals = (address: string) => `0x${address.slice(2).toUpperCase()}`;
 
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 
-beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-  const policy = testPolicy(
+const box = useSignalbox(() => ({
+  policy: testPolicy(
     { first: upstream.url },
     { best: { endpoints: ['first'], price: { input: 1, output: 4 } } },
     // Many tests ask with keys that do not work yet, or no longer.
     'gateway: { failed_auth_per_minute: 1000000 }\n',
-  );
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
-afterAll(async () => {
-  await box.stop();
-  await upstream.stop();
-});
+  ),
+}));
 
 const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const status = async (key: string) => (await box.get('/v1/models', withKey(key))).status;

@@ -1,23 +1,21 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { execSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
-import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** A change by the command line counts in a running server when the command returns; see `keys-at-once.test.ts`. In ms. */
 const WITHIN = 4_000;
 
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 
-beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-  const policy = testPolicy(
+const box = useSignalbox(() => ({
+  policy: testPolicy(
     { first: upstream.url },
     {
       best: { endpoints: ['first'], price: { input: 1, output: 4 }, quality: 0.9 },
@@ -26,14 +24,8 @@ beforeAll(async () => {
     },
     // Many tests ask with keys that do not work yet, or no longer.
     'gateway: { failed_auth_per_minute: 1000000 }\n',
-  );
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
-
-afterAll(async () => {
-  await box.stop();
-  await upstream.stop();
-});
+  ),
+}));
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 /** What was learnt, by the commands, beside a server and without one. One database, through all of its life. */
 const PATIENCE = 20_000;
@@ -12,7 +12,7 @@ const SCORES = 8;
 /** The status without the figures that move with the clock. */
 const settled = ({ keys: _, checkpoint: __, ...status }: Record<string, unknown>) => status;
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let box: Signalbox;
 let policies: string;
 let data: string;
@@ -43,7 +43,6 @@ const qualityOf = async (model: string) => {
 };
 
 beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const models = { best: { endpoints: ['fake'], quality: 0.9 }, plain: { endpoints: ['fake'], quality: 0.5 } };
   // Looks at answers have tests of their own.
   const more = 'learning: { mode: on, signals: off }\n';
@@ -53,7 +52,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await box?.stop();
-  await upstream?.stop();
   for (const folder of [policies, data]) rmSync(folder, { recursive: true, force: true });
 });
 

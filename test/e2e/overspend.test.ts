@@ -14,7 +14,7 @@ import { type Signalbox, startSignalbox, temporaryFolder } from '../support/sign
 const WORST = 442_000;
 /** What each budget and balance here allows. */
 const LIMIT = 10 * WORST;
-const REQUESTS = 500;
+const REQUESTS = isDeep ? 500 : 200;
 
 const message = { messages: [{ role: 'user', content: 'Say hello.' }], model: 'm' };
 const asWorst: GateAnswers['usageOf'] = (request) => used(42, capOf(request));
@@ -55,7 +55,7 @@ afterAll(async () => {
   await gate.stop();
 });
 
-/** How the 500 requests are made. */
+/** How the requests are made. */
 interface Shape {
   readonly name: string;
   /** The labels of its keys; `team` is a new one each time. */

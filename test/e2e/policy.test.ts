@@ -3,26 +3,24 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let live: LivePolicy;
 let policy: string;
 const folders: string[] = [];
 
 beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   policy = testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } });
   live = await startLivePolicy({ 'policy.yaml': policy });
 });
 afterAll(async () => {
   await live.stop();
-  await upstream.stop();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 

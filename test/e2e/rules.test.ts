@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { adviceOf, answerOf } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** Constraints, preferences and selector filters, as an operator writes them and a caller meets them. */
 const policy = (us: string, eu: string) => `version: 1
@@ -57,25 +55,13 @@ preferences:
     worth: 0.5
 `;
 
-let us: FakeUpstream;
-let eu: FakeUpstream;
-let box: Signalbox;
+// Answers that are cut tell nothing of how long others will be: what is expected stays what the policy declares.
+const [us, eu] = [useUpstream({ behaviour: { finish: 'length' } }), useUpstream({ behaviour: { finish: 'length' } })];
+const box = useSignalbox(() => ({ policy: policy(us.url, eu.url) }));
 let legal: string;
-
 beforeAll(async () => {
-  // Answers that are cut tell nothing of how long others will be: what is expected stays what the policy declares.
-  const behaviour = { finish: 'length' };
-  us = startFakeUpstream({ key: UPSTREAM_KEY, behaviour });
-  eu = startFakeUpstream({ key: UPSTREAM_KEY, behaviour });
-  box = await startSignalbox({ policy: policy(us.url, eu.url), env: UPSTREAM_ENV });
   const made = await box.run('keys', 'create', '--name', 'legal', '--label', 'department=legal');
   legal = made.out.split('\n')[0]!;
-  // A running server learns of a new key within a second.
-  await Bun.sleep(600);
-});
-afterAll(async () => {
-  await box.stop();
-  await Promise.all([us.stop(), eu.stop()]);
 });
 
 const chat = (body: object = {}, key = box.key) =>

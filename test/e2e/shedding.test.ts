@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { effort } from '../deep/effort.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { Behaviour } from '../support/fake-upstream.ts';
 import { inTime } from '../support/in-time.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy } from '../support/policies.ts';
 import { chatHead, connect } from '../support/raw-http.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** A server for few requests at once. */
 const PLACES = 3;
@@ -17,11 +17,9 @@ const STREAMS = 2;
 /** What the policy promises for a refusal is 10 ms; four times that is asked here. */
 const REFUSED_WITHIN_MS = 40;
 
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 
-beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+const box = useSignalbox(() => {
   const more = `
 gateway: { concurrency_max: ${PLACES}, queue_max: ${LINE}, queue_ms: ${QUEUE_MS}, keyless_per_minute: 1000000, retries_max: 0 }
 rate_limits: [{ name: streams, each: key, concurrent_streams: ${STREAMS} }]
@@ -32,11 +30,7 @@ rate_limits: [{ name: streams, each: key, concurrent_streams: ${STREAMS} }]
     hasty: { endpoints: ['first'], more: '    deadlines: { first_token_ms: 60, idle_ms: 60, total_ms: 120 }\n' },
   };
   const policy = testPolicy({ first: upstream.url }, models, more);
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
-
-afterAll(async () => {
-  await Promise.all([box.stop(), upstream.stop()]);
+  return { policy };
 });
 
 const hello = [{ role: 'user', content: 'Say hello.' }];

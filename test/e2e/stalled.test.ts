@@ -1,13 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { effort, isDeep } from '../deep/effort.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type DeafCaller, startDeafCaller } from '../support/deaf-caller.ts';
 import { type Flood, startFlood } from '../support/flood.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { testPolicy } from '../support/policies.ts';
 import { chatHead } from '../support/raw-http.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 /**
  * What one side sends and the other does not take is held up, not gathered: callers that stop reading, and upstreams
@@ -66,11 +66,10 @@ const floods: Record<'patient' | 'large' | 'whole' | 'event' | 'lateEvent' | 'js
     bytes: 400 * MIB,
   }),
 };
-let box: Signalbox;
 let sockets: Socket[] = [];
 let deaf: DeafCaller[] = [];
 
-beforeAll(async () => {
+const box = useSignalbox(() => {
   const names = Object.keys(floods) as (keyof typeof floods)[];
   const more = '    deadlines: { first_token_ms: 60000, idle_ms: 120000, total_ms: 300000 }\n';
   const policy = testPolicy(
@@ -78,11 +77,11 @@ beforeAll(async () => {
     Object.fromEntries(names.map((name) => [name.toLowerCase(), { endpoints: [name.toLowerCase()], more }])),
   );
   const fixture = join(import.meta.dir, 'live-memory.fixture.ts');
-  box = await startSignalbox({
+  return {
     isProcess: true,
     policy,
-    env: { ...UPSTREAM_ENV, BUN_OPTIONS: `--preload=${fixture}` },
-  });
+    env: { BUN_OPTIONS: `--preload=${fixture}` },
+  };
 });
 afterEach(() => {
   for (const socket of sockets) socket.destroy();
@@ -91,7 +90,6 @@ afterEach(() => {
   deaf = [];
 });
 afterAll(async () => {
-  await box.stop();
   for (const flood of Object.values(floods)) flood.stop();
 });
 

@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
+import { serveHere } from '../support/serve-here.ts';
 import {
   cleanEnvironment,
   launch,
@@ -15,18 +16,18 @@ import {
   startSignalbox,
   temporaryFolder,
 } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 const NO_KEY = { SIGNALBOX_API_KEY: '' };
 const hello = [{ role: 'user', content: 'Say hello.' }];
 
 let folder: string;
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let policy: string;
 const running: Pick<Signalbox, 'stop'>[] = [];
 
 beforeAll(() => {
   folder = temporaryFolder();
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
 });
 
@@ -35,7 +36,6 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await upstream.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -78,17 +78,17 @@ describe('settings', () => {
   test('come from the environment', async () => {
     const data = newPath();
     const port = freePort();
-    const policies = policyFolder(policy);
     const key = makeTestKey();
-    const { child, url } = await launch(['serve'], {
+    const settings = {
       PORT: String(port),
       HOST: 'localhost',
       SIGNALBOX_DATA: data,
-      SIGNALBOX_POLICIES: policies,
+      SIGNALBOX_POLICIES: policyFolder(policy),
       SIGNALBOX_API_KEY: key,
-      ...UPSTREAM_ENV,
-    });
-    running.push({ stop: async () => child.kill('SIGKILL') });
+    };
+    const server = await serveHere(['serve'], { ...settings, ...UPSTREAM_ENV }, []);
+    running.push(server);
+    const { url } = server;
     expect(url).toBe(`http://localhost:${port}`);
     expect(existsSync(join(data, 'signalbox.db'))).toBe(true);
     const models = (await (await modelsWith(url, key)).json()) as { data: { id: string }[] };
@@ -99,17 +99,11 @@ describe('settings', () => {
     const data = newPath();
     const port = freePort();
     const policies = policyFolder(policy);
-    const { child, url } = await launch(
-      ['serve', '--port', String(port), '--host=127.0.0.1', '--data', data, '--policies', policies],
-      {
-        PORT: '1',
-        HOST: 'nowhere.invalid',
-        SIGNALBOX_DATA: '/proc/none',
-        SIGNALBOX_POLICIES: '/none',
-        ...UPSTREAM_ENV,
-      },
-    );
-    running.push({ stop: async () => child.kill('SIGKILL') });
+    const args = ['serve', '--port', String(port), '--host=127.0.0.1', '--data', data, '--policies', policies];
+    const wrong = { PORT: '1', HOST: 'nowhere.invalid', SIGNALBOX_DATA: '/proc/none', SIGNALBOX_POLICIES: '/none' };
+    const server = await serveHere(args, { ...wrong, ...UPSTREAM_ENV }, []);
+    running.push(server);
+    const { url } = server;
     expect(url).toBe(`http://127.0.0.1:${port}`);
     expect(existsSync(join(data, 'signalbox.db'))).toBe(true);
   });

@@ -2,19 +2,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { rmSync } from 'node:fs';
 import { closedBooks } from '../money/books.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let policy: string;
 const folders: string[] = [];
 const running: Signalbox[] = [];
 
 beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
 });
 
@@ -23,7 +22,6 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await upstream.stop();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 

@@ -1,25 +1,22 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type ArrivedSpan, type Collector, startCollector } from '../support/otlp.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 /** Traces of the real server, as a collector gets them. */
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`;
 const STEPS = ['admit', 'pin', 'profile', 'shortlist', 'decide', 'reserve', 'dispatch', 'settle'];
 
-let first: FakeUpstream;
-let second: FakeUpstream;
+const first = useUpstream();
+const second = useUpstream();
 let collector: Collector;
 let box: Signalbox;
 const boxes: Signalbox[] = [];
 
-beforeAll(() => {
-  [first, second] = [1, 2].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [FakeUpstream, FakeUpstream];
-});
 beforeEach(() => {
   collector = startCollector();
 });
@@ -31,7 +28,7 @@ afterEach(async () => {
   await Promise.all(boxes.splice(0).map((one) => one.stop()));
   if (collector !== common?.collector) await collector.stop();
 });
-afterAll(() => Promise.all([common?.box.stop(), common?.collector.stop(), first.stop(), second.stop()]));
+afterAll(() => Promise.all([common?.box.stop(), common?.collector.stop()]));
 
 /** `best` is at `first`; `plain`, less good, at `second`. */
 const policy = (): string =>

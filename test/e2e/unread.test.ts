@@ -1,25 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 const TOTAL_MS = 1_200;
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 const sockets: Socket[] = [];
 
-beforeAll(async () => {
-  upstream = startFakeUpstream();
+const box = useSignalbox(() => {
   const more = `    deadlines: { first_token_ms: ${TOTAL_MS}, idle_ms: ${TOTAL_MS}, total_ms: ${TOTAL_MS} }\n`;
   const policy = testPolicy({ up: upstream.url }, { best: { endpoints: ['up'], more } });
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  return { policy };
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
-  await box.stop();
-  upstream.stop();
 });
 
 /** Asks for a stream and reads nothing of it. */

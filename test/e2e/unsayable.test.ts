@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { answerOf } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 const claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
 const other = startFakeUpstream({ key: UPSTREAM_KEY });
-let box: Signalbox;
 
-beforeAll(async () => {
-  const policy = testPolicy(
+const box = useSignalbox(() => ({
+  policy: testPolicy(
     { claude: { url: claude.url, adapter: 'anthropic' }, other: other.url },
     { 'claude-opus-4-8': { endpoints: ['claude'], quality: 0.9 }, plain: { endpoints: ['other'], quality: 0.2 } },
-  ).replaceAll('[tools, json_schema]', '[tools, file_input]');
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
+  ).replaceAll('[tools, json_schema]', '[tools, file_input]'),
+}));
 afterAll(async () => {
-  await box.stop();
   await Promise.all([claude.stop(), other.stop()]);
 });
 
@@ -43,7 +41,7 @@ test('when no other model may answer, the error names the field, and nothing is 
   expect(error.message).toStartWith(
     '`claude-opus-4-8` cannot take this request, and nothing was sent: messages[0].content',
   );
-  expect(error.message).toContain('messages[0].content[0].file.file_data is no base64 data: URL of a PDF');
+  expect(error.message).toContain('messages[0].content[0].file.file_data must be a base64 data: URL of a PDF');
   expect(error.param).toBe('messages[0].content[0].file.file_data');
   expect(response.headers.get('x-signalbox-credits')).toBe('0');
   expect(claude.requests).toEqual([]);

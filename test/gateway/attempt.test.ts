@@ -48,9 +48,11 @@ function attempting(more: Options = {}) {
       outputs: { observe: (...seen: unknown[]) => told.push(['saw', ...seen]) },
     },
     request: chatRequest({ model: 'a', messages: [], stream }),
-    facts: facts({ choices, ...of }),
     history: { noteAnswer: (_: Model, __: Endpoint, read: Remembered) => remembered.push(read) },
-    readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
+    decision: {
+      facts: facts({ choices, ...of }),
+      readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
+    },
     clock: () => now,
   } as unknown as AttemptContext;
   const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;

@@ -4,19 +4,19 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { waitFor } from '../support/answers.ts';
-import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import type { Behaviour } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 type Name = keyof typeof ANSWERS;
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let box: Signalbox;
 /** Runs on the shipped policy without any key: its models are simulated. */
 let simulated: Signalbox;
 
 beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const policy = testPolicy(
     { fake: upstream.url },
     { best: { endpoints: ['fake'], quality: 0.9 }, plain: { endpoints: ['fake'], quality: 0.5 } },
@@ -26,7 +26,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all([box.stop(), simulated.stop()]);
-  await upstream.stop();
 });
 
 /** Calls `visit` on a schema and on all within it. */

@@ -14,7 +14,7 @@ import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { RouteRequest } from '../../src/surface/openai-chat/route-query.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { ROUTES } from '../support/routes.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 interface Operation {
   readonly summary?: string;
@@ -51,14 +51,12 @@ function answerExamples({ paths }: OpenApi): [TSchema, unknown][] {
   });
 }
 
-let box: Signalbox;
 let document: OpenApi;
 
+const box = useSignalbox();
 beforeAll(async () => {
-  box = await startSignalbox();
   document = (await (await fetch(`${box.url}/docs/json`)).json()) as OpenApi;
 });
-afterAll(() => box.stop());
 
 describe('the OpenAPI document', () => {
   test('is valid 3.1', async () => {

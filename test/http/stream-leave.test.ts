@@ -1,35 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { connect as connectSlowly, type Socket } from 'node:net';
 import { waitFor } from '../support/answers.ts';
-import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import type { Behaviour } from '../support/fake-upstream.ts';
+import { testPolicy } from '../support/policies.ts';
 import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /**
  * A caller who hangs up ends the call upstream, at whatever moment; one who sent an `Idempotency-Key` does not. What
  * is charged is in test/e2e/abandon.test.ts.
  */
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream();
 const sockets: Socket[] = [];
 
 const COMMIT_MS = 100;
 /** The upstream is to see it within 250 ms; a busy machine gets much more, and still less than any deadline here. */
 const ABORT_MS = 5_000;
 
-beforeAll(async () => {
-  upstream = startFakeUpstream();
+const box = useSignalbox(() => {
   const gateway = `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0 }\n`;
-  box = await startSignalbox({
+  return {
     policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, gateway),
-    env: UPSTREAM_ENV,
-  });
+  };
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
-  await box.stop();
-  await upstream.stop();
 });
 
 const messages = [{ role: 'user', content: 'Say hello.' }];

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { effort } from '../deep/effort.ts';
 import { waitFor } from '../support/answers.ts';
-import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import type { Behaviour } from '../support/fake-upstream.ts';
 import { chunksOf } from '../support/openai-wire.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { testPolicy } from '../support/policies.ts';
 import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /**
  * When a stream's headers and bytes go out, and that silence ends nothing: servers like to close what is idle, after
@@ -17,21 +17,17 @@ const COMMIT_MS = 300;
 /** A promise in time, tested at four times its value. */
 const COMMIT_MS_AT_MOST = 4 * COMMIT_MS;
 
-let upstream: FakeUpstream;
-let box: Signalbox;
+const upstream = useUpstream({ behaviour: ({ body }) => asPrompted(body.messages) });
 const connections: RawConnection[] = [];
 
-beforeAll(async () => {
-  upstream = startFakeUpstream({ behaviour: ({ body }) => asPrompted(body.messages) });
+const box = useSignalbox(() => {
   const more = '    deadlines: { first_token_ms: 120000, idle_ms: 120000, total_ms: 300000 }\n';
   const gateway = `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0 }\n`;
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'], more } }, gateway);
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  return { policy };
 });
 afterAll(async () => {
   for (const connection of connections) connection.close();
-  await box.stop();
-  await upstream.stop();
 });
 
 /** The prompt is the behaviour of the upstream, so that many requests can run at once. */

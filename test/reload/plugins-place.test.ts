@@ -1,25 +1,22 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { adviceOf } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { PolicyAnswer } from '../support/live-policy.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { runCommand, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
+import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 const PATIENCE = 30_000;
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let home: string;
 const cleanUps: (() => unknown)[] = [];
 
-beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-});
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
-afterAll(() => upstream.stop());
 
 function newHome(): void {
   home = temporaryFolder();
@@ -106,7 +103,7 @@ describe('code outside the policy’s folder gets a warning at its place, if it 
         newHome();
         write('policies/policy.yaml', policy(plugin));
         layOut();
-        const { code, out } = await runCommand(['policy', 'check', join(home, 'policies')]);
+        const { code, out } = await runHere(['policy', 'check', join(home, 'policies')]);
         expect(out).toMatch(/policy\.yaml:\d+:5 {2}warning plugin-outside/);
         expect(out).toContain(`plugin \`${plugin}\` runs code from outside the policy folder: \`${file}\``);
         expect(code).toBe(0);
@@ -123,7 +120,7 @@ describe('code outside the policy’s folder gets a warning at its place, if it 
       writeElsewhere('elsewhere');
       const warnings = await decides(join(home, 'policies'));
       expect(warnings).toContain('plugin-outside');
-      expect((await runCommand(['policy', 'check', '--strict', join(home, 'policies')])).code).toBe(2);
+      expect((await runHere(['policy', 'check', '--strict', join(home, 'policies')])).code).toBe(2);
     },
     PATIENCE,
   );

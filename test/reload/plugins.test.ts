@@ -1,23 +1,20 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { adviceOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, type PolicyAnswer, startLivePolicy } from '../support/live-policy.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { runCommand, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
+import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let live: LivePolicy | null = null;
 
-beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-});
 afterEach(async () => {
   await live?.stop();
   live = null;
 });
-afterAll(() => upstream.stop());
 
 /** Two models of equal price, and optionally a selector with an operator's own strategy. */
 const policy = (plugins: readonly string[], strategy: string | null = 'thrifty') =>
@@ -132,7 +129,7 @@ for (const [what, code, expected] of REFUSED) {
     write(live.folder, 'plugins/thrifty.ts', code);
     const text = policy(['./plugins/thrifty.ts'], null);
     live.write('policy.yaml', text);
-    const { out, code: ended } = await runCommand(['policy', 'check', live.folder]);
+    const { out, code: ended } = await runHere(['policy', 'check', live.folder]);
     expect(out).toMatch(expected);
     expect(out).toMatch(/policy\.yaml:\d+:\d+/);
     expect(ended).toBe(2);
@@ -142,19 +139,23 @@ for (const [what, code, expected] of REFUSED) {
 }
 
 test('a strategy without a score is refused, and a path without its dot gets a hint', async () => {
-  const folder = temporaryFolder();
-  withPlugin(folder);
-  write(folder, 'plugins/thrifty.ts', STRATEGY.replace('score', 'skore'));
-  write(folder, 'policy.yaml', policy(['./plugins/thrifty.ts']));
-  expect((await runCommand(['policy', 'check', folder])).out).toContain('`prepare` returns no `score` function');
+  const checked = async (code: string, text: string) => {
+    const folder = temporaryFolder();
+    withPlugin(folder);
+    write(folder, 'plugins/thrifty.ts', code);
+    write(folder, 'policy.yaml', text);
+    const { out } = await runHere(['policy', 'check', folder]);
+    rmSync(folder, { recursive: true });
+    return out;
+  };
+  const named = policy(['./plugins/thrifty.ts']);
+  expect(await checked(STRATEGY.replace('score', 'skore'), named)).toContain('`prepare` returns no `score` function');
   // Options by plain JSON Schema used to be reported as `Unknown type`, without a place.
-  write(folder, 'plugins/thrifty.ts', `${STRATEGY.replace(/options: .*/, "options: { type: 'object' },")}`);
-  expect((await runCommand(['policy', 'check', folder])).out).toContain('must be a schema of TypeBox');
-  write(folder, 'policy.yaml', policy(['plugins/thrifty.ts'], null));
-  expect((await runCommand(['policy', 'check', folder])).out).toContain(
+  const plain = STRATEGY.replace(/options: .*/, "options: { type: 'object' },");
+  expect(await checked(plain, named)).toContain('must be a schema of TypeBox');
+  expect(await checked(STRATEGY, policy(['plugins/thrifty.ts'], null))).toContain(
     'a file begins with a dot: `./plugins/thrifty.ts`',
   );
-  rmSync(folder, { recursive: true });
 });
 
 test('a package that is not installed is never fetched', async () => {

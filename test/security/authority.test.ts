@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import type { RouteRule } from '../../src/http/routes.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { connect, type RawResponse } from '../support/raw-http.ts';
 import { ROUTES } from '../support/routes.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 /** Who may do what, asked of every route that there is: what is added to the table is tested here without a line. */
-let box: Signalbox;
 /** May chat and route, as applications do. */
 let plain: string;
 let other: string;
@@ -29,8 +28,8 @@ models:
     quality: { default: 0.5, basis: guessed }
 `;
 
+const box = useSignalbox({ policy: POLICY });
 beforeAll(async () => {
-  box = await startSignalbox({ policy: POLICY });
   const make = async (...flags: string[]) => {
     const { out } = await box.run('keys', 'create', ...flags);
     const key = out.split('\n')[0]!;
@@ -44,7 +43,6 @@ beforeAll(async () => {
   ]);
   decision = (await answerOf(await chat(plain))).platform.decision_id;
 });
-afterAll(() => box.stop());
 
 const as = (key: string | null) => ({ headers: { authorization: key === null ? '' : `Bearer ${key}` } });
 const chat = (key: string) =>

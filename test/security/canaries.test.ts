@@ -215,7 +215,7 @@ async function reloadAll(stage: Stage): Promise<void> {
   const applied = await whole(stage, '/admin/policy/reload', { method: 'POST', ...withKey(stage.admin) });
   expect(applied).toStartWith('200');
   stage.secondKey = stage.env.LATE_KEY!;
-  for (const fault of FAULTS.slice(1, 20)) await drive(stage, fault, false);
+  for (const fault of FAULTS.slice(1, 8)) await drive(stage, fault, false);
 }
 
 /** Every write of the process fails with EFBIG, as in a full disk; false where that cannot be made. */
@@ -230,7 +230,9 @@ for (const form of ['json', 'pretty'] as const) {
     `no fault takes a secret, or the words of one caller, to anybody or anything else; log ${form}`,
     async () => {
       const stage = await setUp(form);
-      for (const fault of FAULTS) for (const stream of [false, true]) await drive(stage, fault, stream);
+      // The form of the log changes nothing else, so the second one has every third fault.
+      const faults = FAULTS.filter((_, at) => form === 'json' || at % 3 === 0);
+      for (const fault of faults) for (const stream of [false, true]) await drive(stage, fault, stream);
       await lookAround(stage, 'after all faults');
       if (breakDisk(stage.box.pid, true)) {
         for (const fault of FAULTS.slice(0, 3)) await drive(stage, fault, false);

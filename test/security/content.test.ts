@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
@@ -11,23 +11,19 @@ import { sqliteContents } from '../../src/store/sqlite/records/contents.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { chatRequest } from '../support/model-request.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 /** The words of requests are kept nowhere, unless the policy says whose, what of them, and for how long. */
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 const running: Signalbox[] = [];
 
-beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-});
 afterEach(async () => {
   upstream.behave({});
   await Promise.all(running.splice(0).map((box) => box.stop()));
 });
-afterAll(() => upstream.stop());
 
 async function start(more: string): Promise<Signalbox> {
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);

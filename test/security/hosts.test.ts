@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { connect } from '../support/raw-http.ts';
 import { ROUTES } from '../support/routes.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
-let box: Signalbox;
 let plain: string;
 
+const box = useSignalbox({});
 beforeAll(async () => {
-  box = await startSignalbox({});
   plain = (await box.run('keys', 'create')).out.split('\n')[0]!;
-  await Bun.sleep(600);
 });
-afterAll(() => box.stop());
 
 /** What Host can be so that the server makes no whole address of the request. */
 const HOSTS: readonly (string | null)[] = ['', 'a@b', 'x/v1/models', 'a b', 'h?x', 'h#x', '/', '//', '[', null];

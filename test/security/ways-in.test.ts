@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { connect } from '../support/raw-http.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
 
 /** Ways in that a request has beside its path and its key: what is behind its end, what an ID could name, how bytes are packed. */
-let box: Signalbox;
-beforeAll(async () => {
-  box = await startSignalbox({});
-});
-afterAll(() => box.stop());
+const box = useSignalbox({});
 
 const head = (...lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 

@@ -32,12 +32,11 @@ export function messagesFor(
     .filter(isObject)
     .map(withToolCalls)
     .map((message, index) => {
-      const at = `messages[${index}]`;
       const sent: Record<string, unknown> = {};
       for (const [name, value] of Object.entries(message)) {
         if (isOmitted(name, value, settings)) {
-          if (value !== null && isReported(name)) dropped.push(`${at}.${name}`);
-        } else sent[name] = memberFor(name, value, `${at}.${name}`, settings, dropped);
+          if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
+        } else sent[name] = memberFor(name, value, index, settings, dropped);
       }
       if (message.role === 'developer') sent.role = settings.developer_role;
       if (message.role === 'assistant') {
@@ -60,9 +59,18 @@ function isOmitted(name: string, value: unknown, settings: DialectSettings): boo
 /** Whether dropping a member is reported: not for members of answers or ones that are translated. */
 const isReported = (name: string): boolean => name === 'cache_control' || name === 'name' || !KNOWN.has(name);
 
-function memberFor(name: string, value: unknown, at: string, settings: DialectSettings, dropped: string[]): unknown {
+/** @param message its index */
+function memberFor(
+  name: string,
+  value: unknown,
+  message: number,
+  settings: DialectSettings,
+  dropped: string[],
+): unknown {
   if (name === 'content' && Array.isArray(value)) {
-    return value.filter(isObject).map((part, index) => partFor(part, `${at}[${index}]`, settings, dropped));
+    return value
+      .filter(isObject)
+      .map((part, index) => partFor(part, `messages[${message}].content[${index}]`, settings, dropped));
   }
   if (name === 'tool_call_id') return callIdFor(textOf(value), settings);
   if (name === 'tool_calls') return listOf(value).map((call) => (isObject(call) ? callFor(call, settings) : call));

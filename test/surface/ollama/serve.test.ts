@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openaiChat } from '../../../src/surface/openai-chat/surface.ts';
 import { answerOf, waitFor } from '../../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+import { useUpstream } from '../../support/use.ts';
 import { ollamaChat } from './surface.ts';
 
 /**
@@ -31,12 +31,11 @@ interface OllamaReply {
   readonly error?: string;
 }
 
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let box: Signalbox;
 let simulated: Signalbox;
 
 beforeAll(async () => {
-  upstream = startFakeUpstream();
   const gateway = `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0 }\n`;
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, gateway);
   // Images go to a model that sees.
@@ -45,7 +44,7 @@ beforeAll(async () => {
   simulated = await startSignalbox({ surfaces });
 });
 afterAll(async () => {
-  await Promise.all([box.stop(), simulated.stop(), upstream.stop()]);
+  await Promise.all([box.stop(), simulated.stop()]);
 });
 
 const messages = [{ role: 'user', content: 'Say hello.' }];
