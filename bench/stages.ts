@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openKeys } from '../src/access/keys.ts';
 import { Gate } from '../src/access/limits/gate.ts';
 import { Limiter } from '../src/access/limits/limiter.ts';
-import { openKeys } from '../src/access/stored-keys.ts';
 import type { StreamPart } from '../src/contract/parts.ts';
 import type { ProviderCall } from '../src/contract/provider.ts';
 import { SCOPES } from '../src/core/caller.ts';

@@ -140,7 +140,7 @@ async function keysOrWallets(
   const file = await existing(data);
   const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, served, run] = await Promise.all([
     import('./store/open.ts'),
-    import('./access/stored-keys.ts'),
+    import('./access/keys.ts'),
     import('./server/trail-note.ts'),
     import('./operate/served.ts'),
     name === 'keys'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { openKeys } from '../../src/access/stored-keys.ts';
+import { openKeys } from '../../src/access/keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { type Caller, SCOPES } from '../../src/core/caller.ts';
 import type { Decision } from '../../src/core/decision.ts';

@@ -1,4 +1,5 @@
-import { type Caller, walletCaller } from '../core/caller.ts';
+import { timingSafeEqual } from 'node:crypto';
+import { type Caller, SCOPES, walletCaller } from '../core/caller.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
 /** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
@@ -24,8 +25,18 @@ export interface KeyEntry {
 /** One authentication for each wallet: all its keys are one caller. */
 export type WalletGrants = Map<string, KeyEntry['authentication']>;
 
+const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
+export const DENIED = {
+  missing: denied('missing'),
+  malformed: denied('malformed'),
+  unknown: denied('unknown'),
+  expired: denied('expired'),
+  revoked: denied('revoked'),
+  rotated: denied('rotated'),
+};
+
 /** Compared where there is no secret, to take the same time. No key has this hash. */
-export const NO_HASH = new Uint8Array(32);
+const NO_HASH = new Uint8Array(32);
 
 /**
  * Makes the entry of a row. An unchanged key keeps its entry, and a rotated one its caller, so that counts by caller go
@@ -90,4 +101,42 @@ export type KeyState = 'valid' | 'expired' | 'revoked';
 export function keyStateOf({ revokedAt, expiresAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid';
+}
+
+/** Checks a presented secret by its hash, and notes the use. Takes as long without an entry. */
+export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Array, now: number): Authentication {
+  const isPresent = timingSafeEqual(presented, entry ? entry.hash : NO_HASH);
+  const isPrevious = timingSafeEqual(presented, entry ? entry.previousHash : NO_HASH);
+  if (!entry || !(isPresent || isPrevious)) return DENIED.unknown;
+  const state = keyStateOf(entry.info, now);
+  if (state !== 'valid') return DENIED[state];
+  if (!isPresent && entry.previousUntil <= now) return DENIED.rotated;
+  entry.usedAt = now;
+  return entry.authentication;
+}
+
+/** @throws an Error of one sentence unless a secret, by its hash, is that of a valid key with every scope */
+export function checkInstalled(
+  { info, hash, previousHash, previousUntil }: KeyEntry,
+  presented: Uint8Array,
+  now: number,
+): void {
+  const { id, revokedAt, expiresAt, scopes } = info;
+  const isPrevious = timingSafeEqual(presented, previousHash);
+  if (!isPrevious && !timingSafeEqual(presented, hash)) {
+    throw new Error(`A key with the ID ${id} exists and has a different secret. Give the new key another ID.`);
+  }
+  if (revokedAt !== null) throw new Error(`The key ${id} was revoked. Install a new key.`);
+  if (isPrevious && previousUntil <= now) {
+    throw new Error(`The key ${id} was rotated, and this is its old secret. Install the new secret.`);
+  }
+  if (expiresAt !== null && expiresAt <= now) {
+    throw new Error(`The key ${id} has expired. Install another key.`);
+  }
+  const missing = SCOPES.filter((scope) => !scopes.includes(scope));
+  if (missing.length > 0) {
+    throw new Error(
+      `The key ${id} lacks the scope ${missing.join(', ')}. An installed key needs every scope: install another key.`,
+    );
+  }
 }

@@ -1,12 +1,36 @@
-import type { KeyBudgets } from '../core/caller.ts';
+import { hash } from 'node:crypto';
+import { type KeyBudgets, SCOPES } from '../core/caller.ts';
+import { iso } from '../core/clock.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { Repositories } from '../store/repositories.ts';
-import type { Store, Write } from '../store/store.ts';
-import type { Actor, TrailEntry, TrailQuery } from '../store/trail.ts';
-import type { Authentication } from './key-entry.ts';
-import type { KeyGrant } from './terms.ts';
-
-export type { Authentication, DenialReason } from './key-entry.ts';
+import { type Store, StoreError, type Write } from '../store/store.ts';
+import { type Actor, type KeyEvent, SERVER, type TrailEntry, type TrailQuery } from '../store/trail.ts';
+import { bearerOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
+import { termsBody } from './key-body.ts';
+import {
+  type Authentication,
+  authenticationBy,
+  checkInstalled,
+  DENIED,
+  holderOf,
+  infoOf,
+  type KeyEntry,
+  keyEntryOf,
+  keyStateOf,
+  type WalletGrants,
+} from './key-entry.ts';
+import {
+  checkTerms,
+  checkText,
+  checkWallet,
+  type KeyGrant,
+  KeyTermsError,
+  normalizedWallets,
+  OVERLAP_MAX_MS,
+  tooManyKeys,
+  WALLET_KEYS_A_DAY,
+  WALLET_KEYS_MAX,
+} from './terms.ts';
 
 export interface KeysOptions {
   readonly store: Pick<Store, 'commit' | 'append' | 'version'> & Pick<Repositories, 'keys' | 'trail'>;
@@ -27,59 +51,325 @@ export interface IssuedKey {
   readonly info: KeyInfo;
 }
 
+/** Last uses are collected in memory, so that using a key costs no write. */
+const USES_EVERY_MS = 60_000;
+/** For changes that an expired key allows, too. */
+const EVER = -1;
+const WALLET_LIMITS = { unrevoked: WALLET_KEYS_MAX, aDay: WALLET_KEYS_A_DAY };
+
+export async function openKeys(options: KeysOptions): Promise<Keys> {
+  const keys = new StoredKeys(options);
+  await keys.refresh();
+  return keys;
+}
+
 /** The API keys. Every change is committed together with its entry in the trail. */
-export interface Keys {
+export type Keys = Pick<StoredKeys, keyof StoredKeys>;
+
+class StoredKeys {
+  readonly #store: KeysOptions['store'];
+  readonly #now: () => number;
+  readonly #timer: ReturnType<typeof setInterval> | null;
+  readonly #onChange: KeysOptions['onChange'];
+  #entries: ReadonlyMap<string, KeyEntry> = new Map();
+  /** Of every wallet that ever had a key. */
+  readonly #wallets: WalletGrants = new Map();
+  /** New keys whose budgets are not in force yet. */
+  #waiting: ReadonlyMap<string, KeyEntry> = new Map();
+  #budgets: readonly (KeyBudgets & Pick<KeyInfo, 'expiresAt'>)[] = [];
+  /** The budgets last reported to `onChange`, as JSON; null before the first load. */
+  #reportedBudgets: string | null = null;
+  /** The store's version when the keys were last read. */
+  #version: number | null = null;
+  /** Loads are numbered. `#lookInForce` is the number of the one whose result is in force. */
+  #looks = 0;
+  #lookInForce = 0;
+  #usesWrittenAt: number;
+  /** The last admission of waiting keys, which may be under way. */
+  #admission: Promise<void> | null = null;
+
+  constructor({ store, now, refreshMs, onChange }: KeysOptions) {
+    this.#store = store;
+    this.#now = now;
+    this.#onChange = onChange;
+    this.#usesWrittenAt = now();
+    // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
+    this.#timer = refreshMs ? setInterval(() => this.refresh().catch(() => {}), refreshMs) : null;
+    this.#timer?.unref();
+  }
+
   /** Checks an `Authorization` header at once. An unknown ID takes as long as a wrong secret. */
-  authenticate(header: string | null): Authentication;
+  authenticate(header: string | null): Authentication {
+    if (!header) return DENIED.missing;
+    const key = bearerOf(header);
+    const parts = key === null ? null : parseKey(key);
+    if (key === null || !parts) return DENIED.malformed;
+    return authenticationBy(this.#entries.get(parts.id), hashOf(key), this.#now());
+  }
+
   /**
    * Makes a key. Throws KeyTermsError.
    * @param key made by `newKey`, for a caller that must store it before it becomes valid.
    */
-  create(grant: KeyGrant, by?: Actor, key?: string): Promise<IssuedKey>;
+  async create(grant: KeyGrant, by: Actor = SERVER, key = newKey()): Promise<IssuedKey> {
+    return { key, info: await this.#insert(key, grant, 'create', by) };
+  }
+
   /**
    * Makes a key that spends a wallet's balance, with the scopes chat and route, without expiry or limits.
    * @param isAlone revokes all other keys of the wallet in the same commit.
    * @throws KeyTermsError and changes nothing: for an invalid name, 20 valid keys, or 50 new keys in 24 hours.
    */
-  createForWallet(wallet: string, name: string, isAlone?: boolean): Promise<IssuedKey>;
+  async createForWallet(address: string, name: string, isAlone = false): Promise<IssuedKey> {
+    const wallet = checkWallet(address);
+    const first = isAlone ? this.#revokeWrites(wallet, null) : [];
+    const key = newKey();
+    const by: Actor = { kind: 'wallet', name: wallet };
+    return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, wallet, first) };
+  }
+
   /** The valid keys of a wallet (address in lower case), oldest first. */
-  ofWallet(wallet: string): Promise<readonly KeyInfo[]>;
+  async ofWallet(wallet: string): Promise<readonly KeyInfo[]> {
+    await this.#catchUp();
+    // None of them waits: they have no budgets.
+    const own = [...this.#entries.values()].filter(({ info }) => info.wallet === wallet);
+    return own.map(infoOf).filter((info) => keyStateOf(info, this.#now()) === 'valid');
+  }
+
   /** Revokes all keys of a wallet, except one if given. Returns their number. */
-  revokeOfWallet(wallet: string, exceptId: string | null): Promise<number>;
+  async revokeOfWallet(wallet: string, exceptId: string | null): Promise<number> {
+    const others = (await this.ofWallet(wallet)).filter(({ id }) => id !== exceptId);
+    await this.#commit(this.#revokeWrites(wallet, exceptId));
+    return others.length;
+  }
+
+  /** Selects the keys at commit time, so that one being made cannot slip through. */
+  #revokeWrites(wallet: string, exceptId: string | null): readonly Write[] {
+    const time = this.#now();
+    const event = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
+    const { keys, trail } = this.#store;
+    return [trail.addOfWallet(event, wallet, exceptId), keys.revokeOfWallet(wallet, exceptId, time)];
+  }
+
   /**
    * Makes a given key valid, with all scopes. Repeating it changes nothing.
    * @throws an Error of one sentence for a malformed, weak, expired, revoked or rotated key, or a taken ID.
    */
-  install(key: string): Promise<KeyInfo>;
+  async install(key: string): Promise<KeyInfo> {
+    const parts = parseKey(key);
+    if (!parts) throw new Error('The key to install does not have the form sb_live_<id>_<secret>.');
+    const { id } = parts;
+    if (!isStrong(parts)) {
+      throw new Error(
+        `The secret of key ${id} is too short. It needs at least 22 base64url characters, 128 random bits.`,
+      );
+    }
+    const entry = (await this.#load()).find(({ info }) => info.id === id);
+    if (!entry) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
+    checkInstalled(entry, hashOf(key), this.#now());
+    return infoOf(entry);
+  }
+
   /**
    * Gives a valid key another secret. The present one works for `overlapMs` more, an older one no longer.
    * @returns null for no valid key.
    * @throws KeyTermsError.
    */
-  rotate(id: string, overlapMs: number, by?: Actor): Promise<IssuedKey | null>;
+  async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<IssuedKey | null> {
+    if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MAX_MS) {
+      throw new KeyTermsError('overlap_seconds', 'The old secret can stay valid for 0 seconds to 30 days.');
+    }
+    const before = await this.get(id);
+    const now = this.#now();
+    if (!before || keyStateOf(before, now) !== 'valid') return null;
+    const ends = now + overlapMs;
+    const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
+    const details = { overlap_ends_at: iso(ends) };
+    const event = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
+    const { keys, trail } = this.#store;
+    const isWritten = await this.#commit([trail.addIfValid(event, now), keys.rotate(id, hashOf(key), now, ends)]);
+    // Not read again: a failed read must not lose the new secret.
+    return isWritten ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
+  }
+
   /** Revokes a key: here at once, in other processes within `refreshMs`. Returns false if there was none. */
-  revoke(id: string, by?: Actor): Promise<boolean>;
+  async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
+    const time = this.#now();
+    const event = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
+    return this.#commit([this.#store.trail.addIfValid(event, EVER), this.#store.keys.revoke(id, time)]);
+  }
+
   /**
    * Grants Credits to a valid key. Returns false without such a key. Throws KeyTermsError.
    * @param write makes the grant for the balance's holder: the key's wallet if it has one, else the key.
    */
-  grant(
+  async grant(
     id: string,
     write: (holder: string) => Write,
-    details: { readonly credits: number; readonly note: string },
+    details: { credits: number; note: string },
     by: Actor,
-  ): Promise<boolean>;
-  get(id: string): Promise<KeyInfo | null>;
+  ): Promise<boolean> {
+    checkText('note', details.note);
+    const info = await this.get(id);
+    if (!info) return false;
+    const time = this.#now();
+    const recorded = info.wallet === null ? details : { ...details, wallet: info.wallet };
+    const event = { time, actor: by, action: 'grant', keyId: id, details: recorded } as const;
+    return this.#commit([this.#store.trail.addIfValid(event, time), write(holderOf(info))]);
+  }
+
+  async get(id: string): Promise<KeyInfo | null> {
+    await this.#catchUp();
+    const entry = this.#entries.get(id) ?? this.#waiting.get(id);
+    return entry ? infoOf(entry) : null;
+  }
+
   /** All keys, revoked ones too, oldest first. */
-  list(): Promise<KeyInfo[]>;
+  async list(): Promise<KeyInfo[]> {
+    return (await this.#load()).map(infoOf);
+  }
+
   /** The budgets of all valid keys that have some. Cheap. */
-  budgets(): readonly KeyBudgets[];
+  budgets(): readonly KeyBudgets[] {
+    const now = this.#now();
+    return this.#budgets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  }
+
   /** Changes of keys, newest first. */
-  trail(query: TrailQuery): Promise<TrailEntry[]>;
+  trail(query: TrailQuery): Promise<TrailEntry[]> {
+    return this.#store.trail.list(query);
+  }
+
   /** Reads changes by other processes, and writes last uses once a minute. */
-  refresh(): Promise<void>;
+  async refresh(): Promise<void> {
+    if (this.#now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
+    await this.#catchUp();
+  }
+
   /** Resolves once every change committed before the call is in force, new budgets included. */
-  putInForce(): Promise<void>;
+  async putInForce(): Promise<void> {
+    await this.refresh();
+    // Another load may have read the changes, and still wait for their budgets.
+    await this.#admission;
+  }
+
   /** Stops the regular refresh and writes last uses. Call it before the store is closed. */
-  close(): void;
+  close(): void {
+    if (this.#timer) clearInterval(this.#timer);
+    this.#writeUses();
+  }
+
+  /** Own changes are loaded with their commit; those of other processes change the version. */
+  async #catchUp(): Promise<void> {
+    if ((await this.#store.version()) !== this.#version) await this.#load();
+  }
+
+  #writeUses(): void {
+    this.#usesWrittenAt = this.#now();
+    const used = [...this.#entries.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
+    if (used.length === 0) return;
+    const uses = Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt]));
+    this.#store.append([this.#store.keys.putUses(uses)]);
+    for (const entry of used) entry.writtenAt = entry.usedAt;
+  }
+
+  /** `wallet`: of the key; null for none. `first`: writes for the same commit. Throws KeyTermsError. */
+  async #insert(
+    key: string,
+    grant: KeyGrant,
+    action: 'create' | 'install',
+    actor: Actor,
+    wallet: string | null = null,
+    first: readonly Write[] = [],
+  ): Promise<KeyInfo> {
+    const parts = parseKey(key);
+    if (!parts) throw new Error('a key was made that cannot be read');
+    checkTerms(grant);
+    const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
+    const wallets = grant.wallets ? normalizedWallets(grant.wallets) : null;
+    const time = this.#now();
+    const terms = { name, scopes, labels, models, limits, budgets, wallets, wallet, createdAt: time, expiresAt };
+    const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
+    const info: KeyInfo = { id: parts.id, ...terms, ...past };
+    const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
+    const { keys, trail } = this.#store;
+    const line = wallet === null ? trail.add(event) : trail.addIfRoom(event, wallet, WALLET_LIMITS);
+    if (!(await this.#commit([...first, line, keys.insert(info, hashOf(key))]))) throw tooManyKeys();
+    return info;
+  }
+
+  /** Commits a change. Returns false when its guard refuses it. */
+  async #commit(writes: readonly Write[]): Promise<boolean> {
+    let isWritten = true;
+    try {
+      await this.#store.commit(writes);
+    } catch (cause) {
+      if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+      isWritten = false;
+    }
+    await this.#reload();
+    return isWritten;
+  }
+
+  /** Loads a committed change. If the disk cannot be read now, the change must still not look undone. */
+  async #reload(): Promise<void> {
+    try {
+      await this.#load();
+    } catch {
+      this.#version = null;
+    }
+  }
+
+  /** Reads all keys, oldest first, and puts them in force. */
+  async #load(): Promise<readonly KeyEntry[]> {
+    const look = ++this.#looks;
+    // Read before the rows: a change in between is then seen again, not missed.
+    const version = await this.#store.version();
+    const rows = await this.#store.keys.all();
+    const all = rows.map((row) => {
+      const { id } = row.key.info;
+      return keyEntryOf(row, this.#entries.get(id) ?? this.#waiting.get(id), this.#wallets);
+    });
+    // The result of a later load must not be undone.
+    if (look < this.#lookInForce) return all;
+    this.#lookInForce = look;
+    const budgeted = all.filter(({ info }) => info.budgets.length > 0 && info.revokedAt === null);
+    const budgetText = JSON.stringify(budgeted.map(({ info: { id, budgets } }) => [id, budgets]));
+    const isChanged = this.#reportedBudgets !== null && this.#reportedBudgets !== budgetText;
+    const isNew = ({ info }: KeyEntry) => this.#reportedBudgets !== null && !this.#entries.has(info.id);
+    const waiting = this.#onChange ? budgeted.filter(isNew) : [];
+    this.#waiting = byId(waiting);
+    this.#entries = byId(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
+    this.#budgets = budgeted.map(({ info: { id, budgets, expiresAt } }) => ({ keyId: id, budgets, expiresAt }));
+    this.#reportedBudgets = budgetText;
+    this.#version = version;
+    if (isChanged) {
+      this.#admission = this.#admitWaiting(waiting);
+      await this.#admission;
+    }
+    return all;
+  }
+
+  /** Admits keys once their budgets count, as they are by then: a later load may have changed or revoked them. */
+  async #admitWaiting(waiting: readonly KeyEntry[]): Promise<void> {
+    try {
+      await this.#onChange?.();
+    } catch (cause) {
+      this.#reportedBudgets = '';
+      this.#version = null;
+      throw cause;
+    }
+    const admitted = waiting.flatMap(({ info }) => this.#waiting.get(info.id) ?? []);
+    if (admitted.length === 0) return;
+    const ids = new Set(admitted.map(({ info }) => info.id));
+    this.#entries = new Map([...this.#entries, ...byId(admitted)]);
+    this.#waiting = new Map([...this.#waiting].filter(([id]) => !ids.has(id)));
+  }
+}
+
+const byId = (keys: readonly KeyEntry[]): Map<string, KeyEntry> => new Map(keys.map((entry) => [entry.info.id, entry]));
+
+/** One unsalted SHA-256 suffices for secrets of at least 128 random bits: they cannot be guessed. */
+function hashOf(key: string): Uint8Array {
+  return hash('sha256', key, 'buffer');
 }

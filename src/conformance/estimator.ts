@@ -26,7 +26,7 @@ interface Case {
 
 const options = optionsLaw<Subject>({
   name: 'options',
-  says: 'it takes its default options, and says why it refuses others that its schema allows',
+  says: '`prepare` accepts the default options; if it refuses other options that the schema allows, its error gives a reason',
   cases: ({ plugin }) => optionsFrom(plugin.options),
   prepare: ({ plugin }, given) => plugin.prepare(given, SECRET),
   own: ({ plugin }) => [defaultsOf(plugin.options)],
@@ -71,7 +71,7 @@ function findingFault({ quality, outcomes, text, counts, length, trust }: Findin
 
 const fills = estimatorLaw({
   name: 'fills',
-  says: '`estimate` fills all that it is given, whatever stood there, with shares from 0 to 1 and finite figures',
+  says: '`estimate` overwrites every figure that it gets, with shares from 0 to 1 and finite numbers',
   fault(prepared, history) {
     const estimator = fresh(prepared).over(history.catalog);
     const estimated = replay(estimator, prepared, history);
@@ -84,7 +84,7 @@ const fills = estimatorLaw({
 
 const deterministic = estimatorLaw({
   name: 'deterministic',
-  says: 'the same outcomes in the same order lead to the same estimates, without clock, chance and environment',
+  says: 'the same outcomes in the same order give the same estimates, without clock, randomness or environment',
   fault(prepared, history) {
     const once = () => {
       const estimator = fresh(prepared).over(history.catalog);
@@ -97,7 +97,7 @@ const deterministic = estimatorLaw({
 
 const unseen = estimatorLaw({
   name: 'unseen',
-  says: 'a request that is only explained changes nothing',
+  says: 'explaining a request changes nothing',
   fault(prepared, history) {
     const estimator = fresh(prepared).over(history.catalog);
     replay(estimator, prepared, history);
@@ -109,7 +109,7 @@ const unseen = estimatorLaw({
 
 const named = estimatorLaw({
   name: 'names',
-  says: 'what was learnt is kept by names: in a catalog of another order each model has what it had',
+  says: 'learned figures belong to model names: another order of the catalog changes nothing',
   fault(prepared, history) {
     const memory = fresh(prepared);
     replay(memory.over(history.catalog), prepared, history);
@@ -129,7 +129,7 @@ const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>
 
 const saved = estimatorLaw({
   name: 'saved',
-  says: 'what `save(true)` gives and `open` takes goes on as if nothing had been, and so do the parts of `save(false)`',
+  says: '`open` restores the state that `save(true)` returned, and so do the parts of `save(false)`',
   fault(prepared, history) {
     const memory = fresh(prepared);
     const estimator = memory.over(history.catalog);
@@ -154,7 +154,7 @@ const saved = estimatorLaw({
 
 const forgets = estimatorLaw({
   name: 'forgets',
-  says: '`forget()` leaves nothing of what was learnt, and `forget(id)` nothing of that model',
+  says: '`forget()` removes everything that was learned, and `forget(id)` everything about that model',
   fault(prepared, history) {
     const memory = fresh(prepared);
     replay(memory.over(history.catalog), prepared, history);
@@ -188,7 +188,7 @@ const wordsOf = (n: number): string => Array.from({ length: n }, (_, at) => `w${
 const bounded: Law<Subject> = law({
   name: 'bounded',
   isOnce: true,
-  says: 'what it keeps of a question, and of outcomes, has a bound however much comes',
+  says: 'its memory of questions and outcomes is bounded',
   cases: ({ plugin }) => (optionsFrom(plugin.options) ? fc.constant(defaultsOf(plugin.options) ?? {}) : null),
   fault({ plugin }, given) {
     const prepared = plugin.prepare(given, SECRET);
@@ -208,7 +208,7 @@ const bounded: Law<Subject> = law({
 
 const strange: Law<Subject> = law({
   name: 'strange-parts',
-  says: '`open` throws at parts that are not its own, and does not take them in',
+  says: '`open` throws on parts of another plugin or version, and loads none of them',
   cases: ({ plugin }) => (optionsFrom(plugin.options) ? fc.uint8Array({ minLength: 1, maxLength: 20 }) : null),
   fault({ plugin }, bytes) {
     const prepared = plugin.prepare(defaultsOf(plugin.options) ?? {}, SECRET);

@@ -25,7 +25,7 @@ const isNoAnswer = (text: string): boolean => {
 
 const reply = wireLaw<string>({
   name: 'reply',
-  says: 'whatever comes as an answer becomes parts or a failure; nothing throws, and nonsense is no finished answer',
+  says: 'any answer becomes parts or a failure; nothing throws, and an invalid answer is never a finished one',
   cases: bodies,
   fault(adapter, text) {
     const parts = adapter.reply(text);
@@ -43,7 +43,7 @@ function readAll(adapter: WireAdapter, list: readonly Frame[]): StreamPart[] {
 
 const stream = wireLaw<readonly Frame[]>({
   name: 'stream',
-  says: 'whatever comes as a stream becomes parts or a failure; nothing throws, and nonsense is no finished answer',
+  says: 'any stream becomes parts or a failure; nothing throws, and an invalid stream is never a finished answer',
   cases: frames,
   fault(adapter, list) {
     const reader = adapter.stream();
@@ -60,7 +60,7 @@ const stream = wireLaw<readonly Frame[]>({
 
 const apart = wireLaw<{ readonly one: readonly Frame[]; readonly other: readonly Frame[] }>({
   name: 'apart',
-  says: 'streams that are read at the same time, or one after the other, do not mix',
+  says: 'streams that are read at once, or one after the other, do not affect each other',
   cases: (subject) => fc.record({ one: frames(subject), other: frames(subject) }),
   fault(adapter, { one, other }) {
     const alone = readAll(adapter, one);
@@ -70,21 +70,21 @@ const apart = wireLaw<{ readonly one: readonly Frame[]; readonly other: readonly
       if (other[at]) right.read(other[at]!);
       if (one[at]) both.push(...left.read(one[at]!));
     }
-    if (!isEqual(both, alone)) return `beside another stream it says ${shortJson(both)}, and alone ${shortJson(alone)}`;
+    if (!isEqual(both, alone)) return `beside another stream it gives ${shortJson(both)}, alone ${shortJson(alone)}`;
     const again = readAll(adapter, one);
-    return isEqual(again, alone) ? null : `read again it says ${shortJson(again)}, and first ${shortJson(alone)}`;
+    return isEqual(again, alone) ? null : `the second reading gives ${shortJson(again)}, the first ${shortJson(alone)}`;
   },
   describe: ({ one, other }) => `${describeFrames(one)}, beside ${describeFrames(other)}`,
 });
 
 const translates = wireLaw<{ readonly text: string; readonly list: readonly Frame[] }>({
   name: 'deterministic',
-  says: 'the same answer becomes the same parts, without clock, chance and environment',
+  says: 'the same answer becomes the same parts, without clock, randomness or environment',
   cases: (subject) => fc.record({ text: bodies(subject), list: frames(subject) }),
   fault(adapter, { text, list }) {
     return repeatFault(
       () => [adapter.reply(text), readAll(adapter, list)],
-      () => 'read twice it says two things',
+      () => 'two readings give different parts',
     );
   },
   describe: ({ text, list }) => `${describeBody(text)} and ${describeFrames(list)}`,
@@ -139,7 +139,7 @@ const EXPECTED_KINDS: ReadonlyMap<number, readonly Kind[]> = new Map<number, rea
 
 const statuses = wireLaw<number>({
   name: 'statuses',
-  says: 'a status that speaks for itself has the kind that the gateway acts on: a 5xx is nobody’s request, a 429 passes',
+  says: 'clear statuses have the kind that the gateway acts on: a 5xx never blames the request, and a 429 passes',
   cases: () => fc.constantFrom(...EXPECTED_KINDS.keys()),
   fault(adapter, status) {
     const { kind } = adapter.failure(status, new Headers(), '');

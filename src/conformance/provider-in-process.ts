@@ -25,7 +25,7 @@ function answerOf(adapter: InProcessAdapter, call: ProviderCall): (StreamPart | 
 
 const answers = inProcessLaw<ProviderCall>({
   name: 'answer',
-  says: 'every choice that was asked for ends with a `finish`, nothing comes behind it, and the usage keeps to the cap',
+  says: 'every requested choice ends with a `finish`, nothing follows it, and the usage stays within the cap',
   cases: () => calls,
   fault(adapter, call) {
     const all = answerOf(adapter, call);
@@ -56,7 +56,7 @@ const answers = inProcessLaw<ProviderCall>({
 
 const repeats = inProcessLaw<ProviderCall>({
   name: 'deterministic',
-  says: 'the same call gets the same answer, without clock, chance and environment',
+  says: 'the same call gets the same answer, without clock, randomness or environment',
   cases: () => calls,
   fault(adapter, call) {
     return repeatFault(

@@ -13,7 +13,7 @@ import { CANARY, reachedFault, runSealed } from './sealed.ts';
 
 const settings = optionsLaw<ProviderSubject>({
   name: 'settings',
-  says: 'it takes its default settings and those of its presets, and says why it refuses others that its schema allows',
+  says: '`prepare` accepts the default settings and those of presets; if it refuses others that the schema allows, its error gives a reason',
   cases: settingsFor,
   prepare: ({ plugin }, given) => plugin.prepare(given),
   own: ({ plugin }) => [defaultsOf(plugin.settings), ...presetsOf(plugin).map((one) => presetSettings(plugin, one))],
@@ -58,7 +58,7 @@ const KEY = 'key-of-the-suite';
 
 const form = wireLaw({
   name: 'form',
-  says: 'a dialect, a way of framing, a header for the key',
+  says: 'it declares a dialect, a framing and a header for the key',
   cases: () => fc.constant(null),
   fault(adapter, _, { host }) {
     if (!/^[a-z0-9][a-z0-9_-]*$/i.test(adapter.dialect))
@@ -140,7 +140,7 @@ function parsed(text: string): unknown {
 
 const request = wireLaw<ProviderCall>({
   name: 'request',
-  says: 'any request that is admitted becomes a path, headers and JSON, or a `rejected` with its reason; nothing throws',
+  says: 'any admitted request becomes a path, headers and JSON, or a `rejected` with a reason; nothing throws',
   cases: () => calls,
   fault(adapter, call, { host }) {
     const made = adapter.request(frozenCall(call));
@@ -154,7 +154,7 @@ const request = wireLaw<ProviderCall>({
 
 const pure = wireLaw<ProviderCall>({
   name: 'pure',
-  says: 'the same call becomes the same request, without clock, chance and environment, and is not changed',
+  says: 'the same call becomes the same request, without clock, randomness or environment, and the call is not changed',
   cases: () => calls,
   fault(adapter, call) {
     const given = copyOfCall(call);
@@ -170,7 +170,7 @@ const pure = wireLaw<ProviderCall>({
 
 const keyless = wireLaw<ProviderCall>({
   name: 'key',
-  says: 'no key stands in the path, the body or a header: it is the gateway that puts it where `auth` says',
+  says: 'path, body and headers contain no key: the gateway adds it as `auth` declares',
   cases: () => plainCalls,
   fault(adapter, call) {
     const { value: made } = runSealed(() => adapter.request(call));
@@ -193,7 +193,7 @@ function has(value: unknown, figure: number): boolean {
 
 const capped = wireLaw<ProviderCall>({
   name: 'output-cap',
-  says: '`outputCap` goes out with every request, for what is reserved relies on it',
+  says: 'every request contains `outputCap`, because the reservation relies on it',
   cases: () => fc.oneof(plainCalls, calls),
   fault(adapter, call) {
     const made = adapter.request(call);
@@ -243,7 +243,7 @@ const fieldCases: fc.Arbitrary<FieldCase> = fc
 
 const heard = wireLaw<FieldCase>({
   name: 'heard',
-  says: 'what a request asks for goes out, or is told: by `lacks`, in `dropped` or by a `rejected`',
+  says: 'every requested feature is sent, or reported by `lacks`, in `dropped` or by a `rejected`',
   cases: () => fieldCases,
   fault(adapter, { needs, without, call }) {
     const lacking = adapter.lacks?.(call.model, call.upstream) ?? [];

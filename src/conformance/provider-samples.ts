@@ -35,7 +35,7 @@ const describeSample = ({ name }: Sample): string => `the sample ${name}`;
 
 const samples = wireLaw<Sample>({
   name: 'samples',
-  says: 'recorded answers come to what is written beside them',
+  says: 'each recorded answer gives the result written beside it',
   cases: (subject) => sampleFrom(subject.samples.filter(({ expect }) => expect !== null)),
   fault: (adapter, sample, { host }) =>
     sample.expect && expectationFault(partsOf(adapter, host, sample), sample.expect),
@@ -44,7 +44,7 @@ const samples = wireLaw<Sample>({
 
 const splits = wireLaw<{ readonly sample: Sample; readonly places: readonly number[]; readonly isNoisy: boolean }>({
   name: 'splits',
-  says: 'a stream says the same wherever the network cuts it, however its lines end, and with comments between',
+  says: 'a stream gives the same parts wherever the network cuts it, with any line ends, and with comments',
   cases(subject) {
     const sample = sampleFrom(subject.samples.filter(({ kind }) => kind === 'stream'));
     return sample && fc.record({ sample, places: fc.array(fc.nat(65_536), { maxLength: 12 }), isNoisy: fc.boolean() });
@@ -54,7 +54,7 @@ const splits = wireLaw<{ readonly sample: Sample; readonly places: readonly numb
     if (whole.length === 0) return `nothing of it is read with the frames \`${adapter.frames}\``;
     const text = isNoisy ? noisy(adapter, sample.text) : sample.text;
     const cut = readPieces(adapter, host, split(encoder.encode(text), places));
-    return isEqual(cut, whole) ? null : `in pieces it says ${shortJson(cut)}, and in one ${shortJson(whole)}`;
+    return isEqual(cut, whole) ? null : `in pieces it gives ${shortJson(cut)}, in one ${shortJson(whole)}`;
   },
   describe: ({ sample, places, isNoisy }) =>
     `the sample ${sample.name}, cut at ${places.join(', ') || 'no place'}${isNoisy ? ', with CRLF and comments' : ''}`,
@@ -64,9 +64,6 @@ const noisy = ({ frames }: WireAdapter, text: string): string => {
   const ended = text.replace(/\r?\n/g, '\r\n');
   return frames === 'sse' ? ended.replaceAll('\r\n\r\n', '\r\n\r\n: keep-alive\r\n\r\n') : ended;
 };
-
-/** Whether an answer has no failure. */
-const isComplete = (parts: readonly StreamPart[]): boolean => parts.every(({ type }) => type !== 'failure');
 
 function endingFault(parts: readonly StreamPart[]): string | null {
   const finished = new Set<number>();
@@ -79,14 +76,14 @@ function endingFault(parts: readonly StreamPart[]): string | null {
       if (part.type === 'finish') finished.add(part.choice);
     }
   }
-  return finished.size > 0 || !isComplete(parts)
+  return finished.size > 0 || parts.some(({ type }) => type === 'failure')
     ? null
     : 'it has no `finish`: the gateway takes it for one that broke off';
 }
 
 const ending = wireLaw<Sample>({
   name: 'ending',
-  says: 'a recorded answer ends with a `finish` for each choice, nothing behind it but usage, and a usage that can be',
+  says: 'a recorded answer ends with a `finish` for each choice, then at most usage, with plausible figures',
   cases: (subject) => sampleFrom(subject.samples),
   fault: (adapter, sample, { host }) => endingFault(joinParts(partsOf(adapter, host, sample))),
   describe: describeSample,

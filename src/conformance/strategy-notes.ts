@@ -9,7 +9,7 @@ const withNewcomer = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
 
 const independent = strategyLaw({
   name: 'independent',
-  says: 'one more candidate reorders nobody',
+  says: 'adding a candidate does not reorder the others',
   isNote: true,
   trials: withNewcomer,
   fault(strategy, trial, subject) {
@@ -32,7 +32,7 @@ const MORE = 0.25;
 
 const heeding = strategyLaw({
   name: 'heeds-weights',
-  says: 'a caller who gives quality more weight gets no worse a model, and one who gives cost more no dearer one',
+  says: 'more weight on quality never gives a worse model, and more weight on cost never a dearer one',
   isNote: true,
   trials: weighted,
   fault(strategy, trial, subject) {

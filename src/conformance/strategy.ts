@@ -66,7 +66,7 @@ export function strategyLaw(text: {
 
 const options = optionsLaw<Subject>({
   name: 'options',
-  says: 'it takes its default options, and says why it refuses others that its schema allows',
+  says: '`prepare` accepts the default options; if it refuses other options that the schema allows, its error gives a reason',
   cases(subject) {
     const made = optionsOf(subject);
     return made && fc.oneof(made, fc.constant(defaultsOf(subject.plugin.options) ?? {}));
@@ -81,7 +81,7 @@ const REASON = /^[a-z0-9][a-z0-9 _-]{0,39}$/i;
 
 const form = strategyLaw({
   name: 'form',
-  says: '`prepare` gives a reason of a word or two, a `score`, and perhaps `parts`, a least quality and what breaks ties',
+  says: '`prepare` returns a `reason` of one or two words and `score`, and optionally `parts`, a least quality and a tie-breaker',
   fault({ reason, score, parts, qualityFloor: floor, tieBreak }) {
     if (typeof reason !== 'string' || !REASON.test(reason))
       return `its reason is ${shortJson(reason)}: letters, digits, spaces and dashes, 40 at most`;
@@ -105,7 +105,7 @@ function utilityFault(utility: Float64Array, n: number): string | null {
 
 const fills = strategyLaw({
   name: 'fills',
-  says: 'it writes `out[0..n)`, each a finite number or -Infinity, whatever stood there, and nothing behind',
+  says: '`score` overwrites `out[0..n)` with finite numbers or -Infinity, and writes nothing after it',
   fault(strategy, trial) {
     const n = trial.figures.length;
     const given: unknown = strategy.score(candidatesOf(trial), usedBuffer(trial, 0), trial.weights ?? undefined);
@@ -125,14 +125,14 @@ const fills = strategyLaw({
 
 const extremes = strategyLaw({
   name: 'extremes',
-  says: 'nothing, very little, very much and all alike are scored, too',
+  says: 'it also scores no candidates, extreme figures and equal candidates',
   trials: extremeRankingCases,
   fault: (strategy, trial) => utilityFault(scoreOver(strategy, trial), trial.figures.length),
 });
 
 const weighed = strategyLaw({
   name: 'weights',
-  says: 'a caller’s weights, or none, leave the utilities numbers',
+  says: 'utilities are numbers with and without a caller’s weights',
   trials: (given) => fc.tuple(rankingCases(given), weights).map(([trial, own]) => ({ ...trial, weights: own })),
   fault(strategy, trial) {
     const n = trial.figures.length;
@@ -144,7 +144,7 @@ const weighed = strategyLaw({
 
 const reads = strategyLaw({
   name: 'inputs',
-  says: 'it changes none of what it is given',
+  says: 'it does not change its arguments',
   fault(strategy, trial) {
     const [given, before] = [candidatesOf(trial), candidatesOf(trial)];
     const own: CallerWeights | undefined = trial.weights ? deepFreeze({ ...trial.weights }) : undefined;
@@ -156,7 +156,7 @@ const reads = strategyLaw({
 
 const deterministic = law<Subject, { readonly trial: RankingCase; readonly between: RankingCase }>({
   name: 'deterministic',
-  says: 'the same candidates get the same utilities, also after others, without clock, chance and environment',
+  says: 'the same candidates get the same utilities, whatever was scored before, without clock, randomness or environment',
   cases: (subject) => {
     const made = casesFor(rankingCases)(subject);
     return made && fc.record({ trial: made, between: made });
@@ -212,7 +212,7 @@ export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: 
 
 const dominance = strategyLaw({
   name: 'dominance',
-  says: 'nobody ranks above a candidate at least as good in Q, C and L and better in one',
+  says: 'a candidate that is at least as good in quality, cost and latency, and better in one, is never ranked below',
   fault(strategy, trial, subject) {
     const ranking = rankingOf(subject, strategy, trial);
     if (!ranking) return null;
@@ -234,7 +234,7 @@ const PARTS_SLACK = 2e-9;
 
 const summed = strategyLaw({
   name: 'parts',
-  says: 'where it tells the parts of a utility, they are finite and have it as their sum',
+  says: 'the `parts` of a utility are finite, and their sum is the utility',
   fault(strategy, trial) {
     if (!strategy.parts) return null;
     const utilities = utilitiesOf(strategy, trial);

@@ -1,6 +1,8 @@
+import { isObject } from './object.ts';
+
 /** The message of anything that was thrown. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
 /** The code of an error of the system or of SQLite; '' for none. */
 export const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
+  isObject(thrown) && typeof thrown.code === 'string' ? thrown.code : '';

@@ -210,7 +210,7 @@ export class Exchange implements AnswerSource {
   readonly #makeRoom = (bytes: number): boolean => {
     if (this.#ended()) return false;
     if (this.#context.answerBytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
-    this.abandon(crowdedError());
+    this.abandon(crowdedError(this.#context.request.names.outputTokensMax));
     return false;
   };
 

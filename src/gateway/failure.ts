@@ -118,10 +118,10 @@ export const unreadError = () =>
   new SignalboxError('upstream_timeout', 'The answer was not read before its deadline.', { retry: false });
 
 /** The error for an answer that found no room in memory. Its part so far is charged, so clients should not repeat the request. */
-export const crowdedError = () =>
+export const crowdedError = (outputField: string) =>
   new SignalboxError(
     'overloaded',
-    'The server has no memory left for this answer. A lower `max_tokens` makes the answer shorter.',
+    `The server has no memory left for this answer. A lower \`${outputField}\` makes the answer shorter.`,
     {
       retry: false,
     },

@@ -34,7 +34,7 @@ export function shortageError(
     needed_credits: toCredits(needed),
     renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
   };
-  const cost = `This request could cost ${credits(needed)}; a lower max_tokens lowers that.`;
+  const cost = `This request could cost ${credits(needed)}; a lower limit on its output lowers that.`;
   if (why === 'exhausted') return new SignalboxError('insufficient_quota', `${stateOf(shortage)} ${cost}`, { details });
   const busy = `Requests in progress have reserved ${credits(held)}, which leaves ${credits(limit - spent - held)}.`;
   return new SignalboxError('budget_contended', `${stateOf(shortage)} ${busy} ${cost}`, {

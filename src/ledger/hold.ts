@@ -21,28 +21,7 @@ import {
 } from './rules/reservation.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
-export interface Hold {
-  readonly id: number;
-  readonly reserved: Microcredits;
-  /** The sum that may still be charged; 0 once settled. */
-  readonly left: Microcredits;
-  /**
-   * Reserves `by` more; durable before it resolves. A raise waits for no money. One at a time.
-   *
-   * @returns false when the limit or a fund forbids it or the hold was settled
-   * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
-   */
-  raise(by: Microcredits): Promise<boolean>;
-  /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */
-  post(line: EntryLine): Microcredits;
-  /**
-   * Posts the last attempt, releases the rest, and writes in the same commit what `also` returns for the settlement. The first
-   * call wins: later ones write nothing and return the same settlement. Never throws; durable within milliseconds.
-   *
-   * @param line the last attempt; null if none is to be charged
-   */
-  settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement;
-}
+export type Hold = Pick<ReservationHold, 'id' | 'reserved' | 'left' | 'raise' | 'post' | 'settle'>;
 
 /**
  * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
@@ -82,7 +61,7 @@ export interface HoldTools {
 const NOT_BOOKED = openReservation(0, null);
 
 /** A hold on the books. It computes each step by the rules itself, so that a charge is known at once. */
-export class ReservationHold implements Hold, Links<ReservationHold> {
+export class ReservationHold implements Links<ReservationHold> {
   readonly id: number;
   readonly account: Account;
   /** The wall-clock time, ms since 1970, from which an unsettled hold counts as forgotten. */
@@ -125,10 +104,17 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     return this.#reservation.amount;
   }
 
+  /** The sum that may still be charged; 0 once settled. */
   get left(): Microcredits {
     return leftOf(this.#reservation);
   }
 
+  /**
+   * Reserves `by` more; durable before it resolves. A raise waits for no money. One at a time.
+   *
+   * @returns false when the limit or a fund forbids it or the hold was settled
+   * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
+   */
   async raise(by: Microcredits): Promise<boolean> {
     if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
     if (!raise(this.#reservation, by)) return false;
@@ -147,6 +133,7 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     }
   }
 
+  /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */
   post(line: EntryLine): Microcredits {
     // The hold expired, and its exchange still runs.
     if (this.#settlement) return 0;
@@ -160,6 +147,12 @@ export class ReservationHold implements Hold, Links<ReservationHold> {
     return step.charged;
   }
 
+  /**
+   * Posts the last attempt, releases the rest, and writes in the same commit what `also` returns for the settlement. The first
+   * call wins: later ones write nothing and return the same settlement. Never throws; durable within milliseconds.
+   *
+   * @param line the last attempt; null if none is to be charged
+   */
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement {
     if (this.#settlement) return this.#settlement;
     const { id, left: most } = this;

@@ -141,9 +141,9 @@ export class Ledger {
    * at least the first. The reservation is durable before this resolves. Rejects with StoreError when it could
    * not be written, and then nothing is held.
    */
-  reserve(order: ReservationRequest): Promise<Hold | FundShortage> {
+  reserve(request: ReservationRequest): Promise<Hold | FundShortage> {
     try {
-      return this.#desk.hold(order, this.#accountFor(order));
+      return this.#desk.hold(request, this.#accountFor(request));
     } catch (cause) {
       return Promise.reject(cause);
     }
@@ -153,10 +153,10 @@ export class Ledger {
    * Sets money aside for a wallet's request that a payment in progress will pay in part. `expected` is the amount that the
    * payment will add to the wallet's balance. Nothing is written before `capture`.
    */
-  async earmark(order: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
+  async earmark(request: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
     if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
-    if (!isWallet(order.payer ?? order.caller.keyId)) throw new Error('money is earmarked for wallets alone');
-    return this.#desk.earmark(order, this.#accountFor(order), expected);
+    if (!isWallet(request.payer ?? request.caller.keyId)) throw new Error('money is earmarked for wallets alone');
+    return this.#desk.earmark(request, this.#accountFor(request), expected);
   }
 
   /** Counts a request that was refused for this shortage. */

@@ -22,9 +22,9 @@ export interface ReservationDeskOptions {
   readonly now: () => number;
 }
 
-/** A request for money. */
+/** A request for money, and the account that it draws on. */
 interface MoneyRequest {
-  readonly order: ReservationRequest;
+  readonly request: ReservationRequest;
   readonly account: Account;
   /** Microcredits that a payment in progress will add to the balance. */
   readonly expected: number;
@@ -38,7 +38,7 @@ interface OpenEarmark {
 }
 
 /** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
-type BookingCall<Booked> = (request: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
+type BookingCall<Booked> = (money: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
 export class ReservationDesk {
@@ -55,13 +55,13 @@ export class ReservationDesk {
     this.#tools = { books, now, notifier, openSettlement, closed: (hold) => this.#holds.remove(hold) };
   }
 
-  hold(order: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
-    return this.#setAside({ order, account, expected: 0 }, this.#sendHold);
+  hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
+    return this.#setAside({ request, account, expected: 0 }, this.#sendHold);
   }
 
   /** @param expected microcredits that a payment in progress will add to the balance */
-  earmark(order: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
-    return this.#setAside({ order, account, expected }, this.#sendEarmark);
+  earmark(request: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
+    return this.#setAside({ request, account, expected }, this.#sendEarmark);
   }
 
   /** Moves open reservations and earmarks to the funds that apply to them now. Returns the operations that do so. */
@@ -98,37 +98,36 @@ export class ReservationDesk {
    * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
    * decide whether to wait; the books decide whether there is money.
    */
-  #setAside<Booked>(request: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
+  #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
-    const { order, account, expected } = request;
-    const { id, amounts, waitMs } = order;
+    const { request, account, expected } = money;
+    const { id, amounts, waitMs } = request;
     const drawn = funds.of(account, timeOfId(id));
     const line = contention.lineBefore(drawn);
-    if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(request, drawn);
+    if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
     const standings = books.standing(drawn);
     const fitting = fit(standings, amounts, expected);
-    if (isBlocked(fitting))
-      return fitting.why === 'contended' ? this.#wait(fitting, request, send) : send(request, drawn);
+    if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
     // Requests that wait for one of the funds come first.
-    if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, request, send);
-    return send(request, drawn);
+    if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
+    return send(money, drawn);
   }
 
   async #wait<Booked>(
     blocked: FundBlock,
-    request: MoneyRequest,
+    money: MoneyRequest,
     send: BookingCall<Booked>,
   ): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
-    const { order, account, expected } = request;
-    const { id, amounts, waitMs, signal } = order;
+    const { request, account, expected } = money;
+    const { id, amounts, waitMs, signal } = request;
     let sent: Promise<Booked | FundShortage> | null = null;
     const attempt = () => {
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
       const fitting = fit(books.standing(drawn), amounts, expected);
       if (isBlocked(fitting)) return fitting;
-      sent = send(request, drawn);
+      sent = send(money, drawn);
       return null;
     };
     const obstacle = await contention.wait(blocked, waitMs, attempt, signal);
@@ -137,24 +136,24 @@ export class ReservationDesk {
     return sent;
   }
 
-  readonly #sendHold: BookingCall<Hold> = (request, funds) => {
-    const booking = this.#options.books.apply([this.#opOf(request, funds)]);
-    return this.#held(request, funds, booking, (result) => shortage(refusal(result), request.order.amounts[0]));
+  readonly #sendHold: BookingCall<Hold> = (money, funds) => {
+    const booking = this.#options.books.apply([this.#opOf(money, funds)]);
+    return this.#held(money, funds, booking, (result) => shortage(refusal(result), money.request.amounts[0]));
   };
 
-  readonly #sendEarmark: BookingCall<Earmark> = async (request, funds) => {
-    const { order, account, expected } = request;
-    const earmark: OpenEarmark = { id: order.id, account, funds };
+  readonly #sendEarmark: BookingCall<Earmark> = async (money, funds) => {
+    const { request, account, expected } = money;
+    const earmark: OpenEarmark = { id: request.id, account, funds };
     this.#earmarks.add(earmark);
-    const op = { ...this.#opOf(request, funds), kind: 'earmark', expected } as const;
+    const op = { ...this.#opOf(money, funds), kind: 'earmark', expected } as const;
     const [result] = await this.#options.books.apply([op]);
-    if (result?.kind === 'granted') return this.#earmarkOf(request, earmark, result.amount);
+    if (result?.kind === 'granted') return this.#earmarkOf(money, earmark, result.amount);
     this.#earmarks.delete(earmark);
-    return shortage(refusal(result), order.amounts[0]);
+    return shortage(refusal(result), request.amounts[0]);
   };
 
-  #opOf({ order, account }: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
-    const { id, amounts, expiresAt, agentWallet: note } = order;
+  #opOf({ request, account }: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
+    const { id, amounts, expiresAt, agentWallet: note } = request;
     const { dimensions } = account;
     const at = this.#options.now();
     return { kind: 'hold', id, at, dimensions, funds, amounts, owner: this.#owner, expiresAt, note };
@@ -162,12 +161,12 @@ export class ReservationDesk {
 
   /** Resolves with the hold once the books have granted it. */
   #held<Refused>(
-    { order, account }: MoneyRequest,
+    { request, account }: MoneyRequest,
     funds: readonly DrawnFund[],
     booking: Promise<readonly OpResult[]>,
     refused: (result: OpResult | undefined) => Refused,
   ): Promise<Hold | Refused> {
-    const { id, expiresAt, limit } = order;
+    const { id, expiresAt, limit } = request;
     const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
     // Added before the books answer, so that a reload moves it too.
     this.#holds.add(hold);
@@ -184,7 +183,7 @@ export class ReservationDesk {
     );
   }
 
-  #earmarkOf(request: MoneyRequest, earmark: OpenEarmark, amount: number): Earmark {
+  #earmarkOf(money: MoneyRequest, earmark: OpenEarmark, amount: number): Earmark {
     const { books, now } = this.#options;
     const { id } = earmark;
     return {
@@ -193,7 +192,7 @@ export class ReservationDesk {
         checkDeposit(deposit);
         if (!this.#earmarks.delete(earmark)) throw new Error('an earmark is captured once, and not after its release');
         const booking = books.apply([{ kind: 'capture', id, at: now(), deposit }], also);
-        return this.#held(request, earmark.funds, booking, () => null);
+        return this.#held(money, earmark.funds, booking, () => null);
       },
       release: () => {
         if (this.#earmarks.delete(earmark)) books.append([{ kind: 'release', id }]);

@@ -11,20 +11,14 @@ const REQUEST_STEPS_MAX = 200_000;
 const LOAD_STEPS_MAX = 20_000_000;
 
 /** Checks the worst-case cost of a policy's expressions before any of them runs. */
-export interface CostLimits {
-  /** Whether one expression is within its limit. Reports the part that exceeds it. */
-  admit(program: CheckedExpression<unknown>, kind: CelKind): boolean;
-  /** Whether all admitted expressions together are within the limits. Reports the costliest one otherwise. */
-  reviewTotals(): boolean;
-}
-
-export function createCostLimits({ models, tasks }: ParsedPolicy, report: Report): CostLimits {
+export function createCostLimits({ models, tasks }: ParsedPolicy, report: Report) {
   const extents = extentsOf(models, tasks.length);
   const endpointCount = models.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
   const perRequest = new StepTotal('judged for each request', REQUEST_STEPS_MAX);
   const perLoad = new StepTotal('judged over the catalog when the policy is loaded', LOAD_STEPS_MAX);
   return {
-    admit(program, kind) {
+    /** Whether one expression is within its limit. Reports the part that exceeds it. */
+    admit(program: CheckedExpression<unknown>, kind: CelKind): boolean {
       const { steps, excess } = costOf(program.ast, kind, extents);
       if (excess) {
         const part = excess.node === program.ast ? 'the expression' : 'this part of the expression';
@@ -37,7 +31,8 @@ export function createCostLimits({ models, tasks }: ParsedPolicy, report: Report
       else perRequest.add(program, steps);
       return true;
     },
-    reviewTotals() {
+    /** Whether all admitted expressions together are within the limits. Reports the costliest one otherwise. */
+    reviewTotals(): boolean {
       const exceeded = [perRequest, perLoad].filter((total) => total.isExceeded);
       for (const total of exceeded) total.report(report);
       return exceeded.length === 0;

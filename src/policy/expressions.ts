@@ -16,21 +16,10 @@ import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 
-/** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
-export interface ExpressionChecker {
-  /** An expression over the catalog. */
-  of(draft: ExpressionDraft | null, kind: CelKind): Program | null;
-  /** The condition of a rule. */
-  when(draft: ExpressionDraft | null): Program | null;
-  /** The condition of a budget or rate limit. */
-  match(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): Program | null;
-  /** The `each` of a budget or rate limit. */
-  each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null;
-  /** Whether all checked expressions together are within the cost limits. Reports the costliest one otherwise. */
-  reviewTotals(): boolean;
-}
+export type ExpressionChecker = ReturnType<typeof createChecker>;
 
-export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionChecker {
+/** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
+export function createChecker(parsed: ParsedPolicy, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
@@ -47,23 +36,25 @@ export function createChecker(parsed: ParsedPolicy, report: Report): ExpressionC
     return program;
   };
   return {
-    // With an unknown name it matches no model, which need not be reported too.
-    of(draft, kind) {
+    /** An expression over the catalog. With an unknown name it matches no model, which need not be reported too. */
+    of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
       const before = report.found.length;
       const program = check(draft, kind);
       return report.found.length === before ? program : null;
     },
-    when(draft) {
+    /** The condition of a rule. */
+    when(draft: ExpressionDraft | null): Program | null {
       const program = check(draft, 'when');
       if (program) checkCondition(program, OF_RULES, report);
       return program;
     },
-    match(draft, kind) {
+    /** The condition of a budget or rate limit. */
+    match(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): Program | null {
       const program = check(draft, kind);
       if (program) checkCondition(program, kind === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
       return program;
     },
-    each(draft, kind) {
+    each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null {
       const program = affordable(draft && checkText(draft, kind, texts, report), kind);
       if (program) checkReferences(program, names, report);
       return program;

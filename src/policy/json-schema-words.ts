@@ -25,23 +25,9 @@ export interface PolicyNames {
 /** A word with its meaning, which may be empty. */
 export type EditorWord = readonly [word: string, means: string];
 
-/** The kinds of things that have names. */
-export type NameKind =
-  | 'adapter'
-  | 'preset'
-  | 'strategy'
-  | 'estimator'
-  | 'provider'
-  | 'model'
-  | 'asked'
-  | 'task'
-  | 'language'
-  | 'reason'
-  | 'error'
-  | 'zone';
-
-/** Kind → its known names. Except for error codes, other names are possible. */
-export type EditorVocabulary = Readonly<Record<NameKind, readonly EditorWord[]>>;
+/** Kind of thing → its known names. Except for error codes, other names are possible. */
+export type EditorVocabulary = ReturnType<typeof vocabularyOf>;
+export type NameKind = keyof EditorVocabulary;
 
 const BUILT_IN: readonly EditorWord[] = [
   ['auto', "Weighs quality, cost and latency by the operator's balance."],
@@ -74,7 +60,7 @@ const ZONES: readonly string[] =
   Europe/Zurich`.split(/\s+/);
 
 /** All names that a policy can use, given its plugins and its own names. */
-export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): EditorVocabulary {
+export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames) {
   const ofKind = (kind: Plugin['kind']): EditorWord[] =>
     plugins.filter((plugin) => plugin.kind === kind).map((plugin) => [plugin.name, meaningOfPlugin(plugin)]);
   const models = named(own.models, 'A model of this policy.');
@@ -92,7 +78,7 @@ export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames): Edit
     reason: [...named(own.constraints, 'A constraint of this policy.'), ...Object.entries(REASONS)],
     error: Object.entries(ERRORS).map(([code, { means }]) => [code, means] as const),
     zone: named(ZONES, ''),
-  };
+  } satisfies Readonly<Record<string, readonly EditorWord[]>>;
 }
 
 /** The words of a union of string literals; null for any other schema. The meaning of a capability is in its own table. */

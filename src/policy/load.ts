@@ -19,13 +19,12 @@ export interface LoadContext extends CompileContext {
   revisionOf(content: string): string;
 }
 
-export type LoadResult =
-  | {
-      readonly snapshot: PolicySnapshot;
-      /** Warnings only. */
-      readonly diagnostics: readonly Diagnostic[];
-    }
-  | { readonly snapshot: null; readonly diagnostics: readonly Diagnostic[] };
+export interface LoadResult {
+  /** Null if the policy has errors. */
+  readonly snapshot: PolicySnapshot | null;
+  /** Without errors, warnings only. */
+  readonly diagnostics: readonly Diagnostic[];
+}
 
 const SEEM_MISSING: ReadonlySet<DiagnosticCode> = new Set([
   'unknown-reference',

@@ -60,7 +60,7 @@ function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | n
   const min = usd(tree, 'min_charge_usd', text.min_charge_usd, 'up');
   const fee = usd(tree, 'settle_fee_usd', text.settle_fee_usd, 'up');
   if (!max || !min || !fee) return null;
-  refuseAbove({ tree, path: `${PATH}.quote`, min, max, key: 'min_charge_usd' }, report);
+  refuseAbove(tree, `${PATH}.quote`, 'min_charge_usd', min, max, report);
   if (fee.credits >= max.credits) {
     const most = plainText(max.usd);
     const message = `\`${PATH}.quote.settle_fee_usd\` is ${plainText(fee.usd)}, which leaves nothing of \`max_usd\`, ${most}, for the request`;
@@ -78,21 +78,12 @@ function readTopUp(tree: Tree, usd: UsdReader, report: Report): TopUp | null {
   const min = usd(tree, 'min_usd', text.min_usd, 'up');
   const max = usd(tree, 'max_usd', text.max_usd, 'down');
   if (!min || !max) return null;
-  refuseAbove({ tree, path: `${PATH}.prepaid`, min, max, key: 'min_usd' }, report);
+  refuseAbove(tree, `${PATH}.prepaid`, 'min_usd', min, max, report);
   return { min: Math.min(min.credits, max.credits), max: max.credits };
 }
 
-interface UsdBounds {
-  readonly tree: Tree;
-  readonly path: string;
-  readonly min: UsdAmount;
-  readonly max: UsdAmount;
-  /** The key of the lower bound. */
-  readonly key: string;
-}
-
 /** Reports a lower bound above the upper one. Compares USD, because rounding to microcredits can part equal bounds. */
-function refuseAbove({ tree, path, min, max, key }: UsdBounds, report: Report): void {
+function refuseAbove(tree: Tree, path: string, key: string, min: UsdAmount, max: UsdAmount, report: Report): void {
   if (!isAbove(min.usd, max.usd)) return;
   const most = plainText(max.usd);
   const message = `\`${path}.${key}\` is ${plainText(min.usd)}, which is above \`max_usd\`, ${most}`;

@@ -27,7 +27,7 @@ export const BudgetText = closed(
         total: 'One window without an end: what is spent stays spent.',
       } satisfies Record<WindowKind, string>,
       examples: ['month'],
-      description: 'How long a window runs, by the calendar of `time_zone`: weeks begin on Monday, `total` never ends.',
+      description: 'Length of a window, by the calendar of `time_zone`. Weeks begin on Monday; `total` never ends.',
     }),
     time_zone: optional.string(
       { minLength: 1, maxLength: 64, example: 'Europe/Berlin' },
@@ -46,10 +46,10 @@ export const BudgetText = closed(
       maxItems: 16,
       default: [],
       examples: [[0.5, 0.8, 1]],
-      description: 'Shares of the limit, above 0 and up to 1, that the operator is told of once they are spent.',
+      description: 'Shares of the limit, above 0 and up to 1. The log warns when one is spent.',
     }),
   },
-  { description: 'A limit on what may be spent in a window of time.' },
+  { description: 'A limit on spend in a window of time.' },
 );
 export type BudgetText = Static<typeof BudgetText>;
 

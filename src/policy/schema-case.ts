@@ -8,7 +8,7 @@ function stated(schema: TSchema, example: unknown, description?: string) {
   const inner = withoutNull(schema);
   return Type.Optional({ ...inner, examples: [example], description: description ?? inner.description });
 }
-const MESSAGES = { ...query.messages, description: 'The conversation, from which task and size are read.' };
+const MESSAGES = { ...query.messages, description: 'The conversation. Task and size are read from it.' };
 /** The schemas of the API, with examples. */
 const ROUTE_QUERY = {
   task_type: stated(query.task_type, 'coding', 'Task, in place of the one that `messages` are read as.'),

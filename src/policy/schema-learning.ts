@@ -22,7 +22,8 @@ const SignalsText = closed(
   {
     default: {},
     examples: [{ retry: 0 }],
-    description: 'Faults that the gateway looks for in answers. An answer without one counts as good. `off`: none.',
+    description:
+      'Faults that the gateway looks for in answers. An answer without a fault counts as good. `off`: it looks for none.',
   },
 );
 

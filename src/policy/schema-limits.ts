@@ -42,7 +42,8 @@ export const CorsText = Type.Optional(
       origins: Type.Array(string({ minLength: 1, maxLength: 512 }, 'Scheme, host and port: `https://app.example`.'), {
         maxItems: 1_000,
         examples: [['https://app.example', 'http://localhost:5173']],
-        description: 'Origins that may call `/v1/…` and read the answers. Operators’ routes stay closed to them.',
+        description:
+          'Origins whose pages may call `/v1/…` and read the answers. They can never call operators’ routes.',
       }),
     },
     { description: 'Web pages that may call this gateway from a browser. Default: none.' },

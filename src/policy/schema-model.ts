@@ -106,7 +106,7 @@ const LatencyText = closed(
     }),
     as_of: Type.Optional(day('Day of the newest measurement.')),
   },
-  { description: 'Speed of the model until it is measured here.' },
+  { description: 'Speed of the model until the gateway has measured it.' },
 );
 
 const share = (description: string) => number({ minimum: 0, maximum: 1, example: 0.78 }, description);
@@ -182,18 +182,19 @@ export const ModelText = closed(
       },
     ),
     capabilities: Type.Array(
-      oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'Something the model can do.' }),
+      oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'A feature of the model.' }),
       { default: [], examples: [['tools', 'vision']], description: 'Features of the model.' },
     ),
     lacks: Type.Array(
       oneOf(CAPABILITY_NAMES, {
         examples: ['seed'],
-        description: 'Something that cannot be asked of the model.',
+        description: 'A feature that requests for this model cannot use.',
       }),
       {
         default: [],
         examples: [['seed', 'logit_bias']],
-        description: 'Features of its provider’s API that it does not take. Requests that need one go elsewhere.',
+        description:
+          'Features of its provider’s API that the model does not take. Requests that need one go to other models.',
       },
     ),
     languages: texts(['python', 'typescript'], 'Programming languages that it handles; aliases are known.', 64),
@@ -210,7 +211,8 @@ export const ModelText = closed(
     tokenizer: Type.Optional(
       oneOf(TOKENIZERS, {
         examples: ['o200k_base'],
-        description: 'Counts input exactly where an estimate would refuse. Set it only if the vendor names it.',
+        description:
+          'Tokenizer that counts the input exactly where an estimate would refuse the request. Set it only if the vendor names it.',
       }),
     ),
     temperature: boolean(
@@ -232,6 +234,9 @@ export const ModelText = closed(
     deadlines: Type.Optional(DeadlinesText),
     released: Type.Optional(day('Day of its release.')),
   },
-  { description: 'A model callers can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.' },
+  {
+    description:
+      'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.',
+  },
 );
 export type ModelText = Static<typeof ModelText>;

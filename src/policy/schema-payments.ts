@@ -61,7 +61,7 @@ export const FacilitatorText = closed(
     timeout_ms: milliseconds(15_000, 120_000, 'With `http`: milliseconds to wait for an answer.'),
     bearer_env: variable('With `http`: variable with its token.', 'X402_FACILITATOR_TOKEN'),
   },
-  { description: 'Who has payments settled on the chain.' },
+  { description: 'The service that settles payments on the chain.' },
 );
 
 export const NetworkText = closed(
@@ -81,7 +81,7 @@ export const NetworkText = closed(
         minItems: 1,
         maxItems: 8,
         examples: [['https://sepolia.base.org']],
-        description: 'Addresses of nodes of the chain, without a key; the first is asked first.',
+        description: 'Addresses of nodes of the chain, without a key, in the order of use.',
       }),
     ),
     rpc_urls_env: variable(
@@ -90,7 +90,7 @@ export const NetworkText = closed(
     ),
     facilitator: FacilitatorText,
   },
-  { description: 'A chain on which payments are taken, and in what.' },
+  { description: 'A chain and a stablecoin that the gateway accepts.' },
 );
 export type NetworkText = Static<typeof NetworkText>;
 
@@ -150,7 +150,7 @@ export const X402Text = closed(
     networks: Type.Array(NetworkText, {
       maxItems: 16,
       default: [],
-      description: 'Networks that payments are taken on, in the order of the offer.',
+      description: 'Networks that the gateway accepts payments on, in the order of the offer.',
     }),
     quote: QuoteText,
     settle_margin_seconds: integer(

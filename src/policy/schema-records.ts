@@ -20,17 +20,17 @@ const ContentText = closed(
     keep: Type.Array(
       oneOfExplained({
         means: { prompt: 'The messages.', answer: 'What the model wrote.' },
-        description: '`prompt`: the messages; `answer`: what the model wrote.',
+        description: '`prompt`: the messages; `answer`: the text of the model.',
       }),
       {
         minItems: 1,
         uniqueItems: true,
         default: ['prompt', 'answer'],
         examples: [['prompt']],
-        description: 'Parts to keep, at most 262,144 characters of each.',
+        description: 'Parts to store, at most 262,144 characters of each.',
       },
     ),
-    redact: Type.Array(oneOfExplained({ means: REDACTED, description: 'A kind of thing that is taken out.' }), {
+    redact: Type.Array(oneOfExplained({ means: REDACTED, description: 'A kind of data to remove.' }), {
       uniqueItems: true,
       default: [...REDACTIONS],
       examples: [['email', 'secret']],
@@ -38,7 +38,7 @@ const ContentText = closed(
     }),
     retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),
   },
-  { description: 'Keeps the words of prompts and answers. Default: nothing is kept.' },
+  { description: 'Stores texts of prompts and answers. Default: none.' },
 );
 
 export const RecordsText = closed(

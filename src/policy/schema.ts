@@ -110,7 +110,7 @@ export const ProviderText = closed(
       description: "The adapter's own settings, checked by its schema.",
     }),
   },
-  { description: 'A service or a server of models.' },
+  { description: 'A service or server that serves models.' },
 );
 export type ProviderText = Static<typeof ProviderText>;
 
@@ -136,7 +136,7 @@ export const SelectorText = closed(
     }),
     models: Type.Optional(SelectorModelsText),
   },
-  { description: 'A name that callers send as `model` to have one chosen.' },
+  { description: 'A name that callers send as `model` to leave the choice to the gateway.' },
 );
 export type SelectorText = Static<typeof SelectorText>;
 
@@ -145,7 +145,7 @@ export const WeightsText = closed(
     cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio counts.'),
     quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality.'),
   },
-  { description: 'Weights for what `route_strategy` leaves out. Only their ratio counts.' },
+  { description: 'Weights that a `route_strategy` of a request leaves out. Only their ratio matters.' },
 );
 
 export const ReferencePriceText = closed(
@@ -197,7 +197,8 @@ export const SECTIONS = {
   providers: Type.Record(Type.String(), ProviderText, { description: 'Name → provider.' }),
   models: Type.Record(Type.String(), ModelText, { description: 'ID → model: the catalog.' }),
   tasks: Type.Record(Type.String(), TaskText, {
-    description: 'Name → task. `general` and the other usual ones always exist; without sizes they are as `general`.',
+    description:
+      'Name → task. `general` and the other usual tasks always exist; without sizes they have those of `general`.',
   }),
   selectors: Type.Record(Type.String(), SelectorText, {
     description: 'Name → selector. `auto`, `auto-fast` and `auto-cheap` always exist.',
@@ -210,8 +211,8 @@ export const SECTIONS = {
   unstated_languages: UnstatedLanguages,
   constraints: Type.Array(ConstraintText, { description: 'Hard rules: they reject models and endpoints.' }),
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: they raise or lower the quality of models.' }),
-  budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),
-  rate_limits: Type.Array(RateLimitText, { description: 'Limits on the pace of requests.' }),
+  budgets: Type.Array(BudgetText, { description: 'Limits on spend in windows of time.' }),
+  rate_limits: Type.Array(RateLimitText, { description: 'Limits on the rate of requests.' }),
   ledger: LedgerText,
   learning: LearningText,
   payments: PaymentsText,

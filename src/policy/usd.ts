@@ -25,17 +25,11 @@ export function figureAt(tree: Tree, key: string, value: number | undefined, rep
   return valueAt(tree, key) ? decimalAt(tree, key, report) : parseDecimal(String(value));
 }
 
-/** Reads USD at a key, and converts it to microcredits. */
-export type UsdReader = (
-  tree: Tree,
-  key: string,
-  value: number | undefined,
-  rounding: 'down' | 'up',
-) => UsdAmount | null;
+export type UsdReader = ReturnType<typeof usdReader>;
 
-/** Upper limits are rounded down, lower limits up. */
-export function usdReader(usdPerCredit: Decimal, report: Report): UsdReader {
-  return (tree, key, value, rounding) => {
+/** Reads USD at a key, and converts it to microcredits. Upper limits are rounded down, lower limits up. */
+export function usdReader(usdPerCredit: Decimal, report: Report) {
+  return (tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up'): UsdAmount | null => {
     const usd = figureAt(tree, key, value, report);
     if (!usd) return null;
     const above = usd.digits * power(usdPerCredit.scale + CREDIT_DECIMALS);

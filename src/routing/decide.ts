@@ -23,26 +23,20 @@ export interface DecisionContext extends ChoiceOptions {
   readonly onShortlist?: () => void;
 }
 
-export interface Decider {
-  /** Pure: the same facts and context give the same result, bit for bit. */
-  decide(facts: Facts, context: DecisionContext): Decision | Refusal;
-  /** Times that a strategy threw or gave no usable score, so that Q, C, L and ID decided. */
-  readonly faults: number;
-  /** Models rejected in the last decision, by kind, in the order of `REJECTIONS`. */
-  readonly rejections: Uint32Array;
-}
-
 export const isRefusal = (outcome: Decision | Refusal): outcome is Refusal => 'rejected' in outcome;
 
 /** Allocates the arrays that all decisions over a snapshot reuse. */
-export const createDecider = (snapshot: PolicySnapshot): Decider => new SnapshotDecider(snapshot);
+export const createDecider = (snapshot: PolicySnapshot): Decider => new Decider(snapshot);
 
 export function refusalOf(facts: Facts, readings: Readings, rejected: Refusal['rejected']): Refusal {
   return { group: decisiveGroup(rejected), facts, readings, rejected };
 }
 
-class SnapshotDecider implements Decider {
+/** Decides over one snapshot. */
+export class Decider {
+  /** Times that a strategy threw or gave no usable score, so that Q, C, L and ID decided. */
   faults = 0;
+  /** Models rejected in the last decision, by kind, in the order of `REJECTIONS`. */
   readonly rejections = new Uint32Array(Object.keys(REJECTIONS).length);
   readonly #snapshot: PolicySnapshot;
   readonly #evaluation: Evaluation;
@@ -54,6 +48,7 @@ class SnapshotDecider implements Decider {
     this.#prior = priorReadings(snapshot);
   }
 
+  /** Pure: the same facts and context give the same result, bit for bit. */
   decide(facts: Facts, context: DecisionContext): Decision | Refusal {
     const { id, seed, readings = this.#prior, estimate = null, onShortlist } = context;
     const { shortlist } = this.#evaluation;

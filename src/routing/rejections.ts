@@ -63,7 +63,7 @@ function textsFor(
     context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () => 'its worst case exceeds what budgets leave',
-    health: () => `it is out for now: ${healthReasons(model, inputs, snapshot)}`,
+    health: () => `it is unavailable for now: ${healthReasons(model, inputs, snapshot)}`,
   };
 }
 
@@ -95,16 +95,16 @@ const NAME_MAX = 64;
 
 function unknownLanguageText(name: string): string {
   const meant = nearestLanguage(name);
-  const shown = `\`${name.slice(0, NAME_MAX)}\` is no programming language`;
+  const shown = `\`${name.slice(0, NAME_MAX)}\` is not a known programming language`;
   return meant === null
-    ? `${shown} of GitHub’s list, nor does a model declare it`
+    ? `${shown}: neither GitHub’s list nor a model has it`
     : `${shown} (did you mean \`${meant}\`?)`;
 }
 
 function capabilityText({ capabilities }: Model, needs: number): string {
   const missing = capabilityNames(needs & ~capabilities);
   if (missing.length > 0) return `it lacks ${missing.join(', ')}`;
-  return `no endpoint of it has all of ${capabilityNames(needs).join(', ')}`;
+  return `none of its endpoints has all of ${capabilityNames(needs).join(', ')}`;
 }
 
 const UNAVAILABLE: Readonly<Record<HealthState, string | null>> = {

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
+import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
-import { openKeys } from '../access/stored-keys.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';

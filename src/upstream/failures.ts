@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../contract/parts.ts';
+import { codeOf } from '../core/thrown.ts';
 import { SECRET, scrub } from '../telemetry/secrets.ts';
 
 const MESSAGE_MAX = 300;
@@ -28,12 +29,6 @@ export function bodyFailure(error: unknown): ProviderFailure {
   if (error instanceof UpstreamError) return error.failure;
   const code = codeOf(error);
   return { kind: 'cut', message: `the answer broke off${code ? ` (${code})` : ''}` };
-}
-
-/** An error's code, or an empty string. */
-export function codeOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
-  return typeof error.code === 'string' ? error.code : '';
 }
 
 /**

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
@@ -13,14 +13,11 @@ import {
   temporaryFolder,
   writePolicy,
 } from '../support/signalbox.ts';
+import { chat as chatWith, stopWell, useFolders } from './stand.ts';
 
 const PATIENCE = 30_000;
 
-const cleanUps: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+const { atEnd } = useFolders();
 
 const PAGE = join(import.meta.dir, '../../docs/operate/backup-upgrade.md');
 
@@ -59,12 +56,7 @@ const booksOf = async (box: Pick<Signalbox, 'get'>): Promise<Books> =>
 const spentOf = ({ funds }: Books): string[] =>
   funds.map(({ name, subject, spent_credits }) => `${name} ${subject} ${spent_credits}`).sort();
 
-const chat = (box: Signalbox, key = box.key) =>
-  box.post(
-    '/v1/chat/completions',
-    { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 },
-    { headers: { authorization: `Bearer ${key}` } },
-  );
+const chat = (box: Signalbox, key = box.key) => chatWith(box, { headers: { authorization: `Bearer ${key}` } });
 
 describe('the page’s own commands', () => {
   test(
@@ -75,8 +67,8 @@ describe('the page’s own commands', () => {
       const budgets = 'budgets: [{ name: each, each: key, limit_credits: 1000, window: total }]\n';
       const models = { best: { endpoints: ['first'], price: { input: 0.7, output: 3.3 } } };
       const policies = writePolicy(testPolicy({ first: upstream.url }, models, budgets));
-      cleanUps.push(() => [root, policies].map((folder) => rmSync(folder, { recursive: true, force: true })));
-      cleanUps.push(() => upstream.stop());
+      atEnd(() => [root, policies].map((folder) => rmSync(folder, { recursive: true, force: true })));
+      atEnd(() => upstream.stop());
       const { here, env } = machine(root, policies);
       const [copying = '', restoring = '', starting = ''] = commandsOf('Restore').length
         ? [...commandsOf('Back up'), ...commandsOf('Restore')]
@@ -84,7 +76,7 @@ describe('the page’s own commands', () => {
 
       const data = join(root, 'signalbox');
       const box = await startSignalbox({ data, env: UPSTREAM_ENV, args: ['--policies', policies] });
-      cleanUps.push(() => box.stop());
+      atEnd(() => box.stop());
       const made = await box.run('keys', 'create', '--name', 'prepaid');
       const prepaid = made.out.split('\n')[0] ?? '';
       expect((await box.run('keys', 'grant', prepaid.split('_')[2] ?? '', '500')).code).toBe(0);
@@ -114,7 +106,7 @@ describe('the page’s own commands', () => {
         env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: box.key },
         args: words.slice(words.indexOf('--policies')),
       });
-      cleanUps.push(() => second.stop());
+      atEnd(() => second.stop());
       const books = await booksOf(second);
       expect(books.held_credits).toBe(0);
       expect(books.charged_credits).toBeCloseTo(atCopy.charged_credits + atCopy.held_credits, 6);
@@ -122,10 +114,7 @@ describe('the page’s own commands', () => {
       expect(spentOf(books)).not.toEqual(spentOf(await booksOf(box)));
       expect(spentOf(books)).toHaveLength(3);
       for (const key of [box.key, prepaid]) expect((await chat(second, key)).status).toBe(200);
-      second.signal('SIGTERM');
-      expect(await second.exited).toBe(0);
-      const audit = await runToEnd([MAIN, 'ledger', 'audit', '--idle', '--data', second.data], env);
-      expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
+      await stopWell(second);
     },
     PATIENCE,
   );

@@ -1,60 +1,18 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { makeTestKey, runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { makeTestKey, runCommand, type Signalbox } from '../support/signalbox.ts';
+import { chat, stopWell, useServers } from './stand.ts';
 
 const PATIENCE = 30_000;
 const DAY_MS = 86_400_000;
 
-let upstream: FakeUpstream;
-const cleanUps: (() => unknown)[] = [];
-
-beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-});
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-afterAll(() => upstream.stop());
-
-function newFolder(): string {
-  const folder = temporaryFolder();
-  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-const LIMITS = `budgets: [{ name: daily, limit_credits: 100, window: day }]
+const { atEnd, newFolder, start, upstream } = useServers(`budgets: [{ name: daily, limit_credits: 100, window: day }]
 rate_limits: [{ name: pace, each: key, requests_per_minute: 6000 }]
-`;
-
-async function start(
-  data: string,
-  env: Readonly<Record<string, string>> = {},
-  provider = upstream.url,
-): Promise<Signalbox> {
-  const policy = testPolicy({ first: provider }, { best: { endpoints: ['first'] } }, LIMITS);
-  const box = await startSignalbox({ isProcess: true, data, policy, env: { ...UPSTREAM_ENV, ...env } });
-  cleanUps.push(() => box.stop());
-  return box;
-}
-
-const chat = (box: Signalbox) =>
-  box.post('/v1/chat/completions', {
-    model: 'best',
-    messages: [{ role: 'user', content: 'Say hello.' }],
-    max_tokens: 20,
-  });
-
-async function stopWell(box: Signalbox): Promise<void> {
-  box.signal('SIGTERM');
-  expect(await box.exited).toBe(0);
-  const audit = await runCommand(['ledger', 'audit', '--idle', '--data', box.data]);
-  expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
-}
+`);
 
 const linesWith = (box: Signalbox, text: string): string[] => box.lines.filter((line) => line.includes(text));
 
@@ -63,7 +21,7 @@ describe('a data folder that is taken away from under a server', () => {
     'is noticed: what costs is refused and not sent, and goes on once the folder is back',
     async () => {
       const data = join(newFolder(), 'data');
-      const box = await start(data);
+      const box = await start(data, { isProcess: true });
       expect((await chat(box)).status).toBe(200);
 
       const away = `${data}-away`;
@@ -76,9 +34,9 @@ describe('a data folder that is taken away from under a server', () => {
       expect([refused.status, (await answerOf(refused)).error.code]).toEqual([503, 'overloaded']);
       const told = 'its file is gone or was replaced';
       expect(await waitFor(() => linesWith(box, told).length)).toBe(1);
-      const calls = upstream.requests.length;
+      const calls = upstream().requests.length;
       expect((await chat(box)).status).toBe(503);
-      expect(upstream.requests.length).toBe(calls);
+      expect(upstream().requests.length).toBe(calls);
       expect((await box.get('/healthz')).status).toBe(200);
       expect((await box.get('/readyz')).status).toBe(503);
 
@@ -95,7 +53,7 @@ describe('a data folder that is taken away from under a server', () => {
 function heldBack(): { readonly url: string; readonly asked: Promise<void>; letGo(): void } {
   const asked = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
-  const { pathname } = new URL(upstream.url);
+  const { pathname } = new URL(upstream().url);
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -103,11 +61,11 @@ function heldBack(): { readonly url: string; readonly asked: Promise<void>; letG
     async fetch({ method, url, headers, body }) {
       asked.resolve();
       await gone.promise;
-      const address = new URL(new URL(url).pathname, upstream.url);
+      const address = new URL(new URL(url).pathname, upstream().url);
       return fetch(address, { method, headers: Object.fromEntries(headers), body });
     },
   });
-  cleanUps.push(() => server.stop(true));
+  atEnd(() => server.stop(true));
   return { url: new URL(pathname, server.url).href, asked: asked.promise, letGo: gone.resolve };
 }
 
@@ -117,18 +75,18 @@ test(
     const data = newFolder();
     const env = { SIGNALBOX_API_KEY: makeTestKey() };
     const { url, asked, letGo } = heldBack();
-    const first = await start(data, env, url);
+    const first = await start(data, { isProcess: true, env }, url);
     const running = chat(first);
     await asked;
     rmSync(join(data, 'server.lock'));
-    const second = await start(data, env);
+    const second = await start(data, { env });
     letGo();
     const answer = await running;
     expect(answer.status).toBe(200);
     expect((await answerOf(answer)).platform).toMatchObject({ credits_consumed: null });
     expect((await first.get('/readyz')).status).toBe(503);
     expect((await chat(second)).status).toBe(200);
-    expect((await runCommand(['ledger', 'audit', '--idle', '--data', data])).code).toBe(0);
+    expect((await runHere(['ledger', 'audit', '--idle', '--data', data])).code).toBe(0);
   },
   PATIENCE,
 );
@@ -137,12 +95,12 @@ test(
 function makeReadOnly(folder: string): boolean {
   if (process.getuid?.() !== 0) {
     chmodSync(folder, 0o500);
-    cleanUps.push(() => chmodSync(folder, 0o700));
+    atEnd(() => chmodSync(folder, 0o700));
     return true;
   }
   const mount = ['mount', '-t', 'tmpfs', '-o', 'ro,size=1m', 'tmpfs', folder];
   if (!Bun.spawnSync(mount, { stdout: 'ignore', stderr: 'ignore' }).success) return false;
-  cleanUps.push(() => Bun.spawnSync(['umount', folder]));
+  atEnd(() => Bun.spawnSync(['umount', folder]));
   return true;
 }
 
@@ -154,7 +112,7 @@ test(
       console.log('left out, for nothing can be mounted here: a data folder that cannot be written');
       return;
     }
-    const { code, err } = await runCommand(['serve', '--port', '0', '--log', 'off', '--data', data]);
+    const { code, err } = await runHere(['serve', '--port', '0', '--log', 'off', '--data', data]);
     expect(err).toMatch(
       /^signalbox: Cannot use the data folder .*: (the file system is read-only|permission denied)\.\n$/,
     );
@@ -167,19 +125,18 @@ test(
   'a damaged database is neither served from nor copied, and each says so in one sentence',
   async () => {
     const data = newFolder();
-    const box = await start(data);
+    const box = await start(data, { isProcess: true });
     await chat(box);
     await stopWell(box);
     const file = join(data, 'signalbox.db');
     damage(file, 'journal');
 
     const copy = join(data, 'copy.db');
-    const commands = [
-      ['serve', '--port', '0', '--log', 'off'],
-      ['ledger', 'audit'],
-      ['ledger', 'backup', copy],
-    ];
-    const ended = await Promise.all(commands.map((command) => runCommand([...command, '--data', data])));
+    const ended = await Promise.all([
+      runCommand(['serve', '--port', '0', '--log', 'off', '--data', data]),
+      runHere(['ledger', 'audit', '--data', data]),
+      runHere(['ledger', 'backup', copy, '--data', data]),
+    ]);
     for (const { code, err } of ended) {
       expect(err).toMatch(/^signalbox: .*: the file is damaged, or is not a SQLite database\.?\n$/);
       expect(code).toBe(1);
@@ -211,19 +168,9 @@ describe('a clock that jumps', () => {
     'ahead and back again holds up nobody, loses no charge, and freezes the windows of budgets until it has caught up',
     async () => {
       const data = newFolder();
-      const file = join(newFolder(), 'jump');
-      writeFileSync(file, '0');
-      const env = {
-        BUN_OPTIONS: `--preload ${join(import.meta.dir, 'fixtures/jump.ts')}`,
-        JUMP_FILE: file,
-        SIGNALBOX_API_KEY: makeTestKey(),
-      };
-      const first = await start(data, env);
-      const jump = async (ms: number) => {
-        writeFileSync(file, String(ms));
-        process.kill(first.pid, 'SIGUSR2');
-        await Bun.sleep(50);
-      };
+      let jumpedMs = 0;
+      const options = { env: { SIGNALBOX_API_KEY: makeTestKey() }, now: () => Date.now() + jumpedMs };
+      const first = await start(data, options);
       const daily = async (box: Signalbox) => {
         const { funds } = (await (await box.get('/admin/ledger')).json()) as Daily;
         return { spent: funds[0]?.spent_credits, day: Date.parse(funds[0]?.starts ?? '') };
@@ -236,19 +183,19 @@ describe('a clock that jumps', () => {
 
       await cost(first);
       const { day } = await daily(first);
-      await jump(3 * DAY_MS);
+      jumpedMs = 3 * DAY_MS;
       let spent = await cost(first);
       const ahead = await daily(first);
       expect([ahead.spent, Math.round((ahead.day - day) / DAY_MS)]).toEqual([spent, 3]);
 
-      await jump(-DAY_MS);
+      jumpedMs = -DAY_MS;
       // Shares of a rate limit refill all the same, by a clock of their own.
       for (let count = 0; count < 5; count++) spent += await cost(first);
       expect(await daily(first)).toEqual({ spent: expect.closeTo(spent, 6), day: ahead.day });
       await stopWell(first);
 
-      writeFileSync(file, '0');
-      const second = await start(data, env);
+      jumpedMs = 0;
+      const second = await start(data, options);
       expect(linesWith(second, 'the system clock is behind the ledger')).toHaveLength(1);
       spent += await cost(second);
       expect(await daily(second)).toEqual({ spent: expect.closeTo(spent, 6), day: ahead.day });

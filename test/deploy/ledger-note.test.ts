@@ -1,52 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'bun:test';
+import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { makeTestKey, runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { makeTestKey, type Signalbox } from '../support/signalbox.ts';
+import { chat, end, useServers } from './stand.ts';
 
 /** A server must not start on books that are not those it had: money would be spent twice. */
 const PATIENCE = 60_000;
-const KEY = makeTestKey();
-
-let upstream: FakeUpstream;
-const cleanUps: (() => unknown)[] = [];
-
-beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-});
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-afterAll(() => upstream.stop());
-
-function newFolder(): string {
-  const folder = temporaryFolder();
-  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-async function start(data: string): Promise<Signalbox> {
-  const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
-  const box = await startSignalbox({ isProcess: true, data, policy, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: KEY } });
-  cleanUps.push(() => box.stop());
-  return box;
-}
-
-async function chat(box: Signalbox): Promise<void> {
-  const messages = [{ role: 'user', content: 'Say hello.' }];
-  expect((await box.post('/v1/chat/completions', { model: 'best', messages, max_tokens: 20 })).status).toBe(200);
-}
+const env = { SIGNALBOX_API_KEY: makeTestKey() };
+const { newFolder, start: startWith } = useServers();
+/** A process, which has let go of its files at its end. */
+const start = (data: string, isProcess = true) => startWith(data, { env, isProcess });
 
 async function charged(box: Signalbox): Promise<number> {
   const books = (await (await box.get('/admin/ledger')).json()) as { charged_credits: number };
   return books.charged_credits;
-}
-
-async function end(box: Signalbox, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  box.signal(signal);
-  await box.exited;
 }
 
 const database = (data: string) => join(data, 'signalbox.db');
@@ -65,13 +34,14 @@ async function served(data: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<numb
   return credits;
 }
 
-/** The sentence of a start that is refused, which must make no database. */
-async function refusal(data: string): Promise<string> {
-  const before = existsSync(database(data));
-  const { code, err } = await runCommand(['serve', '--port', '0', '--log', 'off', '--data', data]);
-  expect([code, existsSync(database(data))]).toEqual([1, before]);
+/** The sentence of a start on a copy of the folder that is refused, which must make no database. */
+async function refusal(folder: string): Promise<string> {
+  const data = join(newFolder(), 'copy');
+  cpSync(folder, data, { recursive: true });
+  const { code, err } = await runHere(['serve', '--port', '0', '--log', 'off', '--data', data]);
+  expect([code, existsSync(database(data))]).toEqual([1, existsSync(database(folder))]);
   expect(err).toMatch(/^signalbox: [^\n]*\n$/);
-  return err;
+  return err.replaceAll(data, folder);
 }
 
 describe('a start is refused in one sentence, and goes on once the files are back,', () => {
@@ -80,7 +50,7 @@ describe('a start is refused in one sentence, and goes on once the files are bac
     async () => {
       const [data, other] = [newFolder(), newFolder()];
       const credits = await served(data, 'SIGTERM');
-      await end(await start(other), 'SIGTERM');
+      await end(await start(other));
       const away = join(newFolder(), 'signalbox.db');
       renameSync(database(data), away);
       const gone = await refusal(data);
@@ -91,7 +61,7 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       copyFileSync(database(other), database(data));
       expect(await refusal(data)).toMatch(/is the ledger [0-9a-f]{8}, but this folder served the ledger [0-9a-f]{8}\./);
       // A command that only reads does so, and says whose books these are.
-      const audit = await runCommand(['ledger', 'audit', '--data', data]);
+      const audit = await runHere(['ledger', 'audit', '--data', data]);
       expect([audit.code, audit.err]).toEqual([2, expect.stringContaining('but this folder served the ledger')]);
       writeFileSync(database(data), '');
       expect(await refusal(data)).toContain('has no ledger, but this folder served the ledger');
@@ -99,10 +69,10 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       copyFileSync(away, database(data));
       const box = await start(data);
       expect(await charged(box)).toBeCloseTo(credits, 6);
-      await end(box, 'SIGTERM');
+      await end(box);
       rmSync(database(data));
       rmSync(noteOf(data));
-      expect(await charged(await start(data))).toBe(0);
+      expect(await charged(await start(data, false))).toBe(0);
       writeFileSync(noteOf(other), '');
       expect(await refusal(other)).toContain('ledger.id is damaged. If signalbox.db beside it');
     },
@@ -136,12 +106,12 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       const data = newFolder();
       const credits = await served(data, 'SIGTERM');
       const copy = join(newFolder(), 'copy.db');
-      expect((await runCommand(['ledger', 'backup', copy, '--data', data])).code).toBe(0);
+      expect((await runHere(['ledger', 'backup', copy, '--data', data])).code).toBe(0);
       await served(data, 'SIGTERM');
       copyFileSync(copy, database(data));
       expect(await refusal(data)).toContain('it is an older copy');
       rmSync(noteOf(data));
-      expect(await charged(await start(data))).toBeCloseTo(credits, 6);
+      expect(await charged(await start(data, false))).toBeCloseTo(credits, 6);
       expect(entryIn(data)).toBeGreaterThan(0);
     },
     PATIENCE,
@@ -152,12 +122,12 @@ test(
   'a note that is deleted under a running server is not written again before the next start',
   async () => {
     const data = newFolder();
-    const box = await start(data);
+    const box = await start(data, false);
     await chat(box);
     rmSync(noteOf(data));
     await chat(box);
     await Bun.sleep(1_500);
-    await end(box, 'SIGTERM');
+    await end(box);
     expect(existsSync(noteOf(data))).toBe(false);
     expect(box.lines.filter((line) => line.includes('note of the ledger'))).toEqual([]);
   },

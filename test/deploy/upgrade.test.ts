@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { idText } from '../../src/core/id.ts';
@@ -8,7 +8,9 @@ import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { runCommand, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { chat, stopWell, useFolders } from './stand.ts';
 
 const PATIENCE = 30_000;
 const FIXTURES = join(import.meta.dir, 'fixtures');
@@ -17,16 +19,11 @@ const FIXTURES = join(import.meta.dir, 'fixtures');
 const SECRET = Buffer.from(new Bun.CryptoHasher('sha256').update('the key of a test').digest()).toString('base64url');
 const keyOf = (id: string): string => `sb_live_${id}_${SECRET}`;
 
-const cleanUps: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+const { atEnd, newFolder } = useFolders();
 
 /** A data folder as an earlier version left it. */
 function dataOf(fixture: string): { data: string; file: string } {
-  const data = temporaryFolder();
-  cleanUps.push(() => rmSync(data, { recursive: true, force: true }));
+  const data = newFolder();
   const file = join(data, 'signalbox.db');
   using db = new Database(file);
   db.run('PRAGMA journal_mode = WAL');
@@ -86,14 +83,14 @@ describe('a data folder of an earlier version', () => {
       async () => {
         const { data, file } = dataOf(fixture);
         const upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-        cleanUps.push(() => upstream.stop());
+        atEnd(() => upstream.stop());
         const models = { best: { endpoints: ['first'], price: { input: 0.7, output: 3.3 } } };
         const box = await startSignalbox({
           data,
           policy: testPolicy({ first: upstream.url }, models, `${policy}\nrecords: { retention_days: 3650 }\n`),
           env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: keyOf('first0000001') },
         });
-        cleanUps.push(() => box.stop());
+        atEnd(() => box.stop());
 
         const books = (await (await box.get('/admin/ledger')).json()) as Books;
         expect([toMicro(books.charged_credits), books.held_credits]).toEqual([toMicro(charged), 0]);
@@ -110,19 +107,12 @@ describe('a data folder of an earlier version', () => {
         const keys = rowsOf<{ id: string }>(file, 'SELECT id FROM keys');
         expect(keys.length).toBeGreaterThan(1);
         for (const { id } of keys) {
-          const answer = await box.post(
-            '/v1/chat/completions',
-            { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 },
-            { headers: { authorization: `Bearer ${keyOf(id)}` } },
-          );
+          const answer = await chat(box, { headers: { authorization: `Bearer ${keyOf(id)}` } });
           expect(answer.status).toBe(200);
           expect((await answerOf(answer)).platform.credits_consumed).toBeGreaterThan(0);
         }
 
-        box.signal('SIGTERM');
-        expect(await box.exited).toBe(0);
-        const audit = await runCommand(['ledger', 'audit', '--idle', '--data', data]);
-        expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
+        await stopWell(box);
       },
       PATIENCE,
     );
@@ -134,7 +124,7 @@ describe('a data folder of an earlier version', () => {
       const { data, file } = dataOf('middle');
       const before = versionsIn(file);
       const copy = join(data, 'copy.db');
-      const { code, out, err } = await runCommand(['ledger', 'backup', copy, '--data', data]);
+      const { code, out, err } = await runHere(['ledger', 'backup', copy, '--data', data]);
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(out).toContain('Not audited: the database has no ledger, or one of an older version');
       expect(versionsIn(copy)).toEqual(before);
@@ -151,7 +141,7 @@ test.each([[['keys', 'list']], [['keys', 'create']], [['wallets', 'list']]])(
   async (command) => {
     const { data, file } = dataOf('first');
     const before = versionsIn(file);
-    const { code, out, err } = await runCommand([...command, '--data', data]);
+    const { code, out, err } = await runHere([...command, '--data', data]);
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(
       /^signalbox: Cannot open the database .*: an older version of Signalbox wrote it; start the server once to bring it up to date\.\n$/,
@@ -193,7 +183,7 @@ describe('a data folder of a newer version is refused in one sentence, by the se
         db.run('INSERT INTO migrations VALUES (?, 99, 0)', [room]);
       }
       const before = versionsIn(file);
-      const ended = await Promise.all(commands.map((command) => runCommand([...command, '--data', data])));
+      const ended = await Promise.all(commands.map((command) => runHere([...command, '--data', data])));
       const says = new RegExp(
         `^signalbox: Cannot (open|read) the database .*: a newer version of Signalbox wrote it; use that version or a later one \\(${room} tables: 99, known: \\d+\\)\\.\n$`,
       );
@@ -215,7 +205,7 @@ test(
     const before = versionsIn(file);
     const script = join(FIXTURES, 'endless-migration.ts');
     const child = Bun.spawn([process.execPath, script, file], { stdout: 'ignore', stderr: 'inherit' });
-    cleanUps.push(() => child.kill('SIGKILL'));
+    atEnd(() => child.kill('SIGKILL'));
     // Part of it is on the disk by then, more than SQLite keeps in memory.
     const log = `${file}-wal`;
     await waitFor(() => existsSync(log) && statSync(log).size > 4e6, PATIENCE);

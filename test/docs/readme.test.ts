@@ -29,7 +29,9 @@ const MARK = '----- next block';
 /** The commands of a block as the reader runs them. A program is saved in a file of the clone first. */
 function commandsOf({ language, text }: Block, at: number, written: string[]): string {
   if (language === 'sh')
-    return text.replaceAll(/^(?:\w+=\S+ )?npm (?:start|test).*$/gm, ':').replaceAll('sb_live_…', box.key);
+    return text
+      .replaceAll(/^(?:(?:\w+=\S+ )?npm (?:start|test)|git clone URL signalbox && cd signalbox\b).*$/gm, ':')
+      .replaceAll('sb_live_…', box.key);
   const file = join(ROOT, 'node_modules', `.readme-${process.pid}-${at}.ts`);
   writeFileSync(file, text.replaceAll('http://127.0.0.1:8787', box.url));
   written.push(file);

@@ -86,6 +86,6 @@ describe('programming languages', () => {
     const response = await box.post('/v1/route', { constraints: { required_languages: ['pyhton'] } });
     const { error } = (await response.json()) as { error: { code: string; message: string } };
     expect([response.status, error.code]).toEqual([422, 'no_eligible_model']);
-    expect(error.message).toContain('`pyhton` is no programming language (did you mean `python`?)');
+    expect(error.message).toContain('`pyhton` is not a known programming language (did you mean `python`?)');
   });
 });

@@ -144,7 +144,7 @@ describe('422 no_eligible_model', () => {
       ['best', 'hasty', 'plain'].map((model) => ({
         model,
         reasons: [
-          expect.stringContaining('`klingon` is no programming language'),
+          expect.stringContaining('`klingon` is not a known programming language'),
           expect.stringContaining('ms is above max_latency_ms'),
         ],
       })),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openKeys } from '../../src/access/stored-keys.ts';
+import { openKeys } from '../../src/access/keys.ts';
 import { WALLET_FORM } from '../../src/core/wallet.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';

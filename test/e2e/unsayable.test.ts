@@ -41,7 +41,7 @@ test('when no other model may answer, the error names the field, and nothing is 
   expect(error.message).toStartWith(
     '`claude-opus-4-8` cannot take this request, and nothing was sent: messages[0].content',
   );
-  expect(error.message).toContain('messages[0].content[0].file.file_data is no base64 data: URL of a PDF');
+  expect(error.message).toContain('messages[0].content[0].file.file_data must be a base64 data: URL of a PDF');
   expect(error.param).toBe('messages[0].content[0].file.file_data');
   expect(response.headers.get('x-signalbox-credits')).toBe('0');
   expect(claude.requests).toEqual([]);

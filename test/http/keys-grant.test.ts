@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { openKeys } from '../../src/access/stored-keys.ts';
+import { openKeys } from '../../src/access/keys.ts';
 import { type KeyServices, keyRoutes } from '../../src/http/admin-keys.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';

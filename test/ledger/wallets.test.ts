@@ -74,7 +74,7 @@ describe('a wallet that pays in the place of a key', () => {
     const command = { file: folder.file, spool: join(folder.path, 'settlements.spool'), now: () => NOON, write, warn };
     await runLedger(['refund', idText('dec_', hold.id), '0.0001'], command);
     expect(told).toContain('(key key)');
-    expect(told).toContain(`the balance that paid for it: wallet ${WALLET}.`);
+    expect(told).toContain(`the balance of wallet ${WALLET}.`);
     await ledger.refresh();
     expect(balance(ledger)).toEqual([500, 50, 0]);
     expect(await ledger.giveBack(hold.id, 'sorry')).toBe(50);

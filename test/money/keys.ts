@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openKeys } from '../../src/access/stored-keys.ts';
+import { openKeys } from '../../src/access/keys.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { waitFor } from '../support/answers.ts';

@@ -6,10 +6,10 @@ import { countInput, decisiveTokenizers } from '../../src/gateway/exact-count.ts
 import { decideFor, hypotheticalFacts } from '../../src/operate/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../src/operate/policy/reasons.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
-import { loadPolicy } from '../../src/policy/load.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { createTokenCounter } from '../../src/tokenizer/counter.ts';
+import { loadShipped, loadShippedPolicy } from '../policy/shipped.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { textsOf } from '../support/chat-body.ts';
 import { chatRequest } from '../support/model-request.ts';
@@ -53,9 +53,9 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   ollama: 'http://127.0.0.1:11434/v1',
 };
 
-function environmentOf({ providers }: KeySet): ReadonlyMap<string, string> {
+function environmentOf({ providers }: KeySet): Readonly<Record<string, string>> {
   const variable = (provider: string, what: string) => `${provider.toUpperCase().replaceAll('-', '_')}_${what}`;
-  return new Map(
+  return Object.fromEntries(
     providers.flatMap((provider) => [
       [KEY_NAMES[provider] ?? variable(provider, 'API_KEY'), 'x'] as const,
       ...(provider in ADDRESSES ? [[variable(provider, 'BASE_URL'), ADDRESSES[provider]!] as const] : []),
@@ -68,12 +68,14 @@ export function runtimeWith(keys: KeySet): Runtime {
   const env = environmentOf(keys);
   const { only } = keys;
   const isLocal = ({ path }: ShippedFile) => path.endsWith('/models-local.yaml');
-  const files = shippedPolicy().map((file) => (only && isLocal(file) ? withOnly(file, only) : file));
-  const registry = createRegistry(shipped);
-  const get = (name: string) => env.get(name);
-  const { snapshot, diagnostics } = loadPolicy(files, { env: { get }, ...registry, revisionOf: () => 'panel' });
+  const { snapshot, diagnostics } = only
+    ? loadShipped(
+        shippedPolicy().map((file) => (isLocal(file) ? withOnly(file, only) : file)),
+        env,
+      )
+    : loadShippedPolicy(env);
   if (!snapshot) throw new Error(JSON.stringify(diagnostics.slice(0, 3)));
-  return buildRuntime(snapshot, registry, get);
+  return buildRuntime(snapshot, createRegistry(shipped), (name) => env[name]);
 }
 
 const counter = createTokenCounter((error) => {

@@ -37,7 +37,7 @@ describe('a request', () => {
     if (!('rejected' in refusal)) throw new Error('not refused');
     const [{ rejections }] = refusal.rejected as [(typeof refusal.rejected)[0]];
     expect(rejectionsAgainst(from.models[0]!, rejections, refusal, from)).toMatchObject([
-      { kind: 'capability', text: 'no endpoint of it has all of seed, penalties' },
+      { kind: 'capability', text: 'none of its endpoints has all of seed, penalties' },
     ]);
   });
 });

@@ -51,7 +51,7 @@ describe('a required language', () => {
       const outcome = outcomeOf(from, facts({ languages: [name] }));
       if (!isRefusal(outcome)) throw new Error('not refused');
       const { message } = refusalError(outcome, from);
-      expect(message).toContain(`\`${name}\` is no programming language${meant}`);
+      expect(message).toContain(`\`${name}\` is not a known programming language${meant}`);
       expect(message).not.toMatch(/\?;|\?\.$/);
     }
   });

@@ -158,9 +158,9 @@ describe('a story', () => {
       const health = Uint8Array.of(HEALTH[state], 0);
       return tell(facts(), two, byQuality, { ...priorReadings(two), health, allHealthy: false })[1];
     };
-    expect(out('ejected')).toBe('a left out: it is out for now: too many faults.');
-    expect(out('cooling')).toBe('a left out: it is out for now: its provider asked for a pause.');
-    expect(out('misconfigured')).toBe('a left out: it is out for now: its provider cannot be used.');
+    expect(out('ejected')).toBe('a left out: it is unavailable for now: too many faults.');
+    expect(out('cooling')).toBe('a left out: it is unavailable for now: its provider asked for a pause.');
+    expect(out('misconfigured')).toBe('a left out: it is unavailable for now: its provider cannot be used.');
   });
 
   test('omits leads by part where the strategy gives the parts of only one model', () => {

@@ -17,6 +17,7 @@ export async function runHere(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
   input = '',
+  now: () => number = Date.now,
 ) {
   let [out, err] = ['', ''];
   const warn = (text: string): void => {
@@ -30,7 +31,7 @@ export async function runHere(
       shipped: async () => shipped,
       terminal: false,
       env: (name) => env[name],
-      now: steady(Date.now),
+      now: steady(now),
       write: async (text) => {
         out += text;
       },

@@ -19,6 +19,7 @@ export const addressIn = (line: string): string | undefined =>
 /**
  * Serves in this process as `signalbox serve` does, with this environment instead of the process's own.
  * @param lines gets the lines of the log.
+ * @param now ms since 1970.
  * @throws Error when it does not start, with the text that the command prints
  */
 export async function serveHere(
@@ -26,6 +27,7 @@ export async function serveHere(
   env: Readonly<Record<string, string | undefined>>,
   lines: string[],
   surfaces: readonly Surface[] = [openaiChat],
+  now: () => number = Date.now,
 ) {
   const command = parseCommand(args, env, defaultPolicies);
   if (command.name !== 'serve') throw new Error(`${args[0]} does not serve`);
@@ -41,7 +43,7 @@ export async function serveHere(
     out: terminal,
     err: terminal,
     env: (name) => env[name],
-    now: steady(Date.now),
+    now: steady(now),
     clock: () => performance.now() + skippedMs,
     openSink: () => sinkTo(lines, listens),
     // Errors that nobody caught are the test runner's.

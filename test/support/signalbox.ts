@@ -28,6 +28,8 @@ export interface StartOptions {
   readonly isProcess?: boolean;
   /** The dialects that callers may speak, in place of the shipped ones; not of a process. */
   readonly surfaces?: readonly Surface[];
+  /** Its clock, ms since 1970; not of a process. */
+  readonly now?: () => number;
 }
 
 export interface Signalbox {
@@ -113,12 +115,12 @@ async function kept(answer: Promise<Response>): Promise<Response> {
 /** Starts the real server on a free port, and waits until it listens. */
 export async function startSignalbox(options: StartOptions = {}): Promise<Signalbox> {
   const start = startOf(options);
-  return options.isProcess ? startProcess(start) : startHere(start, options.surfaces);
+  return options.isProcess ? startProcess(start) : startHere(start, options);
 }
 
-async function startHere(start: Start, surfaces?: readonly Surface[]): Promise<Signalbox> {
+async function startHere(start: Start, { surfaces, now }: StartOptions): Promise<Signalbox> {
   const lines: string[] = [];
-  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces);
+  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces, now);
   const noProcess = (): never => {
     throw new Error('this server runs in the process of the test; ask for `isProcess`');
   };

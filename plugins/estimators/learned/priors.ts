@@ -17,12 +17,9 @@ interface Prior {
   offsetMass: number;
 }
 
-export interface Priors {
-  /** Returns the same object at each call, to be read at once. */
-  of(model: number, task: number): Readonly<Prior>;
-}
+export type Priors = ReturnType<typeof priorsOf>;
 
-export function priorsOf({ models, tasks }: EstimatorCatalog, outcomes: DeclaredOutcomes): Priors {
+export function priorsOf({ models, tasks }: EstimatorCatalog, outcomes: DeclaredOutcomes) {
   const general = Float64Array.from(models, (model) => logitOf(model.general));
   const masses = Float64Array.from(models, (model) => outcomes[model.basis] * information(model.general));
   const offsets = new Float64Array(models.length * tasks.length);
@@ -36,7 +33,8 @@ export function priorsOf({ models, tasks }: EstimatorCatalog, outcomes: Declared
   });
   const prior: Prior = { general: 0, generalMass: 0, offset: 0, offsetMass: 0 };
   return {
-    of(model, task) {
+    /** Returns the same object at each call, to be read at once. */
+    of(model: number, task: number): Readonly<Prior> {
       const cell = model * tasks.length + task;
       prior.general = general[model]!;
       prior.generalMass = masses[model]!;

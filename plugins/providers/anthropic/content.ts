@@ -46,7 +46,7 @@ export function textBlock(text: string): Block[] {
 function refuseOthers(parts: readonly ContentPart[], notes: Notes): void {
   for (const { type, at } of parts) {
     if (type === 'text' || type === 'refusal' || type === 'tool-call') continue;
-    notes.refuse(pathText(at), 'is no text: the API takes other things from users and tools alone');
+    notes.refuse(pathText(at), 'is not text: this provider takes other parts from users and tools only');
   }
 }
 
@@ -60,7 +60,7 @@ function partBlock(part: ContentPart, notes: Notes): Block[] {
     case 'file':
       return fileBlock(part, notes);
     case 'audio':
-      notes.refuse(pathText(part.valueAt.slice(0, -1)), 'cannot be sent: the API takes no audio');
+      notes.refuse(pathText(part.valueAt.slice(0, -1)), 'is audio, which this provider does not take');
       return [];
     case 'tool-call':
       return [];
@@ -73,10 +73,7 @@ function imageBlock({ url, detail, valueAt }: ImagePart, notes: Notes): Block[] 
   const inline = inlineData(url);
   const mediaType = IMAGES.get(inline?.mediaType ?? '');
   if (inline && mediaType) return [base64Image(mediaType, inline.base64)];
-  notes.refuse(
-    pathText(valueAt),
-    'is neither an https address nor a base64 data: URL of a JPEG, PNG, GIF or WebP image',
-  );
+  notes.refuse(pathText(valueAt), 'must be an https address or a base64 data: URL of a JPEG, PNG, GIF or WebP image');
   return [];
 }
 
@@ -91,7 +88,7 @@ function fileBlock({ data = '', name, valueAt }: FilePart, notes: Notes): Block[
   if (source) return [{ type: 'document', source, ...(name && { title: name }) }];
   const image = IMAGES.get(inline?.mediaType ?? '');
   if (inline && image) return [base64Image(image, inline.base64)];
-  notes.refuse(pathText(valueAt), 'is no base64 data: URL of a PDF, a text or an image');
+  notes.refuse(pathText(valueAt), 'must be a base64 data: URL of a PDF, a text or an image');
   return [];
 }
 

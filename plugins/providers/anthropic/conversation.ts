@@ -24,9 +24,9 @@ export function promptOf(request: ModelRequest, inline: boolean, context: Transl
   }
   const { unanswered, ...prompt } = builder.end();
   const { notes } = context;
-  if (unanswered !== null) notes.refuse(unanswered, 'makes a call of a tool that no message after it answers');
+  if (unanswered !== null) notes.refuse(unanswered, 'calls a tool, and no later message has its result');
   if (!calls.names.every(isToolName))
-    notes.refuse(request.names.turns, 'call a tool by a name that the API does not take');
+    notes.refuse(request.names.turns, 'call a tool whose name this provider does not take');
   return { ...prompt, called: calls.names };
 }
 

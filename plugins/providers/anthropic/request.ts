@@ -1,7 +1,7 @@
 import { type HttpCall, type ModelRequest, type ProviderCall, type ProviderFailure, pathText } from 'signalbox/plugin';
 import { answerSchema, Notes } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
-import { type AnthropicPrompt, promptOf } from './conversation.ts';
+import { promptOf } from './conversation.ts';
 import type { MessageTurn } from './messages-builder.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { structuredSchema } from './schema.ts';
@@ -27,7 +27,7 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
   const { cache_control: _mark, top_k: _topK, ...extras } = call.extras;
   const whole = marks.keep({}, call.extras, '');
   const tools = toolsOf(request, rules.jsonSchema, notes, marks);
-  const conversation = promptOf(request, rules.inlineSystem, { notes, marks });
+  const { called, ...conversation } = promptOf(request, rules.inlineSystem, { notes, marks });
   const turns = withoutTrailingBlanks(conversation.turns, rules, notes, request.names.turns);
   const choice = toolChoiceOf(request);
   const isForced = choice?.type === 'any' || choice?.type === 'tool';
@@ -41,7 +41,9 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
     model: call.upstream,
     max_tokens: call.outputCap,
     ...promptFields(settings, marks.setByCaller, { tools, system: conversation.system, turns }, request),
-    ...(hasTools ? choice && { tool_choice: choice } : historyTools(conversation)),
+    ...(hasTools && choice && { tool_choice: choice }),
+    // The API wants tools declared that the history calls.
+    ...(!hasTools && called.length > 0 && { tools: declarationsOf(called), tool_choice: { type: 'none' } }),
     ...samplingOf(call, rules, thinking, notes),
     ...stopOf(request, notes),
     thinking: thinking.config,
@@ -81,11 +83,6 @@ function promptFields(
   };
 }
 
-/** Declares tools that the history calls although the request has none. */
-function historyTools({ called }: AnthropicPrompt): Block {
-  return called.length > 0 ? { tools: declarationsOf(called), tool_choice: { type: 'none' } } : {};
-}
-
 /** Trims the turns' end: models that continue an answer refuse trailing blanks. */
 function withoutTrailingBlanks(
   turns: readonly MessageTurn[],
@@ -94,10 +91,10 @@ function withoutTrailingBlanks(
   field: string,
 ): readonly MessageTurn[] {
   const last = turns.at(-1);
-  if (last?.content.length === 0) notes.refuse(field, 'say nothing');
+  if (last?.content.length === 0) notes.refuse(field, 'must not all be empty');
   if (last?.role !== 'assistant') return turns;
   // Any later message was blank.
-  if (rules.endsWithUser) notes.refuse(field, 'end with an answer, which this model does not go on from');
+  if (rules.endsWithUser) notes.refuse(field, 'end with an assistant message, which this model cannot continue');
   const content = last.content.map((block, at) =>
     at === last.content.length - 1 && typeof block.text === 'string' ? { ...block, text: block.text.trimEnd() } : block,
   );
@@ -144,7 +141,10 @@ function stopOf({ settings: { stop }, names }: ModelRequest, notes: Notes): Bloc
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? []);
   const blank = sequences.findIndex((sequence) => sequence.trim() === '');
   if (blank >= 0)
-    notes.refuse(typeof stop === 'string' ? names.stop : `${names.stop}[${blank}]`, 'is blank, which the API refuses');
+    notes.refuse(
+      typeof stop === 'string' ? names.stop : `${names.stop}[${blank}]`,
+      'must not be blank for this provider',
+    );
   return sequences.length > 0 ? { stop_sequences: sequences } : {};
 }
 
@@ -157,6 +157,6 @@ function outputOf(
   const schema = answerSchema(format, notes);
   const result = schema === undefined ? { why: 'is left out' } : structuredSchema(schema);
   if ('schema' in result) return { effort, format: { type: 'json_schema', schema: result.schema } };
-  notes.refuse(`${pathText(format.valueAt)}.schema`, `${result.why}, which the API cannot hold an answer to`);
+  notes.refuse(`${pathText(format.valueAt)}.schema`, `${result.why}, which this provider does not take`);
   return undefined;
 }

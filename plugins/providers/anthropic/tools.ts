@@ -17,11 +17,10 @@ export function toolsOf(request: ModelRequest, canBeStrict: boolean, notes: Note
   return request.conversation.tools.map((tool) => {
     const { name, description, parameters, strict: requested } = tool;
     const path = pathText(tool.valueAt);
-    if (!isToolName(name))
-      notes.refuse(`${path}.name`, 'is not made of letters, digits, underscores and hyphens alone');
-    if (names.has(name)) notes.refuse(`${path}.name`, 'is that of another tool');
+    if (!isToolName(name)) notes.refuse(`${path}.name`, 'must contain only letters, digits, underscores and hyphens');
+    if (names.has(name)) notes.refuse(`${path}.name`, 'is the name of another tool too');
     if (COMBINED.some((word) => parameters !== undefined && word in parameters)) {
-      notes.refuse(`${path}.parameters`, 'has oneOf, allOf or anyOf at its top, which the API refuses');
+      notes.refuse(`${path}.parameters`, 'must not have oneOf, allOf or anyOf at the top for this provider');
     }
     names.add(name);
     const schema = requested && canBeStrict && strict < STRICT_MAX ? structuredSchema(schemaOf(parameters)) : null;

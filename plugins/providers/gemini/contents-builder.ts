@@ -99,7 +99,7 @@ export class ContentsBuilder {
     this.#endCalls();
     const [first] = this.#contents;
     const isEmpty = first === undefined && this.#system.length === 0;
-    if (isEmpty) this.#notes.refuse(this.#field, 'must say something: all are empty');
+    if (isEmpty) this.#notes.refuse(this.#field, 'must not all be empty');
     // The API needs a user's turn first: the instructions, or a blank before a conversation that starts with a call.
     if (!first || (first.role === 'model' && first.parts.some(({ functionCall }) => functionCall))) {
       const parts = this.#system.splice(0);
@@ -109,7 +109,7 @@ export class ContentsBuilder {
   }
 
   #call({ id, name, arguments: text, signature }: SignedCall, path: string): Json {
-    if (name === '') this.#notes.refuse(path, 'makes a call of a tool without a name');
+    if (name === '') this.#notes.refuse(path, 'calls a tool without a name');
     const pending: PendingCall = { identity: { ...(this.#strict && { id: this.#ids.next(id) }), name }, path };
     const thoughtSignature = signature || (this.#strict && this.#pending.length === 0 ? UNSIGNED : '');
     this.#pending.push(pending);
@@ -139,7 +139,7 @@ export class ContentsBuilder {
   /** Refuses calls without a result, as the API does. */
   #endCalls(): void {
     const open = this.#pending.find(({ output }) => output === undefined);
-    if (open) this.#notes.refuse(open.path, 'makes a call of a tool that no message after it answers');
+    if (open) this.#notes.refuse(open.path, 'calls a tool, and no later message has its result');
     this.#pending = [];
     this.#waiting.clear();
     this.#hasResults = false;

@@ -18,7 +18,7 @@ export function promptOf(request: ModelRequest, upstream: string, notes: Notes):
   const prompt = builder.end();
   // Any later message was blank.
   if (hasFixedSampling(upstream) && prompt.contents.at(-1)?.role === 'model') {
-    notes.refuse(request.names.turns, 'end with an answer, which this model does not go on from');
+    notes.refuse(request.names.turns, 'end with an assistant message, which this model cannot continue');
   }
   return prompt;
 }

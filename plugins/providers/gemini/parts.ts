@@ -15,7 +15,7 @@ export function partsOf(parts: readonly ContentPart[], notes: Notes): Json[] {
 export function textsOf(parts: readonly ContentPart[], notes: Notes): Json[] {
   for (const { type, at } of parts) {
     if (type === 'text' || type === 'refusal') continue;
-    notes.refuse(pathText(at), 'is no text: the API takes other things from users alone');
+    notes.refuse(pathText(at), 'is not text: this provider takes other parts from users only');
   }
   return partsOf(parts, notes);
 }
@@ -36,7 +36,7 @@ function partOf(part: ContentPart, notes: Notes): Json[] {
       return audioPart(part, notes);
     case 'file': {
       const data = dataPart(part.data ?? '', '');
-      if (!data) notes.refuse(pathText(part.valueAt), 'is no base64 data: URL of a PDF, a text, an image or a sound');
+      if (!data) notes.refuse(pathText(part.valueAt), 'must be a base64 data: URL of a PDF, a text, an image or audio');
       return data ?? [];
     }
     case 'tool-call':
@@ -53,7 +53,7 @@ const GOOGLES = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|you
 function imagePart({ url, detail, valueAt }: ImagePart, notes: Notes): Json[] {
   if (detail === 'low' || detail === 'high') notes.drop(`${pathText(valueAt.slice(0, -1))}.detail`);
   if (GOOGLES.test(URL.parse(url)?.hostname ?? '')) {
-    notes.refuse(pathText(valueAt), "is a name of Google's for an uploaded file or a video, and no image");
+    notes.refuse(pathText(valueAt), "is Google's address of an uploaded file or a video, not an image");
     return [];
   }
   if (/^https:/i.test(url)) return [{ fileData: { fileUri: url, mimeType: imageType(url) } }];
@@ -61,7 +61,7 @@ function imagePart({ url, detail, valueAt }: ImagePart, notes: Notes): Json[] {
   if (!part) {
     notes.refuse(
       pathText(valueAt),
-      'is neither an https address nor a base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image',
+      'must be an https address or a base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image',
     );
   }
   return part ?? [];
@@ -70,7 +70,7 @@ function imagePart({ url, detail, valueAt }: ImagePart, notes: Notes): Json[] {
 function audioPart({ data, format, valueAt }: AudioPart, notes: Notes): Json[] {
   const part = dataPart(`data:audio/${format};base64,${data}`, 'audio/');
   const path = pathText(valueAt.slice(0, -1));
-  if (!part) notes.refuse(path, 'is no base64 data of a format that this model hears, such as wav or mp3');
+  if (!part) notes.refuse(path, 'must be base64 data of an audio format that this model takes, such as wav or mp3');
   return part ?? [];
 }
 

@@ -16,10 +16,10 @@ export function toolsOf(request: ModelRequest, notes: Notes): Json {
     if (!NAME.test(name)) {
       notes.refuse(
         `${path}.name`,
-        'is not a letter or underscore, and then those, digits, dots, colons or dashes alone',
+        'must begin with a letter or underscore and contain only letters, digits and _ . : -',
       );
     }
-    if (names.has(name)) notes.refuse(`${path}.name`, 'is that of another tool');
+    if (names.has(name)) notes.refuse(`${path}.name`, 'is the name of another tool too');
     names.add(name);
     for (const hint of hintsOfTool(request, tool)) notes.drop(`${hint.path}.cache_control`);
     return { name, description, parametersJsonSchema: schemaOf(parameters, `${path}.parameters`, notes) };
@@ -35,7 +35,7 @@ function schemaOf(parameters: Members | undefined, path: string, notes: Notes): 
   if (parameters === undefined || Object.keys(parameters).length === 0) return undefined;
   const { type = 'object' } = parameters;
   const isOneOf = Array.isArray(type) && type.includes('object');
-  if (type !== 'object' && !isOneOf) notes.refuse(path, 'are not those of an object');
+  if (type !== 'object' && !isOneOf) notes.refuse(path, 'must describe an object');
   return geminiSchema(isOneOf ? { ...parameters, type: 'object' } : parameters);
 }
 

@@ -30,7 +30,7 @@ export class FunctionCalls {
   /** The calls of an assistant's turn, as items. */
   madeBy(turn: Turn, path: string): readonly Members[] {
     return callsIn(turn).map(({ id, name, arguments: text }) => {
-      if (!NAME.test(name)) this.#notes.refuse(path, 'calls a tool by a name that the API does not take');
+      if (!NAME.test(name)) this.#notes.refuse(path, 'calls a tool whose name this provider does not take');
       const made = { callId: this.#ids.next(shortened(id)), path };
       const waiting = this.#waiting.get(id);
       if (waiting) waiting.push(made);
@@ -47,7 +47,7 @@ export class FunctionCalls {
   /** Refuses calls without a result, as the API does. */
   end(): void {
     for (const [open] of this.#waiting.values()) {
-      if (open) this.#notes.refuse(open.path, 'makes a call of a tool that no message after it answers');
+      if (open) this.#notes.refuse(open.path, 'calls a tool, and no later message has its result');
     }
   }
 }

@@ -63,7 +63,7 @@ function outputParts({ parts }: Turn, notes: Notes): readonly Members[] {
     if (part.type === 'text') return part.text === '' ? [] : [{ type: 'output_text', text: part.text }];
     if (part.type === 'refusal') return [{ type: 'refusal', refusal: part.text }];
     if (part.type !== 'tool-call') {
-      notes.refuse(pathText(part.at), 'is no text: the API takes other things from users and tools alone');
+      notes.refuse(pathText(part.at), 'is not text: this provider takes other parts from users and tools only');
     }
     return [];
   });

@@ -92,7 +92,7 @@ function textField(request: ModelRequest, verbosity: unknown, notes: Notes): Mem
 function formatField(format: AnswerFormat, notes: Notes): Members {
   if (format.type !== 'json-schema') return { type: 'json_object' };
   const { name, description, schema, strict = false } = format;
-  if (!schema) notes.refuse(`${pathText(format.valueAt)}.schema`, 'is left out, which the API does not take');
+  if (!schema) notes.refuse(`${pathText(format.valueAt)}.schema`, 'is missing, and this provider requires it');
   return { name, description, schema, type: 'json_schema', strict };
 }
 

@@ -9,7 +9,7 @@ export function toolsOf(request: ModelRequest, notes: Notes): readonly Members[]
     const path = pathText(tool.valueAt);
     for (const hint of hintsOfTool(request, tool)) notes.drop(`${hint.path}.cache_control`);
     if (!isToolName(name)) {
-      notes.refuse(`${path}.name`, 'is not made of letters, digits, underscores and hyphens alone');
+      notes.refuse(`${path}.name`, 'must contain only letters, digits, underscores and hyphens');
     }
     // Unlike in chat completions, the default of `strict` is true.
     const isStrict = strict ?? false;
@@ -27,10 +27,10 @@ function schemaOf(parameters: Members | undefined, isStrict: boolean, path: stri
   }
   const { type = 'object' } = schema;
   if (type !== 'object' && !(Array.isArray(type) && type.includes('object'))) {
-    notes.refuse(`${path}.parameters`, 'are not those of an object');
+    notes.refuse(`${path}.parameters`, 'must describe an object');
   }
   if (isStrict && schema.additionalProperties !== false) {
-    notes.refuse(`${path}.parameters`, 'are strict and have no `additionalProperties: false`');
+    notes.refuse(`${path}.parameters`, 'must have `additionalProperties: false`, because the tool is strict');
   }
   return { ...schema, type: 'object' };
 }

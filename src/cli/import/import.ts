@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:f
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
-import { isObject } from '../../core/object.ts';
+import { isObject, parsedJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
 import {
@@ -129,13 +129,7 @@ async function bytesOf(file: string, bytesMax: number): Promise<Buffer> {
 
 async function priceMapOf(file: string | undefined): Promise<ImportSources['priceMap']> {
   if (file === undefined) return new Map();
-  const text = await textOf(file, PRICES_BYTES_MAX);
-  let parsed: unknown = null;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    // ImportOutcome below, together with JSON of another kind.
-  }
+  const parsed = parsedJson(await textOf(file, PRICES_BYTES_MAX));
   if (!isObject(parsed))
     throw new UsageError(`${file} is not LiteLLM's price map, a JSON object with the names of models as keys.`);
   return new Map(Object.entries(parsed).flatMap(([name, entry]) => (isObject(entry) ? [[name, entry] as const] : [])));

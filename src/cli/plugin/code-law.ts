@@ -23,7 +23,7 @@ const withoutProse = (code: string): string => code.replace(TEXT, (text) => (/\s
  * @param files paths of the plugin's own files
  */
 export function codeLaw(files: readonly string[]): LawReport {
-  const says = 'its code imports none of the runtime’s modules, which lead to files, clocks, chance and the network';
+  const says = 'its code imports no runtime modules, which give access to files, clocks, randomness and the network';
   const found = new Set(files);
   const faults: string[] = [];
   let read = 0;

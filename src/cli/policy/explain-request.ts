@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { parsedJson } from '../../core/object.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
@@ -100,12 +101,10 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
   } catch {
     throw new UsageError(`${file} cannot be read.`);
   }
-  try {
-    // Some editors begin a file with a mark of its encoding.
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    throw new UsageError(`${name} is not JSON.`);
-  }
+  // Some editors begin a file with a mark of its encoding.
+  const body = parsedJson(text.replace(/^\uFEFF/, ''));
+  if (body === undefined) throw new UsageError(`${name} is not JSON.`);
+  return body;
 }
 
 const PLACES = { question: '', 'system prompt': ' in the system prompt', 'question before': ' in the question before' };

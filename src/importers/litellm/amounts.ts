@@ -1,3 +1,4 @@
+import type { WindowKind } from '../../core/budget.ts';
 import { type Decimal, parseDecimal, toNumber } from '../../core/decimal.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
 import type { ConfigNode } from './tree.ts';
@@ -50,11 +51,9 @@ const SECONDS: Readonly<Record<string, number>> = {
   mo: 30 * DAY_S,
 };
 
-type CalendarWindow = 'day' | 'week' | 'month' | 'total';
-
 /** The calendar window that replaces a duration, with a note on the difference. */
 interface WindowMapping {
-  readonly window: CalendarWindow;
+  readonly window: WindowKind;
   readonly note: string;
   /** The share of the limit that each window gets. Below 1 if the duration is longer than any window. */
   readonly share: number;
@@ -67,14 +66,14 @@ interface WindowMapping {
  */
 export function windowOf(duration: string | null): WindowMapping | null {
   if (duration === null || duration === '') {
-    return { window: 'total', share: 1, note: 'without a duration it is never reset: a budget in total' };
+    return { window: 'total', share: 1, note: 'without a duration the budget never renews: a total' };
   }
   const seconds = secondsOf(duration);
   if (seconds === null || seconds === 0) return null;
   const days = seconds / DAY_S;
   if (days <= 1) {
     const stricter = days < 1 ? `, which is stricter than each ${duration}` : '';
-    return { window: 'day', share: 1, note: `by the calendar: a day from midnight, UTC${stricter}` };
+    return { window: 'day', share: 1, note: `by the calendar: from midnight, UTC${stricter}` };
   }
   if (days <= 7)
     return { window: 'week', share: 1, note: `by the calendar: a week from Monday, rather than ${duration}` };
@@ -82,5 +81,5 @@ export function windowOf(duration: string | null): WindowMapping | null {
     const rather = duration.endsWith('mo') ? ', UTC' : `, rather than ${duration}`;
     return { window: 'month', share: 1, note: `by the calendar: a month from its first day${rather}` };
   }
-  return { window: 'month', share: 30 / days, note: `a month's share of it, for no window is as long as ${duration}` };
+  return { window: 'month', share: 30 / days, note: `a month's share, as no window is as long as ${duration}` };
 }

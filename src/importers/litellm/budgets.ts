@@ -60,8 +60,8 @@ const amountsIn = (owner: ConfigNode | null | undefined) => ({
 function globalBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
   const { limit, duration } = amountsIn(settings);
   if (decimalOf(limit)?.digits === 0n) {
-    context.outcomes.leftOut(limit, 'LiteLLM takes a 0 here for no budget');
-    context.outcomes.leftOut(duration, 'there is no budget that it is for');
+    context.outcomes.leftOut(limit, 'LiteLLM treats 0 as no budget');
+    context.outcomes.leftOut(duration, 'its budget is 0, so there is none');
     return [];
   }
   return budgetOf(context, {
@@ -69,7 +69,7 @@ function globalBudget(settings: ConfigNode | undefined, context: ImportContext):
     limit,
     duration,
     differs: '',
-    comment: 'litellm_settings.max_budget: all that is spent here',
+    comment: 'litellm_settings.max_budget: the spend of all keys together',
   });
 }
 
@@ -78,7 +78,7 @@ function budgetOf(
   { name, limit, duration, each, match, differs, comment }: BudgetSource,
 ): FieldBlock[] {
   if (!limit) {
-    outcomes.leftOut(duration, 'the budget that it is for is not stated');
+    outcomes.leftOut(duration, 'its budget is not stated');
     return [];
   }
   const usd = decimalOf(limit);
@@ -121,24 +121,28 @@ function roundDown({ digits, scale }: Decimal): Decimal {
   return scale <= 6 ? { digits, scale } : { digits: digits / 10n ** BigInt(scale - 6), scale: 6 };
 }
 
-const BY_LABEL = (label: string) => `it counts keys with the label: \`signalbox keys create --label ${label}\``;
+const BY_LABEL = (label: string) => `it counts keys with this label: \`keys create --label ${label}\``;
 
 function userBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
   const { outcomes } = context;
-  const defaults = mapOf(valueAt(settings, 'default_internal_user_params'), outcomes, 'a map of what new users get');
+  const defaults = mapOf(
+    valueAt(settings, 'default_internal_user_params'),
+    outcomes,
+    'a map of the settings of new users',
+  );
   const older = {
     limit: valueAt(settings, 'max_internal_user_budget'),
     duration: valueAt(settings, 'internal_user_budget_duration'),
   };
   const own = amountsIn(defaults);
   if (own.limit) {
-    outcomes.leftOut(older.limit, 'default_internal_user_params.max_budget is what new users get');
-    outcomes.leftOut(older.duration, 'default_internal_user_params.max_budget is what new users get');
+    outcomes.leftOut(older.limit, 'default_internal_user_params.max_budget is used instead');
+    outcomes.leftOut(older.duration, 'default_internal_user_params.max_budget is used instead');
   }
-  outcomes.leftOut(valueAt(defaults, 'models'), '`signalbox keys create --model ID` names the models of a key');
+  outcomes.leftOut(valueAt(defaults, 'models'), 'set the models of each key: `keys create --model ID`');
   outcomes.leftOut(
     valueAt(defaults, 'user_role'),
-    '`signalbox keys create --scope` says what a key may do; there are no users beside keys',
+    'set the permissions of each key: `keys create --scope`; Signalbox has keys, no users',
   );
   return budgetOf(context, {
     name: 'each-user',
@@ -146,7 +150,7 @@ function userBudget(settings: ConfigNode | undefined, context: ImportContext): F
     each: 'key.labels.user',
     match: 'key.labels.user != ""',
     differs: BY_LABEL('user=NAME'),
-    comment: 'for each user: signalbox keys create --label user=NAME',
+    comment: 'for each user: counts keys with the label user=NAME',
   });
 }
 
@@ -170,12 +174,12 @@ function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): 
       ...amountsIn(item),
       match: `key.labels.team == ${JSON.stringify(id)}`,
       differs: BY_LABEL(`team=${id}`),
-      comment: `for keys of the team: signalbox keys create --label team=${id}`,
+      comment: `for the team: counts keys with the label team=${id}`,
     });
     if (budget.length > 0) context.outcomes.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
     context.outcomes.leftOut(
       item,
-      'rates and models are said of each key: `signalbox keys create`; logs, metrics and traces are built in',
+      'set rates and models for each key: `keys create`; logs, metrics and traces are built in',
     );
     return budget;
   });
@@ -190,8 +194,8 @@ function tagBudgets(settings: ConfigNode | undefined, context: ImportContext): F
       name: budgetName('tag', key),
       ...amountsIn(budget),
       match: `key.labels.tag == ${JSON.stringify(key)}`,
-      differs: `requests have no tags: ${BY_LABEL(`tag=${key}`)}`,
-      comment: `for keys with the tag: signalbox keys create --label tag=${key}`,
+      differs: `requests have no tags; ${BY_LABEL(`tag=${key}`)}`,
+      comment: `for the tag: counts keys with the label tag=${key}`,
     });
   });
 }
@@ -206,7 +210,7 @@ function deploymentBudgets(
     const { limit, duration } = amountsIn(one.params);
     const isAlone = byGroup.get(one.group)?.length === 1;
     if (!isAlone) {
-      const why = 'no budget for one endpoint of several: limit the spend at its provider';
+      const why = 'a model with several endpoints has no budget for one of them; limit the spend at the provider';
       context.outcomes.leftOut(limit, why);
       context.outcomes.leftOut(duration, why);
       return [];
@@ -216,8 +220,8 @@ function deploymentBudgets(
       limit,
       duration,
       match: isOneOf('request.model', namesOf(one.group)),
-      differs: 'it counts requests that ask for the model by name, not those that come to it otherwise',
-      comment: 'what is asked of the model by its name',
+      differs: 'it counts requests that name the model, not those that a selector sends there',
+      comment: 'counts requests that name the model',
     });
   });
 }
@@ -231,19 +235,19 @@ function keyLimits(
   const bounds = mapOf(
     valueAt(settings, 'upperbound_key_generate_params'),
     outcomes,
-    'a map of what new keys get at most',
+    'a map of the limits of new keys',
   );
   if (!bounds) return { budget: [], rateLimits: [] };
   const differs =
-    'it holds every key, the older and the administrator’s too; a key may have less by `signalbox keys create --budget`';
+    'it limits every key, existing and administrators’ keys too; `keys create --budget` sets less for one key';
   const budget = budgetOf(context, {
     name: 'each-key',
     ...amountsIn(bounds),
     each: 'key',
     differs,
-    comment: 'no key spends more; one may have less by signalbox keys create --budget',
+    comment: 'limits every key; keys create --budget sets less for one',
   });
-  outcomes.leftOut(valueAt(bounds, 'duration'), '`signalbox keys create --expires-in` says how long a key lives');
+  outcomes.leftOut(valueAt(bounds, 'duration'), 'set the lifetime of each key: `keys create --expires-in`');
   const rates = Object.entries({
     rpm_limit: 'requests_per_minute',
     tpm_limit: 'tokens_per_minute',
@@ -265,7 +269,7 @@ function rateField(bounds: MapNode, key: string, name: string, { outcomes }: Imp
   outcomes.approximated(
     node,
     ['rate_limits', 'each-key', name],
-    'it holds every key; a key may have less by `signalbox keys create`',
+    'it limits every key; `keys create` sets less for one key',
   );
   return field(name, count);
 }

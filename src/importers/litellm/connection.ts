@@ -100,7 +100,7 @@ function readAddress(
   }
   if (reference !== null) {
     const env = CAPITALS.test(reference) ? reference : asVariable(reference);
-    const note = [env !== reference && `the variable is called ${env}: policies want capitals`, mustEnd]
+    const note = [env !== reference && `the variable is now ${env}: policies need capital letters`, mustEnd]
       .filter(Boolean)
       .join('; ');
     if (note) outcomes.approximated(base, at('base_url_env'), note);
@@ -117,7 +117,7 @@ function readAddress(
     outcomes.approximated(
       base,
       at('base_url_env'),
-      `an address with a user, a query or what may be a key is not copied: put it into ${env}, without user and query`,
+      `the address is not copied, as it has a user, a query or a possible key; put it into ${env}, without user and query`,
     );
     return inVariable(env, mustEnd);
   }
@@ -206,11 +206,11 @@ function readKey(
   const isMisspelt = /^os\.[a-z]{3,12}[/.]/i.test(text) && reference === null;
   const invented = named ?? (isMisspelt ? wanted : todo.invent(wanted, text));
   if (reference !== null) {
-    outcomes.approximated(key, at('api_key_env'), `the variable is called ${invented}: policies want capitals`);
+    outcomes.approximated(key, at('api_key_env'), `the variable is now ${invented}: policies need capital letters`);
   } else if (isMisspelt) {
-    outcomes.problem(key, `it looks like a misspelt os.environ/ reference; ${invented} is taken`);
+    outcomes.problem(key, `it looks like a misspelt os.environ/ reference; the policy reads ${invented}`);
   } else {
-    outcomes.approximated(key, at('api_key_env'), `a key is never copied: put it into ${invented}`);
+    outcomes.approximated(key, at('api_key_env'), `keys are never copied; put it into ${invented}`);
   }
   return note(invented, what);
 }

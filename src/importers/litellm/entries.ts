@@ -70,7 +70,10 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
     return { name, why: without };
   }
   if (!isName(name))
-    return refuse(nameNode, 'names are letters, digits and . _ : / @ + - after a letter or digit, at most 120');
+    return refuse(
+      nameNode,
+      'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -, at most 120',
+    );
   if (/^[\d.]+$/.test(name) && nameNode.kind === 'scalar' && !nameNode.isQuoted)
     outcomes.remark(nameNode, 'a text is meant; it is read as one');
   const provider = providerOf(params, model);
@@ -88,9 +91,10 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
 /** Why Signalbox cannot serve an entry that LiteLLM can; null if it can. */
 function unsupportedReason(params: MapNode, info: MapNode | null, model: string): string | null {
   const mode = textOf(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
-  if (mode !== null && MODES.has(mode)) return `Signalbox serves chats, and this is for ${mode.replaceAll('_', ' ')}`;
+  if (mode !== null && MODES.has(mode))
+    return `Signalbox serves chat only, and this is for ${mode.replaceAll('_', ' ')}`;
   if (valueAt(params, 'mock_response'))
-    return 'a fixed answer is nothing that a provider gives; the adapter `simulated` answers without one';
+    return 'there are no fixed answers; the adapter `simulated` answers without a provider';
   const reason = WITHOUT_ADAPTER.get(providerOf(params, model) ?? '');
   return reason === undefined ? null : `${providerOf(params, model)}: ${reason}`;
 }
@@ -148,7 +152,8 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   const facts = readFacts({ info, params, preset: connection.preset, names, at: atModel }, context);
   outcomes.mapped(parts.nameNode, () => ['models', assigned.model]);
   if (prefix === null) outcomes.mapped(parts.modelNode, atModel('upstream'));
-  else outcomes.approximated(parts.modelNode, atModel('upstream'), `asked by Chat Completions, without \`${prefix}/\``);
+  else
+    outcomes.approximated(parts.modelNode, atModel('upstream'), `called by Chat Completions, without \`${prefix}/\``);
   outcomes.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
   outcomes.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', assigned.provider]);
   const region = valueAt(params, 'region_name') ?? valueAt(info, 'region_name');
@@ -157,7 +162,7 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   if (baseModel !== null) outcomes.mapped(valueAt(info, 'base_model'), atModel(), 'its facts are looked up by it');
   const mode = valueAt(info, 'mode');
   if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) outcomes.mapped(mode, atModel());
-  else if (mode) outcomes.problem(mode, 'it is no mode that LiteLLM has; taken for chat');
+  else if (mode) outcomes.problem(mode, 'LiteLLM has no such mode; treated as chat');
   const deadline = (key: string, name: string, differs?: string) =>
     millisecondsOf(valueAt(params, key), atModel('deadlines', name), outcomes, differs);
   const deployment: Deployment = {
@@ -169,7 +174,7 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
     bare: baseModel === null && provider === 'azure' ? null : bareName(baseModel ?? upstream),
     facts,
     id: textOf(valueAt(info, 'id')),
-    totalMs: deadline('timeout', 'total_ms', 'over all attempts, where LiteLLM counts each'),
+    totalMs: deadline('timeout', 'total_ms', 'for all attempts together; LiteLLM counts each attempt'),
     firstTokenMs: deadline('stream_timeout', 'first_token_ms'),
     defaultMaxOutput: capOf(valueAt(params, 'max_tokens'), atModel('default_max_output'), outcomes),
     regions,
@@ -179,7 +184,7 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   outcomes.approximated(
     valueAt(info, 'id'),
     atModel(),
-    'endpoints have no names; fallbacks that name it mean its model',
+    'endpoints have no names; fallbacks that name one mean its model',
   );
   reportRest(params, info, outcomes);
   return deployment;
@@ -218,7 +223,7 @@ function capOf(node: ConfigNode | undefined, to: LazyPath, outcomes: OutcomeReco
 }
 
 const TAG_NOTE =
-  'tags of the model, for rules such as `require: \'"TAG" in model.tags\'`; requests and keys choose nothing by them';
+  'they are tags of the model, for rules such as `require: \'"TAG" in model.tags\'`; requests and keys cannot select by them';
 
 function tagsOf(params: MapNode, info: MapNode | null, to: LazyPath, outcomes: OutcomeRecorder): string[] {
   const read = (node: ConfigNode | undefined): string[] => {
@@ -232,8 +237,8 @@ function tagsOf(params: MapNode, info: MapNode | null, to: LazyPath, outcomes: O
 }
 
 const OTHER_RATE =
-  'no line of a price here, which counts input, cached input, cache writes and output: what else is billed counts as those';
-const OF_REQUESTS = 'a parameter of the request: callers send it themselves; none is added';
+  'prices here have input, cached input, cache writes and output only; other tokens count as one of these';
+const OF_REQUESTS = 'callers send this parameter themselves; Signalbox adds none';
 
 /** Keys that need all entries: the shares of a group, and budgets. */
 const READ_LATER: ReadonlySet<string> = new Set(['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration']);
@@ -247,7 +252,7 @@ function reportRest(params: MapNode, info: MapNode | null, outcomes: OutcomeReco
   };
   const read = params.entries.filter(({ key }) => !READ_LATER.has(key));
   report(read, LEFT_OUT_PARAMS, OF_REQUESTS);
-  report(info?.entries ?? [], LEFT_OUT_INFO, 'a note on the model that nothing here goes by');
+  report(info?.entries ?? [], LEFT_OUT_INFO, 'Signalbox does not use this fact of a model');
 }
 
 /** The entry's share of its group's traffic, in the unit of its key; null without one. */

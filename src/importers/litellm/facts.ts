@@ -97,7 +97,7 @@ function readOwnPrice({ info, params, at }: FactSources, { outcomes, today }: Im
   for (const { key, node } of [...params.entries, ...(info?.entries ?? [])]) {
     if (!RATE.test(key)) continue;
     const older = nodes.get(key);
-    if (older && older !== node) outcomes.leftOut(older, 'model_info says it, too, and wins');
+    if (older && older !== node) outcomes.leftOut(older, 'model_info has it too, and takes precedence');
     nodes.set(key, node);
   }
   const rates = new Map<string, Decimal>();
@@ -110,23 +110,23 @@ function readOwnPrice({ info, params, at }: FactSources, { outcomes, today }: Im
   }
   const value = priceOf((key) => rates.get(key) ?? null, [...rates.keys()], { as_of: exact(today), basis: 'own' });
   if (value === null)
-    for (const key of rates.keys()) outcomes.leftOut(nodes.get(key), 'a price needs both, input and output');
+    for (const key of rates.keys()) outcomes.leftOut(nodes.get(key), 'a price needs both input and output');
   return value;
 }
 
 function rateOf(node: ConfigNode, outcomes: OutcomeRecorder): { rate: Decimal; note: string } | null {
   const decimal = decimalOf(node);
   if (!decimal || decimal.digits < 0n) {
-    outcomes.problem(node, 'it must be USD a token, such as 0.0000025');
+    outcomes.problem(node, 'it must be USD per token, such as 0.0000025');
     return null;
   }
   const perMillion = times(decimal, 1_000_000n);
   if (toNumber(perMillion) > USD_PER_MILLION_MAX) {
-    outcomes.problem(node, 'that much a token is most likely meant per 1M tokens; LiteLLM counts USD a token');
+    outcomes.problem(node, 'it is probably meant per 1M tokens; LiteLLM counts USD per token');
     return null;
   }
   if (perMillion.digits > 0n && toNumber(perMillion) < toNumber(SMALLEST))
-    return { rate: decimal, note: 'raised to 0.001 USD per 1M, the least that a policy takes' };
+    return { rate: decimal, note: 'raised to 0.001 USD per 1M, the minimum of a policy' };
   const isRounded = plainText(roundUp(perMillion, DECIMALS)) !== plainText(perMillion);
   return { rate: decimal, note: isRounded ? 'rounded up to six decimals of a USD per 1M' : '' };
 }
@@ -179,8 +179,8 @@ function readSizes(
   if (input !== null) outcomes.mapped(node('max_input_tokens'), at('context_window'));
   if (output !== null) outcomes.mapped(node('max_output_tokens'), at('max_output'));
   if (both !== null) {
-    if (output !== null) outcomes.leftOut(node('max_tokens'), 'max_output_tokens says it');
-    else outcomes.approximated(node('max_tokens'), at('max_output'), 'taken for the most output');
+    if (output !== null) outcomes.leftOut(node('max_tokens'), 'max_output_tokens is used instead');
+    else outcomes.approximated(node('max_tokens'), at('max_output'), 'treated as the maximum output');
   }
   return { contextWindow: input, maxOutput: output ?? both };
 }

@@ -31,7 +31,7 @@ export function settingOf(
 ): ConfigNode | undefined {
   const own = valueAt(router, key);
   const older = valueAt(library, key);
-  if (own && older) outcomes.leftOut(older, 'router_settings says it, too, and wins');
+  if (own && older) outcomes.leftOut(older, 'router_settings has it too, and takes precedence');
   return own ?? older;
 }
 
@@ -43,7 +43,7 @@ export function readFallbacks(settings: LitellmSettings, context: ImportContext)
     const found = new Map<string, FallbackTarget[]>();
     if (!node || isEmpty(node)) return found;
     if (node.kind !== 'list') {
-      outcomes.problem(node, 'it must be a list of maps, each of one name and the list of those after it');
+      outcomes.problem(node, 'it must be a list of maps, each with one name and its list of fallbacks');
       return found;
     }
     for (const item of node.items) {
@@ -83,16 +83,12 @@ export interface ModelAlias extends FallbackTarget {
 
 export function readAliases(settings: LitellmSettings, context: ImportContext): ModelAlias[] {
   const { outcomes } = context;
-  const map = mapOf(
-    settingOf(settings, 'model_group_alias', context),
-    outcomes,
-    'a map of an alias and the group it stands for',
-  );
+  const map = mapOf(settingOf(settings, 'model_group_alias', context), outcomes, 'a map from an alias to its group');
   return (map?.entries ?? []).flatMap(({ key, node }) => {
     const target = node.kind === 'map' ? valueAt(node, 'model') : node;
     const group = textOf(target);
     if (target && group !== null) return [{ name: key, node, group }];
-    outcomes.problem(target ?? node, 'an alias stands for the name of one group');
+    outcomes.problem(target ?? node, 'an alias must name one group');
     return [];
   });
 }

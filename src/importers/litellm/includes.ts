@@ -34,8 +34,8 @@ export function withIncludes(root: ConfigNode, include: IncludeReader, outcomes:
     const item = list.items[at];
     if (!item) return whole;
     const name = textOf(item);
-    if (name === null) outcomes.problem(item, 'the name of a file must stand here');
-    else if (read.has(name)) outcomes.leftOut(item, 'this file is read already');
+    if (name === null) outcomes.problem(item, 'this must be the name of a file');
+    else if (read.has(name)) outcomes.leftOut(item, 'this file was read already');
     else if (read.size >= FILES_MAX) outcomes.problem(item, `no more than ${FILES_MAX} files are read`);
     else {
       read.add(name);
@@ -47,7 +47,7 @@ export function withIncludes(root: ConfigNode, include: IncludeReader, outcomes:
 function partOf(name: string, item: ConfigNode, include: IncludeReader, outcomes: OutcomeRecorder): ConfigNode | null {
   try {
     const part = readTree(include(name), name);
-    outcomes.mapped(item, [], 'read as well: its keys are told with its name before their places');
+    outcomes.mapped(item, [], 'read too: its keys have its name before their places');
     return part;
   } catch (cause) {
     if (cause instanceof NotIncluded) outcomes.problem(item, cause.message);

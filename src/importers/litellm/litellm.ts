@@ -77,7 +77,7 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
     today: sources.today,
     todo: new OperatorTodo(variablesIn(root)),
   };
-  if (root.kind !== 'map') outcomes.problem(root, 'a configuration is a map with model_list in it');
+  if (root.kind !== 'map') outcomes.problem(root, 'a configuration must be a map that contains model_list');
   const settings: LitellmSettings = {
     router: mapOf(valueAt(root, 'router_settings'), outcomes, 'a map of settings'),
     library: mapOf(valueAt(root, 'litellm_settings'), outcomes, 'a map of settings'),
@@ -164,7 +164,7 @@ function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder
     }
     found.set(name, values);
     outcomes.mapped(nameNode, ['providers'], 'the providers of the entries that name it');
-    outcomes.leftOut(valueAt(item, 'credential_info'), 'a note');
+    outcomes.leftOut(valueAt(item, 'credential_info'), 'it is only a note');
     for (const { key, node } of values.entries) {
       const why = LEFT_OUT_PARAMS.get(key);
       if (why !== undefined) outcomes.leftOut(node, why);

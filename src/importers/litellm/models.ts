@@ -78,21 +78,20 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
         outcomes.leftOut(node, ALONE[key] ?? LIMIT);
       } else if (key === 'order') {
         if (areDifferent)
-          outcomes.approximated(node, to, 'models of one name are chosen from by the selector’s strategy');
+          outcomes.approximated(node, to, 'the selector’s strategy chooses among the models of this name');
         else outcomes.mapped(node, to, 'endpoints are asked in this order');
       } else if (key === counted) {
         outcomes.approximated(
           node,
           to,
-          'the one with the greater share is asked first; the others when it fails or wants a pause, not beside it',
+          'the endpoint with the largest share comes first; the others only when it fails or asks for a pause',
         );
       } else outcomes.leftOut(node, LIMIT);
     }
   }
 }
 
-const LIMIT =
-  'what a provider allows it tells itself: its 429 is obeyed, and the next endpoint asked; `rate_limits` limit keys';
+const LIMIT = 'Signalbox obeys a 429 of the provider and tries the next endpoint; `rate_limits` limits keys';
 const ALONE: Readonly<Record<string, string>> = {
   order: 'the only deployment of its name',
   weight: 'the only deployment of its name',

@@ -43,12 +43,12 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
   return [
     file(
       'signalbox.yaml',
-      `Made by \`signalbox import litellm\` from ${source} on ${context.today}. It is yours from here on: all files of this folder are one policy.`,
+      `Imported from the LiteLLM configuration ${source} on ${context.today}. Edit it freely: all files of this folder are one policy.`,
       ...main(drafts),
     ),
     file(
       'providers.yaml',
-      'Who serves the models. A provider whose variable is not set is left out, with its models.',
+      'The providers of the models. A provider is left out, with its models, while its variable is not set.',
       field('providers', block(...providers.map(providerField))),
     ),
     file(
@@ -60,7 +60,7 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
       ? [
           file(
             'limits.yaml',
-            'What may be spent in a window of time, in Credits, and how fast requests may come.',
+            'The limits on spend in a window of time, in Credits, and on the rate of requests.',
             budgets,
             rateLimits,
           ),
@@ -68,7 +68,7 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
       : []),
     file(
       'cases.yaml',
-      'What the configuration meant, as cases. They run before a policy comes into force.',
+      'The meaning of the configuration, as cases. They run before a policy comes into force.',
       field('cases', casesOf(drafts)),
     ),
   ];
@@ -102,9 +102,9 @@ function main({ chosen, common }: ImportedPolicy): (Field | null)[] {
 }
 
 const SELECTORS =
-  'Names that callers give as `model`, and that stand for others. A model that is asked for by its own ID is never replaced by another.';
+  'Names that callers can send as `model` for one or more models. A request that names a model’s own ID gets that model only.';
 const PREFERENCES =
-  'Which model of a selector comes first, and which after it. `worth` brings their quality to 0.9, 0.8 and so on: where you correct a quality, correct it too.';
+  'The order of the models of a selector. `worth` brings their quality to 0.9, 0.8 and so on; if you correct a quality, correct `worth` too.';
 
 function providerField({ name, connection }: ImportedProvider): Field | null {
   const { preset, adapter, baseUrl, baseUrlEnv, keyEnv, isPrivate, comment } = connection;
@@ -200,7 +200,7 @@ function selectorCases(
   if (long)
     cases.push(
       caseOf(
-        `${name} takes ${long.id} for what is too long for the others`,
+        `${name} uses ${long.id} for prompts that are too long for the others`,
         { model: name, estimated_input_tokens: long.tokens },
         { model: long.id },
       ),

@@ -76,7 +76,7 @@ function fallbackChainOf(
 }
 
 const STEP =
-  'the next of the selector’s models by preference; also taken while the first is down; what a provider refuses (400) is not sent on';
+  'the selector’s next model by preference, also used while the first is down; a request that a provider refuses (400) goes no further';
 
 /** Resolves a fallback, and records its outcome. */
 function resolver(
@@ -96,8 +96,8 @@ function resolver(
     if (found === owner) outcomes.problem(node, 'a group cannot be its own fallback');
     else if (found !== null) outcomes.approximated(node, ['selectors', owner], STEP);
     else if (skipped.has(name) || aliases.some((one) => one.name === name))
-      outcomes.leftOut(node, 'its entry is left out');
-    else outcomes.problem(node, 'no entry of model_list has this name');
+      outcomes.leftOut(node, 'its entry of model_list is left out');
+    else outcomes.problem(node, 'model_list has no entry of this name');
     return found;
   };
 }
@@ -110,11 +110,11 @@ function reportOwners(
 ): void {
   for (const { name, node } of fallbacks.owners) {
     if (groups.has(name)) continue;
-    if (skipped.has(name)) outcomes.leftOut(node, 'the entry that they are for is left out');
-    else outcomes.problem(node, 'no entry of model_list has the name that they are for');
+    if (skipped.has(name)) outcomes.leftOut(node, 'their entry of model_list is left out');
+    else outcomes.problem(node, 'model_list has no entry of this name');
   }
   for (const { node } of fallbacks.byDefault) {
-    if (!outcomes.has(node)) outcomes.leftOut(node, 'every group has fallbacks of its own, or is the fallback');
+    if (!outcomes.has(node)) outcomes.leftOut(node, 'every group has its own fallbacks or is a fallback');
   }
 }
 
@@ -124,20 +124,22 @@ function usableAliases(
   { outcomes }: ImportContext,
 ): ModelAlias[] {
   return aliases.filter(({ name, group, node }) => {
-    if (groups.has(name))
-      outcomes.problem(node, 'an entry of model_list has this name, too: callers of it keep that model');
+    if (groups.has(name)) outcomes.problem(node, 'model_list has an entry of this name, which stays in use');
     else if (BUILT_IN.includes(name))
-      outcomes.problem(node, 'every policy has a selector of this name; give the alias another');
+      outcomes.problem(node, 'every policy has a selector of this name; rename the alias');
     else if (!isName(name))
-      outcomes.problem(node, 'names are letters, digits and . _ : / @ + - after a letter or digit');
+      outcomes.problem(
+        node,
+        'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -',
+      );
     else if (groups.has(group)) {
       const isHidden = node.kind === 'map';
       const hidden = isHidden ? node.entries.find(({ key }) => key === 'hidden')?.node : undefined;
-      outcomes.approximated(hidden, ['selectors', name], 'selectors are listed by /v1/models, each of them');
+      outcomes.approximated(hidden, ['selectors', name], '/v1/models lists every selector');
       outcomes.mapped(node, ['selectors', name]);
       return true;
-    } else if (skipped.has(group)) outcomes.leftOut(node, 'the entry that it stands for is left out');
-    else outcomes.problem(node, 'no entry of model_list has the name that it stands for');
+    } else if (skipped.has(group)) outcomes.leftOut(node, 'its entry of model_list is left out');
+    else outcomes.problem(node, 'model_list has no entry of that name');
     return false;
   });
 }

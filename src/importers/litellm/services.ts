@@ -71,9 +71,9 @@ export const SERVICES: ReadonlyMap<string, LitellmService> = new Map([
 ]);
 
 const ELSEWHERE =
-  'no adapter speaks its way; where it has an OpenAI-compatible address, name that as a provider with `adapter: openai-compatible`';
+  'there is no adapter for it; if it has an OpenAI-compatible address, write a provider with `adapter: openai-compatible`';
 const AMAZON =
-  'requests signed as AWS wants them are nothing an adapter makes; Bedrock has an OpenAI-compatible address with API keys for some models: name it as a provider with `adapter: openai-compatible`, and its price at the model';
+  'no adapter signs requests for AWS; Bedrock serves some models at an OpenAI-compatible address with API keys: write a provider with `adapter: openai-compatible`, and the price at the model';
 
 /** LiteLLM's providers without an adapter here, with an alternative. */
 export const WITHOUT_ADAPTER: ReadonlyMap<string, string> = new Map([
@@ -83,9 +83,9 @@ export const WITHOUT_ADAPTER: ReadonlyMap<string, string> = new Map([
   ['sagemaker_chat', AMAZON],
   [
     'vertex_ai',
-    'Google’s service accounts are nothing an adapter signs in with; the same Gemini models are at the preset `gemini` with an API key, Claude at `anthropic`',
+    'no adapter signs in with Google’s service accounts; use the preset `gemini` with an API key for Gemini models, and `anthropic` for Claude',
   ],
-  ['langfuse', 'prompts kept elsewhere are not fetched: the caller sends the prompt'],
+  ['langfuse', 'Signalbox fetches no stored prompts: callers send the prompt'],
   ...[
     ...['azure_ai', 'cohere', 'cohere_chat', 'huggingface', 'replicate', 'watsonx', 'databricks', 'ai21', 'cloudflare'],
     ...['nlp_cloud', 'petals', 'predibase', 'palm', 'aleph_alpha', 'baseten', 'triton', 'oobabooga', 'vllm', 'voyage'],

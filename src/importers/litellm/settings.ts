@@ -26,8 +26,8 @@ export interface CommonSettings {
 
 const STRATEGIES: ReadonlyMap<string, readonly [CommonSettings['strategy'], string]> = new Map([
   ['simple-shuffle', ['auto', 'the best balance of quality, cost and time; traffic is not divided by chance']],
-  ['least-busy', ['auto-fast', 'the balance of `auto` with latency weighing more, by what is measured']],
-  ['latency-based-routing', ['auto-fast', 'the balance of `auto` with latency weighing more, by what is measured']],
+  ['least-busy', ['auto-fast', 'the balance of `auto` with more weight on measured latency']],
+  ['latency-based-routing', ['auto-fast', 'the balance of `auto` with more weight on measured latency']],
   ['usage-based-routing', ['auto', 'the best balance of quality, cost and time; a provider’s 429 moves on']],
   ['usage-based-routing-v2', ['auto', 'the best balance of quality, cost and time; a provider’s 429 moves on']],
   ['cost-based-routing', ['auto-cheap', 'the balance of `auto` with cost weighing more']],
@@ -55,12 +55,12 @@ export function readCommonSettings(
   const concurrencyMax = whole(global, 20_000, ['gateway', 'concurrency_max'], 1);
   const timeout = setting('timeout');
   const older = valueAt(settings.library, 'request_timeout');
-  if (timeout) outcomes.leftOut(older, 'router_settings.timeout says it for each model');
+  if (timeout) outcomes.leftOut(older, 'router_settings.timeout is used instead');
   const totalMs = millisecondsOf(
     timeout ?? older,
     ['models'],
     outcomes,
-    'deadlines.total_ms of each model: over all attempts, where LiteLLM counts each',
+    'deadlines.total_ms of each model, for all attempts together; LiteLLM counts each attempt',
   );
   const firstTokenMs = millisecondsOf(
     setting('stream_timeout'),
@@ -77,13 +77,13 @@ function strategyOf(node: ConfigNode | undefined, { outcomes }: ImportContext): 
   if (!node) return 'auto';
   const [strategy, how] = STRATEGIES.get(textOf(node) ?? '') ?? [];
   if (strategy === undefined) {
-    outcomes.problem(node, `it is none of ${[...STRATEGIES.keys()].join(', ')}`);
+    outcomes.problem(node, `it must be one of ${[...STRATEGIES.keys()].join(', ')}`);
     return 'auto';
   }
   outcomes.approximated(
     node,
     ['selectors'],
-    `where one name stands for different models: ${strategy}, ${how}; deployments of one model are asked in their order`,
+    `for a name with several models: ${strategy}, ${how}; deployments of one model are tried in order`,
   );
   return strategy;
 }
@@ -116,13 +116,16 @@ export function reportSections(root: ConfigNode, general: ConfigNode | undefined
     const why = LEFT_OUT_GENERAL.get(key);
     if (key === 'master_key' && !isTextOfKey(node)) outcomes.remark(node, 'keys are texts that begin with sk-');
     if (key === 'maximum_spend_logs_retention_period')
-      outcomes.leftOut(node, 'the ledger is kept; `records.retention_days` (30) is for records of decisions');
+      outcomes.leftOut(
+        node,
+        'the ledger keeps its entries; `records.retention_days` (30) applies to records of decisions',
+      );
     else if (why !== undefined) outcomes.leftOut(node, why);
   }
   for (const { key, node } of root.kind === 'map' ? root.entries : []) {
     const why = LEFT_OUT_SECTIONS.get(key);
     if (why !== undefined) outcomes.leftOut(node, why);
-    else if (key.startsWith('x-')) outcomes.leftOut(node, 'a place for anchors; no entry that is imported uses it');
+    else if (key.startsWith('x-')) outcomes.leftOut(node, 'it only holds anchors, which no imported entry uses');
   }
 }
 

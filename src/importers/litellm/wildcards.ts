@@ -38,16 +38,19 @@ export function expandWildcard(entry: ConfigNode, { catalog, outcomes }: ImportC
   outcomes.approximated(
     nameNode,
     ['models'],
-    `the ${models.length} models that the shipped catalog knows there; add others to models.yaml`,
+    `the ${models.length} models of the shipped catalog; add others to models.yaml`,
   );
-  outcomes.approximated(modelNode, ['models'], 'one model each: a policy has no patterns, for each model has a price');
+  outcomes.approximated(
+    modelNode,
+    ['models'],
+    'now one model each: a policy has no patterns, as every model needs a price',
+  );
   return { name, entries };
 }
 
-const EVERYTHING =
-  'a name that the policy does not have is refused with 404: add the models that are asked for to models.yaml, with their prices';
+const EVERYTHING = 'an unknown model gets a 404; add the models that callers use to models.yaml, with their prices';
 const NOBODY_KNOWS =
-  'a policy has no patterns, for each model has a price: add the models that are asked for to models.yaml';
+  'a policy has no patterns, as every model needs a price; add the models that callers use to models.yaml';
 
 const withEntry = (map: MapNode, key: string, node: ConfigNode): MapNode => ({
   ...map,

@@ -95,13 +95,11 @@ function pricesOf(id: string, deployments: readonly Deployment[], { todo, today 
   const model = deployments[0]?.facts.catalogModel;
   if (all.some(({ source }) => source === 'unknown')) {
     todo.prices.add(id);
-    above.push(
-      'PRICE UNKNOWN: 999 stands for it, so that no budget is overspent. Write what you pay, USD per 1M tokens.',
-    );
+    above.push('PRICE UNKNOWN: 999 keeps budgets safe until you write your price, in USD per 1M tokens.');
   }
   if (first?.source === 'catalog') {
     above.push(
-      `Price and facts are those of ${model?.id ?? 'the model'} in the shipped catalog (${model?.priceBasis ?? ''}).`,
+      `Price and facts come from ${model?.id ?? 'the model'} of the shipped catalog (${model?.priceBasis ?? ''}).`,
     );
   }
   if (first?.source === 'price map') above.push("Price and facts are those of LiteLLM's map of prices.");

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../core/errors.ts';
+import { isObject, parsedJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { compileCheck } from '../../core/validation.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
@@ -124,8 +125,9 @@ async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
 }
 
 function readLine(text: string): HypotheticalRequest & Pick<RequestLine, 'name' | 'count'> {
-  const value = parsed(text);
-  const isWrapped = typeof value === 'object' && value !== null && 'request' in value;
+  const value = parsedJson(text);
+  if (value === undefined) throw new UsageError('the line is not JSON; each line is one request.');
+  const isWrapped = isObject(value) && 'request' in value;
   if (isWrapped) checkLine(value);
   // Checked by its schema.
   const { request, key = {}, time, ...more } = isWrapped ? (value as RequestLine) : { request: value };
@@ -136,14 +138,6 @@ function readLine(text: string): HypotheticalRequest & Pick<RequestLine, 'name' 
     timeMs: momentOf('`time`', time ?? USUAL_TIME),
     ...more,
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new UsageError('the line is not JSON; each line is one request.');
-  }
 }
 
 async function answer(query: HypotheticalRequest, runtime: Runtime, counter: TokenCounter): Promise<RequestOutcome> {

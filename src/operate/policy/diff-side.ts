@@ -9,8 +9,7 @@ import {
 import { diffPolicies, findRenames, type Outline, type PolicyChange, type PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { Side } from './compare.ts';
-import type { PolicySource } from './policy-source.ts';
-import { type JudgeTools, toolsFor } from './tools.ts';
+import { type JudgeTools, type PolicySource, toolsFor } from './tools.ts';
 
 /** One of two compared policies, as far as it can be built. */
 export interface BuiltPolicy {

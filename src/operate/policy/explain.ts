@@ -3,6 +3,7 @@ import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { emptyMemories, openLearningReader } from '../../learning/open.ts';
 import { taskNote } from '../../routing/advise.ts';
 import type { Certificate } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
@@ -11,10 +12,9 @@ import type { ProfileInput } from '../../routing/profile/input.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
-import { caseNamed } from './case-names.ts';
-import { type CaseRun, runCase, type UnservedPart } from './cases.ts';
+import { readStore, storeExists } from '../../store/open.ts';
+import { type CaseRun, caseNamed, runCase, type UnservedPart } from './cases.ts';
 import { exactFacts, type HypotheticalRequest, UNNAMED } from './hypothetical.ts';
-import { learntOf } from './learnt.ts';
 import { factsOf } from './reasons.ts';
 import { type SettingName, settingsOf } from './settings.ts';
 import type { JudgeTools } from './tools.ts';
@@ -60,6 +60,23 @@ export async function explainRequest(
     taskNote: taskNote(task, facts.task)?.trim() || null,
     taskReasons: turns.length > 0 && task === undefined ? taskReasons(request, facts) : null,
     failedRules,
+  };
+}
+
+/** Words that are listed for a model. */
+const WORDS_MAX = 3;
+
+/** Estimates a request by the outcomes of the database, if it exists. Rejects with StoreError. */
+async function learntOf(facts: Facts, question: string | null, runtime: Runtime, database: string) {
+  using reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
+  const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
+  const isSilent = question === null || runtime.snapshot.learning.mode === 'off';
+  const wordsOf = (text: string, model: string) =>
+    [model, memory.telling(runtime, { text, task: facts.task, model }, WORDS_MAX)] as const;
+  return {
+    estimate: memory.estimate(runtime, facts, memory.read(runtime, question)),
+    words: (models: readonly string[]): StrongWords =>
+      new Map(isSilent ? [] : models.map((model) => wordsOf(question, model))),
   };
 }
 

@@ -5,8 +5,8 @@ import { importsIn, type PluginLoader } from '../../plugin-host/load.ts';
 import type { Environment } from '../../policy/load.ts';
 import { FILE_BYTES_MAX, isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
 import { GitError, openRepository, type Repository } from './git.ts';
-import type { PolicySource } from './policy-source.ts';
 import type { Scratch } from './scratch.ts';
+import type { PolicySource } from './tools.ts';
 
 export interface GitTools {
   /** The policy's folder: a ref alone means it as it was then. */

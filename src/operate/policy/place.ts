@@ -6,9 +6,8 @@ import type { PluginLoader, PluginModule } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import { gitPlace } from './place-git.ts';
-import type { PolicySource } from './policy-source.ts';
 import type { Scratch } from './scratch.ts';
-import { isFolder, type PolicyWorkspace, readPolicy } from './tools.ts';
+import { isFolder, type PolicySource, type PolicyWorkspace, readPolicy } from './tools.ts';
 
 /**
  * Finds a policy by an operator's name for it: an existing folder, else a stored revision, else a commit.

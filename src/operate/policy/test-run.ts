@@ -1,7 +1,6 @@
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { parsePolicy } from '../../policy/load.ts';
-import { casesNamed } from './case-names.ts';
-import { type CaseRun, runCase } from './cases.ts';
+import { type CaseRun, casesNamed, runCase } from './cases.ts';
 import { Coverage, type CoverageReport } from './coverage.ts';
 import type { PolicySetting, SettingName, Settings } from './settings.ts';
 

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { commandName } from '../../core/command-name.ts';
 import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { PluginLoader } from '../../plugin-host/load.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
@@ -17,6 +18,18 @@ export interface PolicyWorkspace {
   readonly folder: string;
   /** The database with the stored revisions and outcomes. It need not exist. */
   readonly database: string;
+}
+
+/** A policy with its files, from a folder, the database or git. */
+export interface PolicySource {
+  /** The operator's name for it. */
+  readonly label: string;
+  readonly kind: 'folder' | 'revision' | 'git';
+  readonly bundle: PolicyBundle;
+  /** The folder of relative plugins. */
+  readonly folder: string;
+  /** Loads the plugins in the state of that time. */
+  readonly loader: PluginLoader;
 }
 
 /** The body of a request, not checked yet. */

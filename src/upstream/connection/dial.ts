@@ -1,6 +1,7 @@
 import { addressText, parseAddress } from '../../core/address.ts';
 import { addressClass, literalAddress } from '../../core/address-class.ts';
-import { codeOf, UpstreamError } from '../failures.ts';
+import { codeOf } from '../../core/thrown.ts';
+import { UpstreamError } from '../failures.ts';
 import { ConnectionPool, type PostSender } from '../http1/connection-pool.ts';
 import { fetchedReply, type PendingReply, type Post } from '../reply.ts';
 import { proxyFor, type ReadVariable } from './proxy.ts';

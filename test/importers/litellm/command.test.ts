@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
+import { runHere } from '../../support/run-here.ts';
 import { runCommand, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { CONFIGS, imported } from './support.ts';
 
@@ -11,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('an imported configuration passes the policy commands without any variable set', async () => {
   const out = join(folder, 'policies');
-  const made = await runCommand(['import', 'litellm', config('fallbacks'), '--out', out, '--json']);
+  const made = await runHere(['import', 'litellm', config('fallbacks'), '--out', out, '--json']);
   expect([made.code, made.err]).toEqual([0, '']);
   const report = JSON.parse(made.out);
   expect(report.files).toEqual(['signalbox.yaml', 'providers.yaml', 'models.yaml', 'cases.yaml']);
@@ -19,12 +20,9 @@ test('an imported configuration passes the policy commands without any variable 
   expect(alias).toMatchObject({ line: 60, column: 5, outcome: 'mapped', to: 'selectors.gpt-4' });
   const [file = '', line = ''] = alias.place.split(':');
   expect(readFileSync(join(out, file), 'utf8').split('\n')[Number(line) - 1]).toBe('  gpt-4:');
-  const [checked, tested] = await Promise.all([
-    runCommand(['policy', 'check', out]),
-    runCommand(['policy', 'test', out]),
-  ]);
+  const [checked, tested] = await Promise.all([runHere(['policy', 'check', out]), runHere(['policy', 'test', out])]);
   expect([checked.code, tested.code]).toEqual([0, 0]);
-  const schema = await runCommand(['policy', 'schema', out]);
+  const schema = await runHere(['policy', 'schema', out]);
   // The order differs: a compiled policy includes the built-in selectors.
   const lines = (text: string) => text.replaceAll(',\n', '\n').split('\n').sort();
   expect(lines(readFileSync(join(out, 'policy.schema.json'), 'utf8'))).toEqual(lines(schema.out));
@@ -40,7 +38,7 @@ test('import overwrites nothing without --force, and writes nothing when the imp
   mkdirSync(out);
   writeFileSync(join(out, 'mine.yaml'), 'version: 1\n');
   const before = readdirSync(folder);
-  const run = (...args: string[]) => runCommand(['import', 'litellm', ...args, '--out', out]);
+  const run = (...args: string[]) => runHere(['import', 'litellm', ...args, '--out', out]);
   const [full, types, text, forced] = [
     await run(config('quickstart')),
     await run(config('broken-types'), '--force'),
@@ -67,7 +65,7 @@ test('includes are read only from the folder of the configuration, under any nam
   writeFileSync(join(home, 'more/b.yaml'), model('b'));
   const names = `[more/b.yaml, ../outside.yaml, ${outside}, link.yaml, more]`;
   writeFileSync(join(home, 'config.yaml'), `include: ${names}\n${model('a')}`);
-  const { code, out } = await runCommand([
+  const { code, out } = await runHere([
     ...['import', 'litellm', join(home, 'config.yaml'), '--json'],
     ...['--out', join(folder, 'included')],
   ]);

@@ -56,7 +56,7 @@ test.each([
   const { report } = imported(withModel(`model: ${model}`));
   expect([report.models, report.problems]).toEqual([[], []]);
   expect(report.keys.find(({ path }) => path === 'model_list[0].model_name')?.note).toMatch(
-    /^one: Signalbox serves chats, and this/,
+    /^one: Signalbox serves chat only, and this/,
   );
   const said = imported(withModel(`model: openai/${model.replace(/^.*\//, '')}`, '    model_info: { mode: chat }\n'));
   expect(said.report.models).toEqual(['one']);
@@ -83,7 +83,7 @@ describe('includes', () => {
     expect(told).toContain('config.yaml:1:22 include[1]: the file does not exist or cannot be read');
     expect(told).toMatch(/config\.yaml:1:44 include\[3\]: .* \(line 1\)/);
     expect(told).toContain('deep.yaml:3:7 model_list[1]');
-    expect(told).toContain('another key of this name replaces it');
+    expect(told).toContain('a later key of the same name replaces it');
     const places = result.report.keys.map(({ included, path }) => `${included ?? ''} ${path}`);
     expect(places).toContain('more.yaml model_list[0].litellm_params.model');
   });

@@ -4,20 +4,23 @@ import type { FundRef } from '../../../ledger/rules/fund.ts';
 import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';
-import { first } from '../statement.ts';
+import { first, sql, write } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation, refundWrite } from './adjust.ts';
 import type { BooksParts } from './checkpoint.ts';
 import { grantWrite } from './ledger-table.ts';
-import {
-  type AccountRow,
-  type Adjustment,
-  type AdjustmentRow,
-  adoptAdjustment,
-  SELECT_ACCOUNT,
-  SELECT_ADJUSTMENT,
-  SELECT_ADJUSTMENTS,
-} from './tables.ts';
+import type { AccountRow, Adjustment, AdjustmentRow } from './tables.ts';
+
+/** Adjustments that are not in the journal yet. */
+const SELECT_ADJUSTMENTS =
+  sql(`SELECT id, kind, key_id AS keyId, reservation, account, amount, note, time FROM adjustments
+    WHERE adopted = 0 ORDER BY id`);
+/** The holder of the account of a number. */
+const SELECT_ACCOUNT = sql('SELECT id, key_id AS keyId, labels, selector, payer FROM accounts WHERE id = ?');
+
+/** An adjustment by its number, taken over or not. */
+const SELECT_ADJUSTMENT = sql('SELECT amount FROM adjustments WHERE id = ?');
+const ADOPT_ADJUSTMENT = sql('UPDATE adjustments SET adopted = 1 WHERE id = ?');
 
 /** The reservation that a correction concerns, and its account. */
 interface CorrectedReservation {
@@ -86,13 +89,13 @@ export class Adoption {
     const { id, kind, keyId, amount } = row;
     this.#adopted.add(id);
     if (kind === 'grant') {
-      const write = journal.adjusting(row, journal.accounts.numberOfHolder(keyId), now(), null);
-      store.append([write, adoptAdjustment(id)]);
+      const entry = journal.adjusting(row, journal.accounts.numberOfHolder(keyId), now(), null);
+      store.append([entry, write(ADOPT_ADJUSTMENT, id)]);
       if (funds.grant(keyId, amount).isNew) watcher().opened(keyId);
       watcher().adjusted();
     } else if (corrected !== null) {
       const fundIds = this.#giveBack(corrected, amount);
-      store.append([journal.adjusting(row, corrected.row.id, now(), fundIds), adoptAdjustment(id)]);
+      store.append([journal.adjusting(row, corrected.row.id, now(), fundIds), write(ADOPT_ADJUSTMENT, id)]);
       watcher().adjusted();
     }
   }

@@ -20,7 +20,7 @@ import type {
 } from '../../books.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import { StoreError, type Write } from '../../store.ts';
-import { first, type SqlStore } from '../statement.ts';
+import { first, type SqlStore, sql, write } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
@@ -33,17 +33,19 @@ import { Journal } from './journal.ts';
 import { spentIn } from './ledger-table.ts';
 import { type JournalState, recover } from './recover.ts';
 import { orphanOf, Reservations } from './reservations.ts';
-import {
-  type AccountSpend,
-  type LastIds,
-  putTerms,
-  SELECT_CHARGED,
-  SELECT_LAST,
-  SELECT_SPEND_BY_ACCOUNT,
-  SELECT_STATE,
-  type StateRow,
-} from './tables.ts';
+import { type AccountRow, SELECT_STATE, type StateRow } from './tables.ts';
 import { readUsage } from './usage.ts';
+
+/** The sums spent from a quarter of an hour on, by account. */
+const SELECT_SPEND_BY_ACCOUNT = sql(`SELECT a.key_id AS keyId, a.labels, a.selector, sum(s.microcredits) AS microcredits
+    FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ? GROUP BY s.account`);
+/** The greatest ID of a reservation, which grow with time, but for those that waited for money; and that of an adjustment. */
+const SELECT_LAST = sql(`SELECT
+      (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)) AS hold,
+      (SELECT coalesce(max(id), 0) FROM adjustments) AS adjustment`);
+const SELECT_CHARGED = sql('SELECT coalesce(sum(microcredits), 0) AS charged FROM spend');
+/** The worth of the Credits of all entries, and the names of the budgets in force, as JSON. */
+const PUT_TERMS = sql('UPDATE checkpoint SET usd_per_credit = ?, budgets = ?');
 
 interface SqliteBooksOptions {
   readonly store: SqlStore;
@@ -58,7 +60,7 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   const { store } = options;
   const state = await first<StateRow>(store, SELECT_STATE);
   if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
-  const last = await first<LastIds>(store, SELECT_LAST);
+  const last = await first<LedgerBooks['lastIds']>(store, SELECT_LAST);
   const journal = new Journal(store, state);
   return new SqliteBooks(
     options,
@@ -78,7 +80,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  * reservation that is open or closed, of an earmark while it lasts, and of the last deposits.
  */
 class SqliteBooks implements LedgerBooks {
-  readonly lastIds: LastIds;
+  readonly lastIds: LedgerBooks['lastIds'];
   readonly orphans: readonly Orphan[];
   readonly #store: SqlStore;
   readonly #makeRoom: (reservations: number) => void;
@@ -99,7 +101,13 @@ class SqliteBooks implements LedgerBooks {
   #counting = false;
   #version: number | null = null;
 
-  constructor(options: SqliteBooksOptions, journal: Journal, state: StateRow, lastIds: LastIds, found: JournalState) {
+  constructor(
+    options: SqliteBooksOptions,
+    journal: Journal,
+    state: StateRow,
+    lastIds: LedgerBooks['lastIds'],
+    found: JournalState,
+  ) {
     const { store, now, makeRoom = () => {} } = options;
     this.#store = store;
     this.#now = now;
@@ -177,7 +185,7 @@ class SqliteBooks implements LedgerBooks {
   }
 
   async putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void> {
-    await this.#store.commit([putTerms(state.usdPerCredit, JSON.stringify(state.budgets))]);
+    await this.#store.commit([write(PUT_TERMS, state.usdPerCredit, JSON.stringify(state.budgets))]);
     this.#state = state;
   }
 
@@ -193,7 +201,10 @@ class SqliteBooks implements LedgerBooks {
     }
     return {
       charges: async (fromMs) => {
-        const rows = await this.#store.query<AccountSpend>(SELECT_SPEND_BY_ACCOUNT, [quarterOf(fromMs)]);
+        const rows = await this.#store.query<Omit<AccountRow, 'id' | 'payer'> & { microcredits: Microcredits }>(
+          SELECT_SPEND_BY_ACCOUNT,
+          [quarterOf(fromMs)],
+        );
         return rows.map((row) => ({ dimensions: dimensionsOf(row), microcredits: row.microcredits }));
       },
       late: () => [...this.#journal.sums],

@@ -1,10 +1,31 @@
-import type { BalanceRow, OpenReservation } from '../../journal-reader.ts';
-import type { SqlStore } from '../statement.ts';
+import type { BalanceRow, OpenReservation, SpendRow } from '../../journal-reader.ts';
+import { type SqlStore, type SqlWrite, sql, write } from '../statement.ts';
 import type { Deposits } from './deposits.ts';
 import type { BookedFund, FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';
 import type { BookedReservation, Reservations } from './reservations.ts';
-import { addSpend, putBalance, putCheckpoint, putComingBalance, type StateRow } from './tables.ts';
+import type { StateRow } from './tables.ts';
+
+const ADD_SPEND = sql(`INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET charges = charges + excluded.charges, microcredits = microcredits + excluded.microcredits,
+      input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens`);
+const PUT_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
+/** Rows that were being written count if they have arrived: they were given to the disk before this. */
+const PUT_COMING_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent)
+    VALUES (?1, ?2 + (SELECT coalesce(sum(amount), 0) FROM journal WHERE seq IN (SELECT value FROM json_each(?4))), ?3)
+    ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
+const PUT_CHECKPOINT = sql('UPDATE checkpoint SET through = ?, open = ?');
+
+const addSpend = ({ quarter, account, tariff, charges, microcredits, input, output }: SpendRow): SqlWrite =>
+  write(ADD_SPEND, quarter, account, tariff, charges, microcredits, input, output);
+
+const putBalance = ({ keyId, granted, spent }: BalanceRow): SqlWrite => write(PUT_BALANCE, keyId, granted, spent);
+
+/** A balance with rows of the journal that are being written, which add to its grants. */
+const putComingBalance = ({ keyId, granted, spent }: BalanceRow, rows: readonly number[]): SqlWrite =>
+  write(PUT_COMING_BALANCE, keyId, granted, spent, JSON.stringify(rows));
 
 /** The parts of the books that decide and write. */
 export interface BooksParts {
@@ -58,7 +79,12 @@ export class Checkpoints {
       putComingBalance(known.find(({ keyId }) => keyId === wallet) ?? { keyId: wallet, granted: 0, spent: 0 }, rows),
     );
     try {
-      await store.commit([...sums.map(addSpend), ...balances.map(putBalance), ...late, putCheckpoint(through, open)]);
+      await store.commit([
+        ...sums.map(addSpend),
+        ...balances.map(putBalance),
+        ...late,
+        write(PUT_CHECKPOINT, through, open),
+      ]);
     } catch (cause) {
       journal.sums.putBack();
       throw cause;

@@ -3,7 +3,7 @@ import type { BalanceRow, JournalRow, OpenReservation } from '../../journal-read
 import { type SqlReader, sql } from '../statement.ts';
 import { pages, seqOf } from './journal-reader.ts';
 import { type Spender, Sums } from './sums.ts';
-import { SELECT_BALANCES, SELECT_JOURNAL, type StateRow } from './tables.ts';
+import { SELECT_BALANCES, type StateRow } from './tables.ts';
 
 export interface Balance {
   granted: Microcredits;
@@ -18,6 +18,11 @@ export interface JournalState {
   holderOf(funds: string | null): string | null;
 }
 
+/** Rows after a number, in order. Parameters: the number, and the length of a page. */
+const SELECT_JOURNAL =
+  sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
+      j.output_tokens AS output, a.key_id AS keyId
+    FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_BALANCE_FUNDS = sql(`SELECT id, name FROM funds WHERE kind = 'balance'`);
 
 /** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
