@@ -9,6 +9,18 @@ export const minute = (time: number): string => new Date(time).toISOString().sli
 /** The output of `--json`. */
 export const jsonText = (body: unknown): string => `${JSON.stringify(body, null, 2)}\n`;
 
+/** `1,203 outcomes`. */
+export const count = (number: number, one: string, many = `${one}s`): string =>
+  `${number.toLocaleString('en', { maximumFractionDigits: 1 })} ${number === 1 ? one : many}`;
+
+/** A line for each name with its value. */
+export const fieldLines = (fields: readonly (readonly [name: string, value: string])[], width: number): string =>
+  fields.map(([name, value]) => `${name.padEnd(width)}${value}\n`).join('');
+
+/** `team=search` for each label. */
+export const labelTexts = (labels: Readonly<Record<string, string>>): string[] =>
+  Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+
 /** Digits and at most six decimals. */
 const CREDITS = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/;
 

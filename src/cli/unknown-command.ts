@@ -23,7 +23,8 @@ export function unknownCommand(group: string, word = ''): UsageError {
   return new UsageError(sentences.join(' '));
 }
 
-function listed(words: readonly string[]): string {
+/** `a, b or c`. */
+export function listed(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
 }

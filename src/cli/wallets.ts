@@ -12,7 +12,7 @@ import type { Payment } from '../store/payments.ts';
 import { commandIn, creditsIn, parseArguments, parseCreditArguments, parseFlags, SWITCH } from './arguments.ts';
 import { requireLedger, withTerms } from './keys/command.ts';
 import { table } from './terminal.ts';
-import { jsonText, minute } from './text.ts';
+import { fieldLines, jsonText, minute } from './text.ts';
 import { userName } from './user.ts';
 
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
@@ -68,7 +68,7 @@ async function show(args: readonly string[], source: WalletSource): Promise<stri
     ['left', creditsText(granted - spent)],
     ['keys', ids.join(', ') || 'none'],
   ];
-  const text = lines.map(([name, value]) => `${name.padEnd(9)}${value}\n`).join('');
+  const text = fieldLines(lines, 9);
   return payments.length === 0 ? text : `${text}\n${table([PAYMENT_COLUMNS, ...payments.map(paymentCells)])}`;
 }
 

@@ -99,10 +99,8 @@ export const nameOf = (at: number): string => (at < 26 ? String.fromCharCode(65 
 /** The number of candidates that a report describes. */
 const DESCRIBED_MAX = 6;
 
-const describeMetrics = ({ q, c, l }: CandidateMetrics): string => `Q ${q}, C ${c}, L ${l} ms`;
-
 export function describeRankingCase({ options, figures: all, worth: value, weights: given }: RankingCase): string {
-  const described = all.slice(0, DESCRIBED_MAX).map((one, at) => `${nameOf(at)} (${describeMetrics(one)})`);
+  const described = all.slice(0, DESCRIBED_MAX).map(({ q, c, l }, at) => `${nameOf(at)} (Q ${q}, C ${c}, L ${l} ms)`);
   const more = all.length > DESCRIBED_MAX ? ` and ${all.length - DESCRIBED_MAX} more` : '';
   const who = described.length === 0 ? 'no candidates' : described.join(', ') + more;
   const weighed = given ? `, weights ${JSON.stringify(given)}` : '';

@@ -65,9 +65,6 @@ const noisy = ({ frames }: WireAdapter, text: string): string => {
   return frames === 'sse' ? ended.replaceAll('\r\n\r\n', '\r\n\r\n: keep-alive\r\n\r\n') : ended;
 };
 
-/** Whether an answer has no failure. */
-const isComplete = (parts: readonly StreamPart[]): boolean => parts.every(({ type }) => type !== 'failure');
-
 function endingFault(parts: readonly StreamPart[]): string | null {
   const finished = new Set<number>();
   for (const part of parts) {
@@ -79,7 +76,7 @@ function endingFault(parts: readonly StreamPart[]): string | null {
       if (part.type === 'finish') finished.add(part.choice);
     }
   }
-  return finished.size > 0 || !isComplete(parts)
+  return finished.size > 0 || parts.some(({ type }) => type === 'failure')
     ? null
     : 'it has no `finish`: the gateway takes it for one that broke off';
 }

@@ -52,11 +52,15 @@ export interface Caller {
   readonly wallets?: ReadonlySet<string>;
 }
 
-/** A wallet that has proved itself. */
-export function walletCaller(wallet: string): Caller {
-  return { keyId: wallet, scopes: WALLET_SCOPES, labels: {}, models: null, limits: null, budgets: [] };
-}
+const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as const;
+
+/** The operator, who may see and use everything. */
+export const OPERATOR: Caller = { keyId: '', scopes: new Set(SCOPES), ...UNLIMITED };
+
 const WALLET_SCOPES: ReadonlySet<Scope> = new Set(['chat', 'route']);
+
+/** A wallet that has proved itself. */
+export const walletCaller = (wallet: string): Caller => ({ keyId: wallet, scopes: WALLET_SCOPES, ...UNLIMITED });
 
 /** Limits as they are shown and stored. */
 export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) {

@@ -7,7 +7,7 @@ import { costOf } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import type { RecordReader } from '../records/reader.ts';
+import type { RecordReader } from '../records/records.ts';
 import type { Certificate } from '../routing/certificate.ts';
 import { certify } from '../routing/certify.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';

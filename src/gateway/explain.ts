@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
-import type { RecordReader } from '../records/reader.ts';
+import type { RecordReader } from '../records/records.ts';
 import { UnreadableRecord } from '../store/records.ts';
 import { certificateOf, type RecordedCertificate } from './certificate.ts';
 import type { Gateway } from './gateway.ts';

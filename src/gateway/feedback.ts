@@ -4,7 +4,7 @@ import { SignalboxError } from '../core/errors.ts';
 import type { FeedbackRequest } from '../core/feedback.ts';
 import { idText, parseId, timeOfId } from '../core/id.ts';
 import type { ScoreReceipt } from '../learning/answer.ts';
-import type { RecordReader } from '../records/reader.ts';
+import type { RecordReader } from '../records/records.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { hasSecret } from '../telemetry/secrets.ts';
 import type { Gateway } from './gateway.ts';

@@ -1,21 +1,11 @@
 import { resolve } from 'node:path';
-import { type Caller, SCOPES } from '../core/caller.ts';
+import { OPERATOR } from '../core/caller.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { type Explanation, explain } from '../gateway/explain.ts';
-import { openRecordReader } from '../records/reader.ts';
+import { openRecordReader } from '../records/records.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import { readStore, storeExists } from '../store/open.ts';
 import type { PolicyWorkspace } from './policy/tools.ts';
-
-/** An operator who can read the database may see every decision. */
-const OPERATOR: Caller = {
-  keyId: '',
-  scopes: new Set(SCOPES),
-  labels: {},
-  models: null,
-  limits: null,
-  budgets: [],
-};
 
 /**
  * Explains a stored decision, beside a running server or without one.

@@ -13,15 +13,7 @@ const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
 
 /** A network of the policy, with the clients that serve it. */
-export interface NetworkConnection {
-  readonly policy: PaymentNetwork;
-  readonly network: NetworkClients;
-  /** With checksum capitals, as `payTo`. */
-  readonly asset: string;
-  readonly payTo: string;
-  /** Whether the chain and the asset match the policy. */
-  readonly isReady: boolean;
-}
+export type NetworkConnection = Pick<OpenConnection, 'policy' | 'network' | 'asset' | 'payTo' | 'isReady'>;
 
 export interface NetworkStatus {
   readonly id: string;
@@ -123,18 +115,19 @@ function retire(connections: readonly OpenConnection[], but: readonly OpenConnec
 const definitionOf = (policy: PaymentNetwork): string =>
   JSON.stringify(policy, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value));
 
-interface ConnectionParts extends Omit<NetworkConnection, 'isReady'> {
-  readonly definition: string;
+interface ConnectionParts extends Pick<OpenConnection, 'policy' | 'definition' | 'network' | 'asset' | 'payTo'> {
   readonly log: Log;
 }
 
-class OpenConnection implements NetworkConnection {
+class OpenConnection {
   readonly policy: PaymentNetwork;
   readonly definition: string;
   readonly network: NetworkClients;
+  /** With checksum capitals, as `payTo`. */
   readonly asset: string;
   readonly payTo: string;
   readonly #log: Log;
+  /** Whether the chain and the asset match the policy. */
   isReady = false;
   #users = 0;
   #isRetired = false;

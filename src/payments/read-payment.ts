@@ -2,8 +2,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { SignalboxError } from '../core/errors.ts';
 import { decodePayment } from './codec.ts';
-import type { SignedPayment } from './payment.ts';
+import type { Authorization } from './facilitator/facilitator.ts';
 import { PaymentRefused, type PaymentSubmission } from './payments.ts';
+import type { QuoteTerms } from './quote.ts';
 import type { QuoteSeal, VerifiedQuote } from './seal.ts';
 
 const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' });
@@ -37,6 +38,14 @@ const TRANSFER = {
 
 /** The clock skew allowed to a payer, s. A longer validity would delay the verdict that it failed. */
 const CLOCK_AHEAD_S = 86_400;
+
+/** A payment whose form, quote seal and signature were checked. No money has moved. */
+export interface SignedPayment extends Authorization {
+  readonly terms: QuoteTerms;
+  readonly network: string;
+  /** Seals stored answers. It includes the quote's seal, because the chain shows every signature. */
+  readonly secret: string;
+}
 
 /** Checks a payment at `now` (ms), cheapest checks first, without network access. Throws as `Payments.read`. */
 export async function readPayment(

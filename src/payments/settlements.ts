@@ -5,8 +5,8 @@ import type { AuthorizationId, Payment } from '../store/payments.ts';
 import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilitator.ts';
 import type { NetworkConnection } from './networks.ts';
 import type { PaymentParts } from './parts.ts';
-import type { SignedPayment } from './payment.ts';
 import { type Book, PaymentRefused, type PaymentUse, type Resolution } from './payments.ts';
+import type { SignedPayment } from './read-payment.ts';
 import {
   blockedError,
   inFlightError,

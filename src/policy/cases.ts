@@ -5,7 +5,7 @@ import { validPartsOf } from './check.ts';
 import type { Diagnostic } from './diagnostics.ts';
 import { Report } from './report.ts';
 import { CaseText, ExpectText, GivenText } from './schema-case.ts';
-import { type CheckContext, checkList, emptyMap, type NamedItem, reportUnknown } from './sections.ts';
+import { type CheckContext, checkList, emptyMap, type NamedItem } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** The names that cases may refer to. */
@@ -34,7 +34,7 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
         place: placeAt(tree, 'name'),
         given: {
           model,
-          query: definedOnly(query),
+          query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
           metadata,
           key: { id: key.id, labels: key.labels, models: key.models ?? null },
           time,
@@ -55,10 +55,6 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
   });
 }
 
-function definedOnly(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-}
-
 /** The parts of a case that refer to names. */
 interface CaseReferences {
   readonly given: { readonly model?: string; readonly key?: { readonly models?: readonly string[] } };
@@ -74,7 +70,7 @@ function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
 function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names: CaseNames, report: Report): void {
   const { given, expect } = stated;
   const check = (what: string, name: string | undefined, known: Names, ...path: readonly (string | number)[]) => {
-    if (name !== undefined && !known.has(name)) reportUnknown(what, name, known.keys(), placeAt(tree, ...path), report);
+    if (name !== undefined && !known.has(name)) report.addUnknown(what, name, known.keys(), placeAt(tree, ...path));
   };
   const answering = new Set([...names.selectors.keys(), ...names.models.keys()]);
   check('selector or model', given.model, answering, 'given', 'model');
@@ -92,7 +88,7 @@ function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names
   const rejected = valueAt(tree, 'expect', 'rejected');
   for (const [id, reason] of Object.entries(expect.rejected ?? {})) {
     const entry = rejected && entryOf(rejected, id);
-    if (entry && !names.models.has(id)) reportUnknown('model', id, names.models.keys(), entry.place, report);
+    if (entry && !names.models.has(id)) report.addUnknown('model', id, names.models.keys(), entry.place);
     check('constraint or kind of rejection', reason, reasons, 'expect', 'rejected', id);
   }
 }

@@ -32,30 +32,25 @@ export function checkExpression(
   texts: FileTexts,
   report: Report,
 ): Program | null {
-  const checked = checkAny(draft, kind, texts, report);
-  if (!checked) return null;
-  const { type, run, ...rest } = checked;
-  if (type === 'bool') return { ...rest, run: (view) => run(view) === true };
-  const message = `\`${draft.path}\` must be true or false, but is ${nameOfType(type)}`;
-  report.add('cel-not-bool', rest.placeOf(rest.ast), message, {
-    expected: 'a comparison, such as `… == "text"` or `… < 5.0`',
-  });
-  return null;
+  const checked = checkAny('bool', draft, kind, texts, report);
+  return checked && { ...checked, run: (view) => checked.run(view) === true };
 }
 
 /** As `checkExpression`, for an expression whose value is a text. */
 export function checkText(draft: ExpressionDraft, kind: CelKind, texts: FileTexts, report: Report): TextProgram | null {
-  const checked = checkAny(draft, kind, texts, report);
-  if (!checked) return null;
-  const { type, run, ...rest } = checked;
-  if (type === 'string') return { ...rest, run: (view) => String(run(view)) };
-  const message = `\`${draft.path}\` must be a text, but is ${nameOfType(type)}`;
-  report.add('cel-not-text', rest.placeOf(rest.ast), message, {
-    expected: 'a text, such as `key.id` or `key.labels.team`',
-    hint: hintForText(type, draft.text.trim(), kind),
-  });
-  return null;
+  const checked = checkAny('string', draft, kind, texts, report);
+  return checked && { ...checked, run: (view) => String(checked.run(view)) };
 }
+
+/** The types that the result of an expression must have. */
+const RESULTS = {
+  bool: {
+    code: 'cel-not-bool',
+    must: 'true or false',
+    expected: 'a comparison, such as `… == "text"` or `… < 5.0`',
+  },
+  string: { code: 'cel-not-text', must: 'a text', expected: 'a text, such as `key.id` or `key.labels.team`' },
+} as const;
 
 function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
   if (type === 'bool') return 'a comparison belongs in `match`, which selects the requests';
@@ -66,13 +61,14 @@ function hintForText(type: string | undefined, written: string, kind: CelKind): 
   return written === 'request' ? 'name its field: `request.model`' : undefined;
 }
 
-/** Checks syntax, variables and types, and returns the type of the result. */
+/** Checks syntax, variables and types. */
 function checkAny(
+  wanted: keyof typeof RESULTS,
   draft: ExpressionDraft,
   kind: CelKind,
   texts: FileTexts,
   report: Report,
-): (CheckedExpression<unknown> & { readonly type: string | undefined }) | null {
+): CheckedExpression<unknown> | null {
   const placeOf = ({ start, end }: TextRange) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
   // The schema reported it. The parser recurses as deep as the text nests.
@@ -84,11 +80,16 @@ function checkAny(
   const parsed = parse(draft.text, kind);
   if ('code' in parsed) return refuse(parsed);
   const { ast } = parsed;
-  const faults = [...wrongPlaces(ast, kind), ...findRefused(ast)];
+  const faults = [...wrongPlaces(ast, kind), ...[...nodesOf(ast)].flatMap((node) => refusedAt(node) ?? [])];
   if (faults.length > 0) return refuse(...faults);
   const { valid, type, error } = parsed.check();
   if (!valid) return refuse(explainType(error, ast, kind));
-  return { ast, run: (view) => parsed(view), placeOf, draft, type };
+  if (type === wanted) return { ast, run: (view) => parsed(view), placeOf, draft };
+  const { code, must, expected } = RESULTS[wanted];
+  const message = `\`${draft.path}\` must be ${must}, but is ${nameOfType(type)}`;
+  const hint = wanted === 'string' ? hintForText(type, draft.text.trim(), kind) : undefined;
+  report.add(code, placeOf(ast), message, { expected, hint });
+  return null;
 }
 
 function parse(text: string, kind: CelKind): ParseResult | CelFault {
@@ -158,11 +159,7 @@ function hintForPlace(kind: CelKind, name: string): string {
 const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
 const ALWAYS_TRUE = 'a missing value reads as the empty text, so this would always be true';
 
-/** All parts of an expression that the policy language excludes, with an alternative. */
-function findRefused(ast: ASTNode): CelFault[] {
-  return [...nodesOf(ast)].map(refusedAt).filter((found) => found !== null);
-}
-
+/** The part of an expression that the policy language excludes, with an alternative. */
 function refusedAt(node: ASTNode): CelFault | null {
   if (node.op === 'rcall' && node.args[0] === 'matches') {
     const message = '`matches` is not supported: on some texts a pattern runs for minutes';

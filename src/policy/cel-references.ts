@@ -6,7 +6,6 @@ import type { CheckedExpression, Program } from './cel-check.ts';
 import type { PolicyNames } from './json-schema-words.ts';
 import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
-import { reportUnknown } from './sections.ts';
 
 /** The names that expressions can refer to. */
 export type ReferenceNames = Omit<PolicyNames, 'constraints'>;
@@ -23,7 +22,7 @@ export function checkReferences(
     if (path?.length === 3 && owner === 'model' && field === 'quality' && task !== undefined) {
       const known = ['default', ...names.tasks];
       const at = { start: node.end - task.length, end: node.end };
-      if (!known.includes(task)) reportUnknown('task', task, known, placeOf(node.op === '.' ? at : node), report);
+      if (!known.includes(task)) report.addUnknown('task', task, known, placeOf(node.op === '.' ? at : node));
     }
     for (const [literal, compared] of comparisonsOf(node)) {
       const text = literalOf(literal);
@@ -64,7 +63,7 @@ function checkName(
   report: Report,
 ): void {
   const [what, known] = knownAt(path, names) ?? [];
-  if (what !== undefined && known && !known.includes(text)) reportUnknown(what, text, known, place(), report);
+  if (what !== undefined && known && !known.includes(text)) report.addUnknown(what, text, known, place());
   if (path !== 'request.languages' && path !== 'model.languages') return;
   const canonical = canonicalLanguage(text);
   if (canonical === text) return;

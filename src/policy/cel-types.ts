@@ -167,7 +167,7 @@ class CelRequest implements FieldsOf<'Request'> {
     if (from.languages.length > LANGUAGES_MAX) withhold(this, 'languages', `names more than ${LANGUAGES_MAX}`);
     if (from.user.length > TEXT_MAX) withhold(this, 'user', `has more than ${TEXT_MAX} characters`);
     if (from.metadata.size > METADATA_MAX) withhold(this, 'metadata', `has more than ${METADATA_MAX} entries`);
-    else if (hasLongText(from.metadata)) {
+    else if (from.metadata.entries().some((texts) => texts.some(({ length }) => length > TEXT_MAX))) {
       withhold(this, 'metadata', `has a name or text of more than ${TEXT_MAX} characters`);
     }
   }
@@ -180,11 +180,6 @@ function withhold(request: CelRequest, field: keyof CelRequest, why: string): vo
       throw new Error(`\`request.${field}\` ${why}, the most that a condition reads`);
     },
   });
-}
-
-function hasLongText(texts: ReadonlyMap<string, string>): boolean {
-  for (const [name, text] of texts) if (name.length > TEXT_MAX || text.length > TEXT_MAX) return true;
-  return false;
 }
 
 class CelBudgetRequest implements FieldsOf<'BudgetRequest'> {

@@ -1,12 +1,12 @@
 import { Value } from '@sinclair/typebox/value';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
-import { type ExplorePolicy, type LearningPolicy, SIGNALS } from '../core/learning-policy.ts';
+import { type LearningPolicy, SIGNALS } from '../core/learning-policy.ts';
 import { checkValue, optionsOf, type Subject, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { LearningText } from './schema-learning.ts';
 import { RecordsText } from './schema-records.ts';
-import { type CheckContext, emptyMap, reportUnknownPlugin, sectionSubject } from './sections.ts';
+import { type CheckContext, emptyMap, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
 const DAY_MS = 86_400_000;
@@ -55,7 +55,7 @@ export function compileLearning(
   if (estimator === null) return null;
   const plugin = estimators.get(estimator);
   if (!plugin) {
-    reportUnknownPlugin('estimator', estimator, estimators.keys(), estimatorPlace, report);
+    report.addUnknownPlugin('estimator', estimator, estimators.keys(), estimatorPlace);
     return null;
   }
   const checked = options.tree.kind === 'map' ? optionsOf(plugin, options, report) : null;
@@ -63,6 +63,7 @@ export function compileLearning(
 }
 
 function policyOf(text: LearningText, daysMax: number): Omit<LearningPolicy, 'options'> {
+  const { explore } = text;
   return {
     mode: text.mode,
     estimator: text.estimator,
@@ -70,12 +71,10 @@ function policyOf(text: LearningText, daysMax: number): Omit<LearningPolicy, 'op
     feedbackWeight: text.feedback_weight,
     signals: text.signals,
     influenceMax: text.influence_max,
-    explore: text.explore ? exploreOf(text.explore) : null,
+    explore: explore
+      ? { share: explore.share, temperature: explore.temperature, qualityMargin: explore.quality_margin }
+      : null,
   };
-}
-
-function exploreOf(text: NonNullable<LearningText['explore']>): ExplorePolicy {
-  return { share: text.share, temperature: text.temperature, qualityMargin: text.quality_margin };
 }
 
 /** Expands `off`: a weight of 0 for one signal or all of them, and no exploring. */

@@ -106,16 +106,11 @@ function kindOf(section: SectionName): Tree['kind'] {
   return type === 'array' ? 'list' : type === 'object' ? 'map' : 'scalar';
 }
 
-/** Whether the items of a list have a key `name`. */
-function hasNames(section: SectionName): boolean {
-  return SECTIONS[section].items?.properties?.name !== undefined;
-}
-
 /** Reports a section that must be a list or a map and is not. */
 export function reportWrongKind(section: SectionName, { place }: Tree, report: Report): void {
   const isList = kindOf(section) === 'list';
   const hint = isList
-    ? `begin each item with \`- ${hasNames(section) ? 'name: …' : ''}\``
+    ? `begin each item with \`- ${SECTIONS[section].items?.properties?.name ? 'name: …' : ''}\``
     : 'write `name:` on a line, and its keys indented below it';
   report.add('wrong-type', place, `\`${section}\` must be a ${isList ? 'list' : 'map of names'}`, { hint });
 }

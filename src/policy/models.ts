@@ -12,7 +12,7 @@ import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
 import type { Report } from './report.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
-import { type CheckContext, checkNamed, type NamedItem, reportUnknown } from './sections.ts';
+import { type CheckContext, checkNamed, type NamedItem } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Output cap, tokens, of a request and model without one. */
@@ -133,7 +133,7 @@ function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void 
   checkPrice(named.tree, parts.price);
   const checkProvider = (name: string | undefined, owner: Tree) => {
     if (name === undefined || context.needsKey.has(name)) return;
-    reportUnknown('provider', name, context.needsKey.keys(), placeAt(owner, 'provider'), context.report);
+    context.report.addUnknown('provider', name, context.needsKey.keys(), placeAt(owner, 'provider'));
   };
   checkProvider(parts.provider, named.tree);
   const endpoints = valueAt(named.tree, 'endpoints');
@@ -190,12 +190,7 @@ function checkLanguages(
   }
 }
 
-interface EndpointEntry {
-  readonly provider: string;
-  readonly upstream?: string;
-  readonly regions: readonly string[];
-  readonly price?: PriceText;
-}
+type EndpointEntry = NonNullable<ModelText['endpoints']>[number];
 
 function draftEndpoints(
   named: NamedItem<ModelText>,
@@ -206,7 +201,9 @@ function draftEndpoints(
   const { name, path, tree, place } = named;
   const { report } = context;
   const shared = priceAt(tree, data.price, context);
-  const listed: readonly EndpointEntry[] = data.endpoints ?? shortForm(data);
+  const { provider: only, upstream, regions } = data;
+  const shortForm = only === undefined ? [] : [{ provider: only, upstream, regions }];
+  const listed: readonly EndpointEntry[] = data.endpoints ?? shortForm;
   if (listed.length === 0) {
     report.add('missing-key', place, `\`${path}\` needs the key \`provider\` or \`endpoints\``);
   }
@@ -215,7 +212,7 @@ function draftEndpoints(
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
     const known = context.needsKey.has(text.provider);
     if (!known) {
-      reportUnknown('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'), report);
+      report.addUnknown('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'));
     }
     if (!text.price && !data.price) {
       const hint = data.endpoints
@@ -225,15 +222,15 @@ function draftEndpoints(
     }
     const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
     if (!price || !known) return [];
-    warnIfFree(text.provider, price, own, named, context);
     const { provider, upstream = name, regions } = text;
+    const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
+    if (isFree && context.needsKey.get(provider)) {
+      const at = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
+      report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses a key`);
+    }
     const endpoint = { provider, upstream, regions, price, capabilities };
     return [{ endpoint, place: data.endpoints ? own.place : place, usd: usdOf(text.price ?? data.price) }];
   });
-}
-
-function shortForm({ provider, upstream, regions }: ModelText): EndpointEntry[] {
-  return provider === undefined ? [] : [{ provider, upstream, regions }];
 }
 
 function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: Report): void {
@@ -248,20 +245,6 @@ function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: Report): 
 function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, report }: ModelContext): Price | null {
   const tree = valueAt(owner, 'price');
   return data && tree ? readPrice(tree, data, usdPerCredit, report) : null;
-}
-
-function warnIfFree(
-  provider: string,
-  price: Price,
-  own: Tree,
-  named: NamedItem<ModelText>,
-  context: ModelContext,
-): void {
-  const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
-  if (!context.needsKey.get(provider) || !isFree) return;
-  const place = valueAt(own, 'price')?.place ?? placeAt(named.tree, 'price');
-  const message = `\`${named.path}\` has a price of 0, but provider \`${provider}\` uses a key`;
-  context.report.add('free-model', place, message);
 }
 
 /** Figures by index of the task; `usual` for tasks without their own. */
@@ -288,7 +271,7 @@ function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
     const figures = valueAt(model, key);
     for (const { key: task, value, place } of figures?.kind === 'map' ? figures.entries : []) {
       const isFigure = task !== 'default' && value.kind === 'scalar' && typeof value.value === 'number';
-      if (isFigure && !taskIndex.has(task)) reportUnknown('task', task, taskIndex.keys(), place, report);
+      if (isFigure && !taskIndex.has(task)) report.addUnknown('task', task, taskIndex.keys(), place);
     }
   }
 }

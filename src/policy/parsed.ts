@@ -35,14 +35,7 @@ import {
 import { LedgerText } from './schema-budgets.ts';
 import { RecordsText } from './schema-records.ts';
 import { findSecrets } from './secrets.ts';
-import {
-  type CheckContext,
-  checkNamed,
-  checkSection,
-  type NamedItem,
-  reportUnknown,
-  sectionSubject,
-} from './sections.ts';
+import { type CheckContext, checkNamed, checkSection, type NamedItem, sectionSubject } from './sections.ts';
 import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
@@ -277,6 +270,6 @@ function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }
   const entry = sections.get('baseline');
   if (!entry) return null;
   const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
-  if (id !== null && !ids.has(id)) reportUnknown('model', id, ids.keys(), entry.value.place, report);
+  if (id !== null && !ids.has(id)) report.addUnknown('model', id, ids.keys(), entry.value.place);
   return id;
 }

@@ -2,7 +2,7 @@ import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ProviderText } from './schema.ts';
-import { type NamedItem, reportUnknownPlugin } from './sections.ts';
+import type { NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** The adapter of a provider, and the preset with its defaults. */
@@ -31,7 +31,7 @@ export function findService(
       const hint = `\`${adapter}\` is a preset of \`${meant}\`: write \`preset: ${adapter}\``;
       return refuse(at, `there is no adapter \`${adapter}\``, hint);
     }
-    reportUnknownPlugin('adapter', adapter, plugins.keys(), at, report);
+    report.addUnknownPlugin('adapter', adapter, plugins.keys(), at);
     return null;
   }
   if (preset !== undefined) {
@@ -44,7 +44,7 @@ export function findService(
       return refuse(at, message, `remove \`adapter\`: the preset uses \`${service.plugin.name}\``);
     }
     const known = [...plugins.values()].flatMap(({ presets = {} }) => Object.keys(presets));
-    reportUnknownPlugin('preset', preset, known, at, report);
+    report.addUnknownPlugin('preset', preset, known, at);
     return null;
   }
   if (plugin) {

@@ -6,6 +6,7 @@ import {
   severityOf,
 } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
+import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
 
 /** Collects the problems of one load. */
 export class Report {
@@ -43,6 +44,20 @@ export class Report {
   addDuplicate(name: string, place: SourceSpan, first: SourceSpan): void {
     const related = { place: first, message: 'first defined here' };
     this.add('duplicate-name', place, `\`${name}\` is defined twice`, { related });
+  }
+
+  /** Reports an unknown name, with the known names and the one probably meant. */
+  addUnknown(what: string, name: string, known: Iterable<string>, place: SourceSpan): void {
+    const all = [...known];
+    // A long list shows the most similar names.
+    const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
+    const details = { expected: `one of ${listNames(names)}`, hint: didYouMean(name, names) };
+    this.add('unknown-reference', place, `there is no ${what} \`${name}\``, details);
+  }
+
+  /** Reports an unknown name of a plugin, unless a plugin that did not load may define it. */
+  addUnknownPlugin(what: string, name: string, known: Iterable<string>, place: SourceSpan): void {
+    if (!this.#found.some(({ code }) => code === 'plugin-not-loaded')) this.addUnknown(what, name, known, place);
   }
 
   get failed(): boolean {

@@ -57,10 +57,7 @@ function find(tree: Tree, key: string, isOfPayments: boolean, report: Report): v
 function isSecret(key: string, { value, source }: ScalarTree, isOfPayments: boolean): boolean {
   if (value === null || source === '') return false;
   // Keys of some providers have no recognizable form: anything but a variable's name counts as one.
-  if (VARIABLE_KEYS.has(key)) return !isVariable(source) || looksSecret(source, isOfPayments);
-  return SECRET_KEYS.test(key) || looksSecret(source, isOfPayments);
-}
-
-function isVariable(text: string): boolean {
-  return VARIABLE.test(text) || MEANT_AS_VARIABLE.test(text);
+  const isVariable = VARIABLE.test(source) || MEANT_AS_VARIABLE.test(source);
+  const isSuspect = VARIABLE_KEYS.has(key) ? !isVariable : SECRET_KEYS.test(key);
+  return isSuspect || looksSecret(source, isOfPayments);
 }

@@ -2,7 +2,6 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { checkValue, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { isEmpty, reportWrongKind, type SectionName, type Sections } from './merge.ts';
-import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
 import type { Report } from './report.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 import { type ListTree, type Tree, valueAt } from './tree.ts';
@@ -90,33 +89,4 @@ export function sectionSubject(section: SectionName, { sections, start }: CheckC
 
 export function emptyMap(place: SourceSpan): Tree {
   return { kind: 'map', entries: [], place };
-}
-
-/** Reports an unknown name, with the known names and the one probably meant. */
-export function reportUnknown(
-  what: string,
-  name: string,
-  known: Iterable<string>,
-  place: SourceSpan,
-  report: Report,
-): void {
-  const all = [...known];
-  // A long list shows the most similar names.
-  const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
-  report.add('unknown-reference', place, `there is no ${what} \`${name}\``, {
-    expected: `one of ${listNames(names)}`,
-    hint: didYouMean(name, names),
-  });
-}
-
-/** Reports an unknown name of a plugin, unless a plugin that did not load may define it. */
-export function reportUnknownPlugin(
-  what: string,
-  name: string,
-  known: Iterable<string>,
-  place: SourceSpan,
-  report: Report,
-): void {
-  if (report.found.some(({ code }) => code === 'plugin-not-loaded')) return;
-  reportUnknown(what, name, known, place, report);
 }

@@ -4,7 +4,7 @@ import { checkOptions, optionsOf, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { Report } from './report.ts';
 import { SelectorText } from './schema.ts';
-import { type CheckContext, checkNamed, emptyMap, type NamedItem, reportUnknownPlugin } from './sections.ts';
+import { type CheckContext, checkNamed, emptyMap, type NamedItem } from './sections.ts';
 import { inSteps } from './steps.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
@@ -67,7 +67,7 @@ class SelectorCompiler {
     const plugin = this.#strategies.get(data.strategy);
     if (!plugin) {
       const place = placeAt(tree, 'strategy');
-      reportUnknownPlugin('strategy', data.strategy, this.#strategies.keys(), place, this.#report);
+      this.#report.addUnknownPlugin('strategy', data.strategy, this.#strategies.keys(), place);
       return null;
     }
     const former = this.#former(plugin, named);

@@ -1,10 +1,26 @@
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { idAt } from '../core/id.ts';
+import type { MeasuredCatalog, Readings } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
 import type { RecordQuery, RecordTables } from '../store/records.ts';
 import type { Store, Write } from '../store/store.ts';
-import { FrameStore, RENEW_MS } from './frames.ts';
-import { openRecordReader } from './reader.ts';
+import { FrameStore, findFrame, RENEW_MS } from './frames.ts';
+
+/** Reads stored decisions. Everything is null if absent, or deleted. */
+export interface RecordReader {
+  /** @throws UnreadableRecord */
+  find(id: number): Promise<DecisionRecord | null>;
+  /** Null, too, if its row was edited. */
+  findRevision(revision: string): Promise<Revision | null>;
+  /** The readings of a record's frame, under the policy of the record. */
+  findFrame(number: number, watched: MeasuredCatalog): Promise<Readings | null>;
+}
+
+export const openRecordReader = ({ log, revisions, frames }: RecordTables): RecordReader => ({
+  find: (id) => log.find(id),
+  findRevision: (revision) => revisions.find(revision),
+  findFrame: (number, watched) => findFrame(frames, number, watched),
+});
 
 interface RecordsOptions {
   readonly store: Pick<Store, 'append' | 'commit' | 'flush' | 'written'>;

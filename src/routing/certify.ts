@@ -69,6 +69,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   };
   const isShadowed = choice !== null && !facts.pinned && estimate?.shadow != null;
   const { constraints, preferences } = facts.rules;
+  const unpreferring = { ...facts, rules: { ...facts.rules, preferences: [] } };
   return {
     reason: outcome?.reason ?? context.reason,
     choice: choice?.model ?? null,
@@ -78,7 +79,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     learning: estimate && {
       mode: snapshot.learning.mode,
       trust: estimate.trust,
-      choice: isShadowed ? choiceOf(facts, withShadow(estimate)) : null,
+      // As if learning were on.
+      choice: isShadowed ? choiceOf(facts, { ...estimate, quality: estimate.shadow ?? estimate.quality }) : null,
     },
     draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
     frame: readings.frame,
@@ -87,7 +89,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     candidates,
     constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
     preferences: preferences.map((at) => preferenceOf(snapshot.preferences[at]!, snapshot)),
-    unpreferred: choice && preferences.length > 0 ? choiceOf(withoutPreferences(facts), estimate) : null,
+    unpreferred: choice && preferences.length > 0 ? choiceOf(unpreferring, estimate) : null,
     runnerUp: runnerUp && counterfactual(runnerUp),
     baseline: baseline === null ? null : counterfactual(candidates.find(({ model }) => model === baseline)!),
   };
@@ -267,11 +269,6 @@ function preferenceOf(preference: Preference, { models }: PolicySnapshot): Appli
   const preferred = models.filter((_, at) => hasBit(preference.prefers, at));
   return { ...ruleOf(preference), worth: preference.worth, models: preferred.map(({ id }) => id) };
 }
-
-const withoutPreferences = (facts: Facts): Facts => ({ ...facts, rules: { ...facts.rules, preferences: [] } });
-
-/** The estimate as if learning were on. */
-const withShadow = (estimate: Estimate): Estimate => ({ ...estimate, quality: estimate.shadow ?? estimate.quality });
 
 const counterfactual = ({ model, quality, costCredits, latencyMs }: CandidateEntry): Counterfactual => ({
   model,

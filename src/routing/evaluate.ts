@@ -113,7 +113,8 @@ export class Evaluation {
    * Ranks, then lets the seed draw a model where the policy explores. The drawn model moves to the front; the others keep
    * their order. Without usable scores there is no draw. The shortlist must not be empty.
    */
-  choose(facts: Facts, { seed, reason: by, explore = null, ...options }: ChoiceOptions, most: number): ChoiceOutcome {
+  choose(facts: Facts, options: ChoiceOptions, most: number): ChoiceOutcome {
+    const { seed, reason: by, explore = null } = options;
     const { faulty, belowFloor } = this.rank(facts, options, most);
     const { order, shortlist, utility } = this;
     const best = order[0]!;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { Keys } from '../access/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OpenStore } from '../store/driver.ts';
+import type { Store } from '../store/store.ts';
 
-/** Interval at which a server looks for changes of keys and grants by commands, ms. A look reads one row. */
+/** Interval at which a server looks for changes of keys and grants by commands, ms. */
 const LOOK_EVERY_MS = 100;
 
 /** Holds the ID of the last change in the trail that the server has in force. */
@@ -20,7 +21,7 @@ export interface TrailNote {
 
 /** The parts of a server that take over changes by commands. */
 export interface TrailFollowers {
-  readonly store: TrailReader;
+  readonly store: TrailReader & Pick<Store, 'version'>;
   readonly keys: Pick<Keys, 'putInForce'>;
   readonly ledger: Pick<Ledger, 'refresh'>;
 }
@@ -29,14 +30,20 @@ export interface TrailFollowers {
 export async function keepTrailNote(data: string, { store, keys, ledger }: TrailFollowers): Promise<TrailNote> {
   const file = noteFile(data);
   let noted: number | null = null;
+  let version: number | null = null;
   const follow = async (): Promise<void> => {
+    // Changes by this process are in force already.
+    const now = await store.version();
+    if (now === version) return;
     // Read before the changes are loaded: a later one is then not noted too early.
     const last = await lastChange(store);
-    if (last === noted) return;
-    await keys.putInForce();
-    await ledger.refresh();
-    await writeFile(file, `${last}\n`, { mode: 0o600 });
-    noted = last;
+    if (last !== noted) {
+      await keys.putInForce();
+      await ledger.refresh();
+      await writeFile(file, `${last}\n`, { mode: 0o600 });
+      noted = last;
+    }
+    version = now;
   };
   // The next look tries again. Until then commands wait, at most 5 seconds.
   const look = (): Promise<void> => follow().catch(() => {});

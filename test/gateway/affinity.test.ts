@@ -8,7 +8,7 @@ import { Affinity } from '../../src/gateway/affinity.ts';
 import { markOfTurn } from '../../src/gateway/answer-mark.ts';
 import type { ChatMessage, ChatRequest, ChatTool } from '../../src/surface/openai-chat/request.ts';
 import { tries } from '../deep/effort.ts';
-import { facts, model, snapshot } from '../routing/build.ts';
+import { facts, model, providerNamed, snapshot } from '../routing/build.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { chatRequest } from '../support/model-request.ts';
 
@@ -18,18 +18,7 @@ const TTL_MS = 300_000;
 const TOKENS_MIN = 1_024;
 const TURNS_MAX = 32;
 
-function provider(name: string, cache = { ttlMs: TTL_MS, tokensMin: TOKENS_MIN }): Provider {
-  return {
-    name,
-    adapter: 'openai-compatible',
-    settings: {},
-    baseUrl: null,
-    allowPrivateNetwork: false,
-    apiKeyEnv: null,
-    passthrough: new Set(),
-    cache,
-  };
-}
+const provider = (name: string, cache = { ttlMs: TTL_MS, tokensMin: TOKENS_MIN }) => providerNamed(name, { cache });
 
 const served = (models: readonly Model[], providers = [provider('p')]): PolicySnapshot =>
   snapshot(models, { providers: new Map(providers.map((one) => [one.name, one])) });

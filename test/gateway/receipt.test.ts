@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Decision } from '../../src/core/decision.ts';
 import { plainUsage } from '../../src/core/usage.ts';
+import { entryLine } from '../../src/gateway/charge.ts';
 import { receiptOf } from '../../src/gateway/receipt.ts';
 import { facts, model, price } from '../routing/build.ts';
 
@@ -54,4 +55,13 @@ test('a receipt is an estimate where tokens were counted here, not measured at a
   for (const measured of [null, { usage: plainUsage(-1, 5), estimated: false }]) {
     expect(receipt(false, { measured })).toMatchObject({ usage: plainUsage(0, 0), platform: { estimated: true } });
   }
+});
+
+test('an entry of the ledger is an estimate where the receipt says so: tokens were counted here, or cannot be true', () => {
+  const own = model('a');
+  const lineOf = (outputTokens: number, estimated = false) =>
+    entryLine(own, own.endpoints[0], { usage: plainUsage(10, outputTokens), estimated }, 1_000);
+  expect(lineOf(5).estimated).toBe(false);
+  expect(lineOf(5, true).estimated).toBe(true);
+  expect(lineOf(-1)).toMatchObject({ estimated: true, cost: 1_000 });
 });

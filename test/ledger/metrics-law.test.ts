@@ -5,7 +5,7 @@ import { MICROCREDITS } from '../../src/core/credits.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
-import type { Fund } from '../../src/ledger/rules/fund.ts';
+import type { FundStanding } from '../../src/ledger/rules/fund.ts';
 import type { LedgerSample } from '../../src/ledger/sample.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { effort } from '../deep/effort.ts';
@@ -76,7 +76,7 @@ async function check(ledger: Ledger, seen: Seen, bug: Bug): Promise<void> {
   for (const { name, limit } of BUDGETS) {
     const of = (figure: string) => figures[`signalbox_budget_${figure}{budget="${name}"}`];
     const own = funds.filter(({ title }) => title.name === name);
-    const left = (fund: Fund): number => fund.free / fund.limit;
+    const left = (fund: FundStanding): number => fund.free / fund.limit;
     const tightest = own.toSorted((one, other) => left(one) - left(other))[0];
     expect(of('headroom_ratio')).toBe(tightest ? left(tightest) : 1);
     expect(of('subjects')).toBe(own.length);

@@ -1,7 +1,7 @@
 import { describe, expect } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
-import type { SignedPayment } from '../../src/payments/payment.ts';
+import type { SignedPayment } from '../../src/payments/read-payment.ts';
 import { write } from '../../src/store/sqlite/statement.ts';
 import { flaky } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';

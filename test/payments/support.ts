@@ -9,9 +9,9 @@ import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-polic
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Deposit } from '../../src/ledger/rules/entry.ts';
 import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
-import type { SignedPayment } from '../../src/payments/payment.ts';
 import { type Book, PaymentRefused } from '../../src/payments/payments.ts';
 import type { QuoteRequest } from '../../src/payments/quote.ts';
+import type { SignedPayment } from '../../src/payments/read-payment.ts';
 import { openPayments, type Payments } from '../../src/payments/service.ts';
 import type { Payment } from '../../src/store/payments.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';

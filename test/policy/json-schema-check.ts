@@ -3,14 +3,10 @@ import { parse } from 'yaml';
 import type { JsonSchema } from '../../src/policy/json-schema-words.ts';
 
 /** Keywords of editors beyond JSON Schema. */
-const OF_EDITORS = [
-  'markdownDescription',
-  'enumDescriptions',
-  'markdownEnumDescriptions',
-  'errorMessage',
-  'patternErrorMessage',
-  'defaultSnippets',
-];
+const OF_EDITORS =
+  'markdownDescription enumDescriptions markdownEnumDescriptions errorMessage patternErrorMessage defaultSnippets'.split(
+    ' ',
+  );
 
 /** Checks the text of a file with Ajv. Returns each error as its path and message. */
 export function checkerOf(schema: JsonSchema, { strict = true } = {}): (text: string) => string[] {

@@ -102,16 +102,8 @@ const whole: fc.Arbitrary<Map> = fc
   )
   .map((sections) => Object.assign({}, ...sections));
 
-type PolicyFault = 'unknown key' | 'key left out' | 'text' | 'list' | 'negative' | 'too much' | 'nothing';
-const FAULTS: readonly PolicyFault[] = [
-  'unknown key',
-  'key left out',
-  'text',
-  'list',
-  'negative',
-  'too much',
-  'nothing',
-];
+const FAULTS = ['unknown key', 'key left out', 'text', 'list', 'negative', 'too much', 'nothing'] as const;
+type PolicyFault = (typeof FAULTS)[number];
 
 /** Policies with at most one fault, at a random place. */
 export const policies: fc.Arbitrary<Map> = fc

@@ -7,7 +7,7 @@ import { priorReadings } from '../../src/core/readings.ts';
 import { certificateOf } from '../../src/gateway/certificate.ts';
 import type { Platform } from '../../src/gateway/receipt.ts';
 import { createPluginLoader } from '../../src/plugin-host/load.ts';
-import { openRecordReader, type RecordReader } from '../../src/records/reader.ts';
+import { openRecordReader, type RecordReader } from '../../src/records/records.ts';
 import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { PastPolicies } from '../../src/runtime/replay.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';

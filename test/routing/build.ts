@@ -8,7 +8,7 @@ import { OPERATIONS } from '../../src/core/operation.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
-import type { Endpoint, Model, PolicySnapshot, Task } from '../../src/core/snapshot.ts';
+import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/core/snapshot.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
@@ -172,6 +172,13 @@ export function facts(more: Partial<Facts> = {}): Facts {
     ...more,
   };
 }
+
+/** A provider without an address, except for these settings. */
+export const providerNamed = (name: string, more: Partial<Provider> = {}): Provider => ({
+  ...{ name, adapter: 'openai-compatible', settings: {}, baseUrl: null, allowPrivateNetwork: false, apiKeyEnv: null },
+  ...{ passthrough: new Set(), cache: { ttlMs: 0, tokensMin: 0 } },
+  ...more,
+});
 
 /** Funds with this many free microcredits that downgrade; null for funds that never do. */
 export const funds = (free: number | null): FundFacts => ({ free });

@@ -1,5 +1,6 @@
 import { type Caller, walletCaller } from '../../src/core/caller.ts';
-import { RequestContext } from '../../src/gateway/request-context.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision-record.ts';
+import { type ExchangeResult, RequestContext } from '../../src/gateway/request-context.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import type { Trace } from '../../src/telemetry/trace.ts';
 
@@ -49,3 +50,27 @@ export function contextWith(facts: ContextFacts = {}): RequestContext {
   if (route === openaiChat.path && method === 'POST') context.operation = 'chat';
   return Object.assign(context, noted);
 }
+
+/** One attempt that answered at once, except for these facts. */
+export const attemptRecord = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
+  ...{ model: 'a', provider: 'p', upstream: 'a-up', endpoint: 0, requestId: null, finishReasons: [] },
+  ...{ ms: 10, firstPartMs: 5, failure: null },
+  ...more,
+});
+
+/** A request that one attempt answered, except for these facts. */
+export const resultOf = (
+  outcome: Partial<DecisionOutcome> = {},
+  platform: Partial<ExchangeResult['platform']> = {},
+): ExchangeResult => ({
+  outcome: {
+    ...{ status: 'completed', error: null, attempts: [attemptRecord()], usage: null, estimated: false },
+    ...{ charged: 0, saved: 0, firstPartMs: 20, totalMs: 100 },
+    ...outcome,
+  },
+  platform: {
+    ...{ routed_model: 'a', route_reason: 'test', credits_consumed: 0, cost_saved_credits: 0, decision_id: 'dec_1' },
+    ...{ policy_revision: 'r', estimated: false, dropped: [], attempts: [] },
+    ...platform,
+  },
+});

@@ -27,30 +27,11 @@ describe('a header that an adapter sets', () => {
   });
 
   test.each([
-    ...[
-      'host',
-      'Connection',
-      'content-length',
-      'content-encoding',
-      'transfer-encoding',
-      'te',
-      'trailer',
-      'upgrade',
-      'expect',
-    ],
+    ...'host Connection content-length content-encoding transfer-encoding te trailer upgrade expect'.split(' '),
     ...['cookie', 'cookie2', 'set-cookie', 'proxy-authorization', 'Proxy-Connection', 'keep-alive', 'accept-encoding'],
     ...['forwarded', 'via', 'x-forwarded-for', 'X-Forwarded-Host', 'x-real-ip', 'x-original-url', 'x-rewrite-url'],
     ...['x-http-method-override', 'x-host', 'x-client-ip', 'x-api-key', 'api-key', 'x-auth-token', 'openai-api-key'],
-    ...[
-      'mistral-api-key',
-      'origin',
-      'referer',
-      'range',
-      'if-none-match',
-      'sec-fetch-mode',
-      'helicone-auth',
-      'anything',
-    ],
+    ...'mistral-api-key origin referer range if-none-match sec-fetch-mode helicone-auth anything'.split(' '),
   ])('is left out: %s', (name) => {
     const names = [...headersOf({ [name]: 'evil' }, { dialect: 'mistral' }).keys()];
     expect(names.sort()).toEqual(OURS);

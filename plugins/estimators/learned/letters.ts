@@ -8,13 +8,7 @@ export const LETTER = 3;
 const TABLE_SIZE = 0x2000;
 
 /** For each code unit below `TABLE_SIZE`: `SPACE`, `SINGLE`, `DIGIT`, or the letter in lower case. */
-const FOLD_TABLE: Uint16Array = makeFoldTable();
-
-function makeFoldTable(): Uint16Array {
-  const table = new Uint16Array(TABLE_SIZE);
-  for (let code = 0; code < TABLE_SIZE; code++) table[code] = foldUnit(code);
-  return table;
-}
+const FOLD_TABLE: Uint16Array = Uint16Array.from({ length: TABLE_SIZE }, (_, code) => foldUnit(code));
 
 function foldUnit(code: number): number {
   const letter = String.fromCharCode(code);

@@ -1,7 +1,7 @@
 import { type HttpCall, type ModelRequest, type ProviderCall, type ProviderFailure, pathText } from 'signalbox/plugin';
 import { answerSchema, Notes } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
-import { type AnthropicPrompt, promptOf } from './conversation.ts';
+import { promptOf } from './conversation.ts';
 import type { MessageTurn } from './messages-builder.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { structuredSchema } from './schema.ts';
@@ -27,7 +27,7 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
   const { cache_control: _mark, top_k: _topK, ...extras } = call.extras;
   const whole = marks.keep({}, call.extras, '');
   const tools = toolsOf(request, rules.jsonSchema, notes, marks);
-  const conversation = promptOf(request, rules.inlineSystem, { notes, marks });
+  const { called, ...conversation } = promptOf(request, rules.inlineSystem, { notes, marks });
   const turns = withoutTrailingBlanks(conversation.turns, rules, notes, request.names.turns);
   const choice = toolChoiceOf(request);
   const isForced = choice?.type === 'any' || choice?.type === 'tool';
@@ -41,7 +41,9 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
     model: call.upstream,
     max_tokens: call.outputCap,
     ...promptFields(settings, marks.setByCaller, { tools, system: conversation.system, turns }, request),
-    ...(hasTools ? choice && { tool_choice: choice } : historyTools(conversation)),
+    ...(hasTools && choice && { tool_choice: choice }),
+    // The API wants tools declared that the history calls.
+    ...(!hasTools && called.length > 0 && { tools: declarationsOf(called), tool_choice: { type: 'none' } }),
     ...samplingOf(call, rules, thinking, notes),
     ...stopOf(request, notes),
     thinking: thinking.config,
@@ -79,11 +81,6 @@ function promptFields(
     messages: turns.map(({ role, content }) => ({ role, content })),
     ...(automatic && addMark({})),
   };
-}
-
-/** Declares tools that the history calls although the request has none. */
-function historyTools({ called }: AnthropicPrompt): Block {
-  return called.length > 0 ? { tools: declarationsOf(called), tool_choice: { type: 'none' } } : {};
 }
 
 /** Trims the turns' end: models that continue an answer refuse trailing blanks. */

@@ -59,7 +59,9 @@ export function buildRequest(
   for (const field of PASSED) {
     const value = request[field];
     if (value === undefined || isNeutral(field, value)) continue;
-    const refused = SAMPLING.has(field) ? !model.acceptsTemperature : field === 'user' && leavesUser(settings);
+    const refused = SAMPLING.has(field)
+      ? !model.acceptsTemperature
+      : field === 'user' && settings.leave_out.includes('user');
     if (refused) dropped.push(field);
     else body[field] = value;
   }
@@ -78,8 +80,6 @@ export function buildRequest(
   }
   return { path: '/chat/completions', headers: {}, body: JSON.stringify(body), dropped };
 }
-
-const leavesUser = ({ leave_out }: DialectSettings): boolean => leave_out.includes('user');
 
 /** Whether a value means the same as omitting it: an empty list (`stop: []`), an empty map or a default. */
 function isNeutral(field: string, value: unknown): boolean {

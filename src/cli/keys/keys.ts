@@ -7,7 +7,7 @@ import { grantToKey } from '../../operate/keys.ts';
 import type { Actor } from '../../store/trail.ts';
 import { commandIn, creditsIn, parseArguments, parseCreditArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
-import { day, jsonText, minute } from '../text.ts';
+import { day, jsonText, labelTexts, minute } from '../text.ts';
 import { userName } from '../user.ts';
 import { idOf, type KeysCommand, requireLedger, stateText, withTerms } from './command.ts';
 import { log, show } from './show.ts';
@@ -43,9 +43,7 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
     info.id,
     info.name || '-',
     info.scopes.join(','),
-    Object.entries(info.labels)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(',') || '-',
+    labelTexts(info.labels).join(',') || '-',
     day(info.createdAt),
     info.lastUsedAt === null ? '-' : minute(info.lastUsedAt),
     stateText(info, time),

@@ -9,7 +9,7 @@ import type { StoredBalance } from '../../store/ledger-table.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
 import { parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import { table } from '../terminal.ts';
-import { jsonText, minute } from '../text.ts';
+import { fieldLines, jsonText, labelTexts, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 
 /** `keys show ID [--json]`. */
@@ -25,13 +25,12 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
 }
 
 function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: StoredBalance | null): string {
-  const labels = Object.entries(info.labels).map(([name, value]) => `${name}=${value}`);
   const lines: [string, string][] = [
     ['ID', info.id],
     ['name', info.name || '-'],
     ['state', stateText(info, now)],
     ['scopes', info.scopes.join(', ')],
-    ['labels', labels.join(', ') || '-'],
+    ['labels', labelTexts(info.labels).join(', ') || '-'],
     ['models', info.models?.join(', ') ?? 'all'],
     // One that shows a wallet speaks for no other.
     info.wallet === null ? ['wallets', info.wallets?.join(', ') ?? 'all'] : ['wallet', info.wallet],
@@ -42,7 +41,7 @@ function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balanc
     ...uses.map((use): [string, string] => ['budget', budgetText(use)]),
     ['balance', balance ? balanceText(balance) : 'none: the key is not prepaid'],
   ];
-  return lines.map(([name, text]) => `${name.padEnd(11)}${text}\n`).join('');
+  return fieldLines(lines, 11);
 }
 
 const utc = (time: number): string => `${minute(time)} UTC`;

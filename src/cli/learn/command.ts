@@ -25,7 +25,3 @@ export async function reading<T>({ file }: LearnCommand, read: (reader: StoreRea
   if ((await findSecret(reader)) !== null) return await read(reader);
   throw new UsageError(`${file} has no learning data of this version yet. Start the server once to create it.`);
 }
-
-/** `1,203 outcomes`. */
-export const count = (number: number, one: string, many = `${one}s`): string =>
-  `${number.toLocaleString('en', { maximumFractionDigits: 1 })} ${number === 1 ? one : many}`;

@@ -3,8 +3,8 @@ import { type Judgements, verdict } from '../../operate/learning/judgements.ts';
 import { type LearningReplay, replayLearning, rewriteLearning } from '../../operate/learning/replay.ts';
 import { parseFlags, SWITCH } from '../arguments.ts';
 import { grid, paragraphs } from '../terminal.ts';
-import { jsonText, minute } from '../text.ts';
-import { count, type LearnCommand, reading } from './command.ts';
+import { count, jsonText, minute } from '../text.ts';
+import { type LearnCommand, reading } from './command.ts';
 
 /** `signalbox learn replay`: beside a running server; with --write without one. Throws UsageError. */
 export async function learnReplay(args: readonly string[], command: LearnCommand): Promise<void> {

@@ -13,8 +13,8 @@ import {
 import type { SourceSums } from '../../store/learning.ts';
 import { parseFlags, SWITCH } from '../arguments.ts';
 import { grid, paragraphs } from '../terminal.ts';
-import { jsonText, minute } from '../text.ts';
-import { count, type LearnCommand, reading } from './command.ts';
+import { count, jsonText, minute } from '../text.ts';
+import { type LearnCommand, reading } from './command.ts';
 
 /** Keys that are listed: those with the most weight. */
 const KEYS_SHOWN = 10;

@@ -3,13 +3,10 @@ import { idText, timeOfId } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { isWallet } from '../../core/wallet.ts';
 import type { Audit, AuditFinding, OpenAtEnd } from '../../ledger/audit/audit.ts';
-import { jsonText } from '../text.ts';
+import { count, jsonText } from '../text.ts';
 
 /** Lines of findings, and of open reservations, that a report has at most. */
 const SHOWN_MAX = 50;
-
-const countOf = (count: number, one: string, many: string): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
 const decisionOf = (reservation: number | null): string | null =>
   reservation === null ? null : idText('dec_', reservation);
@@ -25,12 +22,12 @@ export const findingsOf = ({ findings, more }: Audit): number => findings.length
 export function verdict(audit: Audit): string {
   const found = findingsOf(audit);
   const parts = [
-    countOf(audit.totals.entries, 'entry', 'entries'),
-    countOf(audit.reservations, 'reservation', 'reservations'),
+    count(audit.totals.entries, 'entry', 'entries'),
+    count(audit.reservations, 'reservation'),
     `${audit.open.size.toLocaleString('en')} open (${creditsText(heldOf(audit))} held)`,
-    countOf(audit.funds, 'fund', 'funds'),
+    count(audit.funds, 'fund'),
   ];
-  return `${parts.join(', ')}: ${found === 0 ? 'nothing wrong' : countOf(found, 'finding', 'findings')}`;
+  return `${parts.join(', ')}: ${found === 0 ? 'nothing wrong' : count(found, 'finding')}`;
 }
 
 /** The report for a person. */
@@ -41,7 +38,7 @@ export function auditText(audit: Audit, now: number): string {
     lines.push(`${creditsText(totals.overrun)} were billed above reservations and not charged to any key.`);
   if (paid.deposited > 0)
     lines.push(`Wallets paid in ${creditsText(paid.deposited)}, of which ${creditsText(paid.fees)} were kept as fees.`);
-  if (unpriced > 0) lines.push(`${countOf(unpriced, 'charge', 'charges')} had an impossible usage or no price.`);
+  if (unpriced > 0) lines.push(`${count(unpriced, 'charge')} had an impossible usage or no price.`);
   const open = [...audit.open.values()].map((one) => openLine(one, now));
   if (open.length > 0) lines.push('', 'Open reservations:', ...shown(open, open.length));
   if (audit.findings.length > 0) {

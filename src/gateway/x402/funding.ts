@@ -5,7 +5,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import { atomicOf, type PaymentPolicy } from '../../core/payment-policy.ts';
 import { isWallet } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
-import type { SignedPayment } from '../../payments/payment.ts';
+import type { SignedPayment } from '../../payments/read-payment.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
 import type { FundedHold, Funding, FundingRequest, FundingSource, FundingTerms, PaymentEstimate } from '../funding.ts';
 import { KeyFunding } from '../key-funding.ts';

@@ -2,7 +2,7 @@ import { type Caller, walletCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isWallet, WALLET_FORM, walletOf } from '../../core/wallet.ts';
-import type { SignedPayment } from '../../payments/payment.ts';
+import type { SignedPayment } from '../../payments/read-payment.ts';
 
 /** The payer of a request, as far as it is known. A quote is made out to it. */
 export interface PayerContext {

@@ -3,8 +3,8 @@ import { KeyTermsError, tooManyKeys, WALLET_KEYS_MAX } from '../../access/terms.
 import type { Microcredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
-import type { SignedPayment } from '../../payments/payment.ts';
 import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../../payments/payments.ts';
+import type { SignedPayment } from '../../payments/read-payment.ts';
 import { unsettledError } from '../../payments/refusals.ts';
 import type { Payment } from '../../store/payments.ts';
 import { checkServing } from '../drain.ts';

@@ -7,7 +7,7 @@ import { isWallet } from '../../core/wallet.ts';
 import { identityOf } from '../../gateway/x402/payment-funding.ts';
 import { PAYMENT_HEADERS, SIGNATURE_HEADER } from '../../gateway/x402/payment-headers.ts';
 import { orQuoted, readSigned, type WalletRequest, walletQuoteError } from '../../gateway/x402/wallets.ts';
-import type { SignedPayment } from '../../payments/payment.ts';
+import type { SignedPayment } from '../../payments/read-payment.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import { writtenResponse } from '../written-answer.ts';
 import type { X402Services } from './services.ts';

@@ -1,3 +1,4 @@
+import type { WindowKind } from '../../core/budget.ts';
 import { type Decimal, parseDecimal, toNumber } from '../../core/decimal.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
 import type { ConfigNode } from './tree.ts';
@@ -50,11 +51,9 @@ const SECONDS: Readonly<Record<string, number>> = {
   mo: 30 * DAY_S,
 };
 
-type CalendarWindow = 'day' | 'week' | 'month' | 'total';
-
 /** The calendar window that replaces a duration, with a note on the difference. */
 interface WindowMapping {
-  readonly window: CalendarWindow;
+  readonly window: WindowKind;
   readonly note: string;
   /** The share of the limit that each window gets. Below 1 if the duration is longer than any window. */
   readonly share: number;

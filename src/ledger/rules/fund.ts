@@ -61,6 +61,11 @@ export class Fund implements FundStanding {
   get unspent(): Microcredits {
     return this.limit - this.spent;
   }
+  /** A copy of the figures, because the fund keeps changing. */
+  get standing(): FundStanding {
+    const { title, limit, spent, held, free, unspent } = this;
+    return { title, limit, spent, held, free, unspent };
+  }
 }
 
 /** Why a reservation is refused. */

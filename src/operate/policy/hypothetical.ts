@@ -1,4 +1,4 @@
-import { type Caller, SCOPES } from '../../core/caller.ts';
+import { OPERATOR } from '../../core/caller.ts';
 import type { Decision, Refusal } from '../../core/decision.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
@@ -41,14 +41,8 @@ export function hypotheticalFacts(
   onFailure: OnRuleFailure = () => {},
   inputTokensCounted: Facts['inputTokensCounted'] = null,
 ): Facts {
-  const caller: Caller = {
-    keyId: key.id,
-    scopes: new Set(SCOPES),
-    labels: key.labels,
-    models: key.models === null ? null : new Set(key.models),
-    limits: null,
-    budgets: [],
-  };
+  const { id: keyId, labels } = key;
+  const caller = { ...OPERATOR, keyId, labels, models: key.models && new Set(key.models) };
   const { stream, settings, routing } = request;
   const { user = '' } = settings;
   const { metadata = {} } = routing;

@@ -57,15 +57,9 @@ export type AuthorizationOutcome =
   | { readonly state: 'unused'; readonly expired: boolean };
 
 /** Identifies an authorization on the chain. */
-export interface AuthorizationQuery {
+export interface AuthorizationQuery extends Pick<Authorization, 'payer' | 'nonce' | 'amount' | 'validBefore'> {
   readonly asset: string;
-  readonly payer: string;
   readonly payTo: string;
-  readonly nonce: string;
-  /** Atomic units. */
-  readonly amount: bigint;
-  /** Seconds since 1970. */
-  readonly validBefore: number;
   /** When it was first seen, ms since 1970. Older blocks are not searched. */
   readonly since: number;
 }
@@ -108,3 +102,12 @@ export interface NetworkHost {
  * @throws an Error of one sentence for the operator, such as a variable that is not set or a malformed key.
  */
 export type OpenNetwork = (policy: PaymentNetwork, host: NetworkHost) => Promise<NetworkClients>;
+
+/** Returns a reason that has the form of an x402 code. Any other text may contain addresses. */
+export const reasonCode = (reason: string | null | undefined): string =>
+  typeof reason === 'string' && /^[a-z0-9_]{1,80}$/.test(reason) ? reason : 'unexpected_error';
+
+export function queryOf(authorization: Authorization, since: number): AuthorizationQuery {
+  const { asset, payTo } = authorization.requirements;
+  return { ...authorization, asset, payTo, since };
+}

@@ -1,6 +1,5 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { sha256, stringToHex } from 'viem';
-import { queryOf, reasonCode } from './authorization.ts';
 import { BalanceGuard } from './balance-guard.ts';
 import { ChainAttempt } from './chain-attempt.ts';
 import {
@@ -9,6 +8,8 @@ import {
   type Facilitator,
   FacilitatorUnavailable,
   type NetworkHost,
+  queryOf,
+  reasonCode,
   type SettleResult,
   type Verification,
 } from './facilitator.ts';

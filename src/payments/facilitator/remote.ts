@@ -4,13 +4,14 @@ import type { PaymentRequirements } from '@x402/core/types';
 import { parsedJson } from '../../core/object.ts';
 import { readText } from '../../upstream/read-text.ts';
 import { fetchedReply } from '../../upstream/reply.ts';
-import { queryOf, reasonCode } from './authorization.ts';
 import {
   type Authorization,
   type Chain,
   type Facilitator,
   FacilitatorUnavailable,
   type NetworkHost,
+  queryOf,
+  reasonCode,
   type SettleResult,
   type Verification,
 } from './facilitator.ts';

@@ -33,8 +33,17 @@ const ITEM = 30;
 /** Reads the form of a question. Pure; the time is bounded. */
 export function shapeOf({ text, lines, length }: Pick<QuestionText, 'text' | 'lines' | 'length'>): QuestionShape {
   const shape: QuestionShape = {
-    ...{ commas: 0, listed: 0, slashes: 0, sentences: 0, capitals: 0 },
-    ...{ lines: Math.max(0, lines.length - 1), paragraphs: 0, items: 0, choices: 0, ats: 0, length },
+    commas: 0,
+    listed: 0,
+    slashes: 0,
+    sentences: 0,
+    capitals: 0,
+    lines: Math.max(0, lines.length - 1),
+    paragraphs: 0,
+    items: 0,
+    choices: 0,
+    ats: 0,
+    length,
   };
   let passed = 0;
   let behind = Number.POSITIVE_INFINITY;

@@ -7,12 +7,12 @@ import type { Facts } from '../../../src/core/facts.ts';
 import { type Constraint, emptyBits, setBit } from '../../../src/core/rules.ts';
 import type { Usage } from '../../../src/core/usage.ts';
 import { type ChatMetrics, createChatMetrics } from '../../../src/gateway/observe/chat-metrics.ts';
-import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/gateway/request-context.ts';
+import type { RequestContext, RoutingAttempt } from '../../../src/gateway/request-context.ts';
 import { metricsPage } from '../../../src/telemetry/page.ts';
 import { tries } from '../../deep/effort.ts';
 import { facts, model, snapshot } from '../../routing/build.ts';
 import { type Page, readPage, total } from '../../support/prometheus.ts';
-import { type ContextFacts, contextWith } from '../../support/request-context.ts';
+import { attemptRecord as attempt, type ContextFacts, contextWith, resultOf } from '../../support/request-context.ts';
 
 const CHATS = 'signalbox_chats_total';
 const KINDS = Object.keys(REJECTIONS) as Rejection[];
@@ -29,52 +29,14 @@ const routingOf = (
   rejections: Uint32Array.from(KINDS, (kind) => counts[kind] ?? 0),
 });
 
-const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
-  model: 'a',
-  provider: 'p',
-  upstream: 'a-up',
-  ms: 10,
-  firstPartMs: 5,
-  failure: null,
-  endpoint: 0,
-  requestId: null,
-  finishReasons: [],
-  ...more,
-});
-
 const failed = (more: Partial<AttemptRecord> = {}) => attempt({ failure: 'server', firstPartMs: null, ...more });
-
-const outcomeOf = (more: Partial<DecisionOutcome> = {}): DecisionOutcome => ({
-  status: 'completed',
-  error: null,
-  attempts: [attempt()],
-  usage: null,
-  estimated: false,
-  charged: 0,
-  saved: 0,
-  firstPartMs: 20,
-  totalMs: 100,
-  ...more,
-});
-
-const platform: ExchangeResult['platform'] = {
-  routed_model: 'a',
-  route_reason: 'test',
-  credits_consumed: 0,
-  cost_saved_credits: 0,
-  decision_id: 'dec_1',
-  policy_revision: 'r',
-  estimated: false,
-  dropped: [],
-  attempts: [],
-};
 
 /** A request that is over. */
 const seenOf = (facts: ContextFacts = {}): RequestContext =>
   contextWith({ route: '/v1/chat/completions', status: 200, ...facts });
 
 const carriedOut = (more: Partial<DecisionOutcome> = {}, also: ContextFacts = {}): RequestContext =>
-  seenOf({ routing: routingOf(), result: { outcome: outcomeOf(more), platform }, ...also });
+  seenOf({ routing: routingOf(), result: resultOf(more), ...also });
 
 async function pageOf(seen: readonly RequestContext[], make: () => ChatMetrics = createChatMetrics): Promise<Page> {
   const metrics = make();
@@ -111,7 +73,7 @@ describe('A chat request', () => {
     const drawn = (route_reason: string, more: Partial<Facts> = {}) =>
       seenOf({
         routing: routingOf(more),
-        result: { outcome: outcomeOf(), platform: { ...platform, route_reason } },
+        result: resultOf({}, { route_reason }),
       });
     const page = await pageOf([
       drawn('auto:balanced:explored'),
@@ -341,8 +303,7 @@ describe('The metrics of chats', () => {
     const { count, families } = createChatMetrics();
     return {
       families,
-      count: ({ result, ...seen }) =>
-        count(seenOf({ ...seen, result: result && { platform, outcome: change(result.outcome) } })),
+      count: ({ result, ...seen }) => count(seenOf({ ...seen, result: result && resultOf(change(result.outcome)) })),
     };
   };
   const mutants: Readonly<Record<string, () => ChatMetrics>> = {

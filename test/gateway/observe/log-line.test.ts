@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { idText } from '../../../src/core/id.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
 import { logRequests, requestLine } from '../../../src/gateway/observe/log-line.ts';
 import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/gateway/request-context.ts';
 import type { Log, LogFields } from '../../../src/telemetry/log.ts';
-import { type ContextFacts, contextWith } from '../../support/request-context.ts';
+import { attemptRecord, type ContextFacts, contextWith, resultOf as settled } from '../../support/request-context.ts';
 
 const CHAT = '/v1/chat/completions';
 const ID = 123_456_789_012_345;
@@ -14,17 +15,8 @@ type Deep<T> = { readonly [K in keyof T]?: Deep<T[K]> };
 
 const seenOf = (facts: ContextFacts): RequestContext => contextWith({ id: ID, at: 1_000, ...facts });
 
-const attempt = (provider: string, failure: string | null) => ({
-  model: 'luna',
-  provider,
-  upstream: 'luna-2026',
-  ms: 10,
-  firstPartMs: 3,
-  failure,
-  endpoint: 0,
-  requestId: null,
-  finishReasons: [],
-});
+const attempt = (provider: string, failure: string | null) =>
+  attemptRecord({ model: 'luna', provider, upstream: 'luna-2026', failure });
 
 const routingOf = (facts: Deep<RoutingAttempt['facts']>): RoutingAttempt =>
   ({
@@ -33,37 +25,20 @@ const routingOf = (facts: Deep<RoutingAttempt['facts']>): RoutingAttempt =>
     rejections: [],
   }) as unknown as RoutingAttempt;
 
-function resultOf(
+const resultOf = (
   outcome: Partial<ExchangeResult['outcome']>,
   platform: Partial<ExchangeResult['platform']> = {},
-): ExchangeResult {
-  return {
-    outcome: {
-      status: 'completed',
-      error: null,
-      attempts: [attempt('openai', null)],
-      usage: { inputTokens: 12, outputTokens: 34, cachedInputTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
-      estimated: false,
-      charged: 12_300,
-      saved: 0,
-      firstPartMs: 312,
-      totalMs: 2_100,
-      ...outcome,
+): ExchangeResult =>
+  settled(
+    {
+      ...{ attempts: [attempt('openai', null)], usage: plainUsage(12, 34), charged: 12_300 },
+      ...{ firstPartMs: 312, totalMs: 2_100, ...outcome },
     },
-    platform: {
-      routed_model: 'luna',
-      route_reason: 'auto:balanced',
-      credits_consumed: 0.0123,
-      cost_saved_credits: 0.05,
-      decision_id: 'dec_00000000001',
-      policy_revision: 'pol_settled',
-      estimated: false,
-      dropped: [],
-      attempts: [],
-      ...platform,
+    {
+      ...{ routed_model: 'luna', route_reason: 'auto:balanced', credits_consumed: 0.0123, cost_saved_credits: 0.05 },
+      ...{ decision_id: 'dec_00000000001', policy_revision: 'pol_settled', ...platform },
     },
-  };
-}
+  );
 
 const chatOf = (fields: ContextFacts = {}) =>
   seenOf({
@@ -108,7 +83,7 @@ describe('The line of a request', () => {
   });
 
   test('has tokens of a cache and of reasoning where there are some, and the payment', () => {
-    const usage = { inputTokens: 12, outputTokens: 34, cachedInputTokens: 5, cacheWriteTokens: 0, reasoningTokens: 6 };
+    const usage = { ...plainUsage(12, 34), cachedInputTokens: 5, reasoningTokens: 6 };
     const payment = { id: 'pay_1' } as ExchangeResult['platform']['payment'] & object;
     expect(toldOf(requestLine(chatOf({ result: resultOf({ usage }, { payment }) }), 9_000).fields)).toMatchObject({
       cached_tokens: 5,

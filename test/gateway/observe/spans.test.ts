@@ -1,39 +1,24 @@
 import { describe, expect, test } from 'bun:test';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
-import type { AttemptRecord } from '../../../src/core/decision-record.ts';
+import type { ErrorCode } from '../../../src/core/errors.ts';
 import type { Provider } from '../../../src/core/snapshot.ts';
 import { type CallFacts, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
 import type { RequestContext } from '../../../src/gateway/request-context.ts';
 import type { ChatRequest } from '../../../src/surface/openai-chat/request.ts';
 import type { SpanAttributes } from '../../../src/telemetry/trace.ts';
+import { providerNamed } from '../../routing/build.ts';
 import { chatRequest } from '../../support/model-request.ts';
-import { type ContextFacts, contextWith } from '../../support/request-context.ts';
+import { attemptRecord, type ContextFacts, contextWith, resultOf as settled } from '../../support/request-context.ts';
 
 const PRICE = { lines: [] } as unknown as CallFacts['endpoint']['price'];
 
-const provider = (more: Partial<Provider> = {}): Provider => ({
-  name: 'mine',
-  adapter: 'openai-compatible',
-  settings: {},
-  baseUrl: 'http://127.0.0.1:8080/v1',
-  allowPrivateNetwork: false,
-  apiKeyEnv: null,
-  passthrough: new Set(),
-  cache: { ttlMs: 0, tokensMin: 0 },
-  ...more,
-});
+const provider = (more: Partial<Provider> = {}) =>
+  providerNamed('mine', { baseUrl: 'http://127.0.0.1:8080/v1', ...more });
 
-const ATTEMPT: AttemptRecord = {
-  model: 'best',
-  provider: 'mine',
-  upstream: 'best-2',
-  ms: 1_200,
-  firstPartMs: 340,
-  failure: null,
-  endpoint: 0,
-  requestId: 'req-1',
-  finishReasons: ['stop'],
-};
+const ATTEMPT = attemptRecord({
+  ...{ model: 'best', provider: 'mine', upstream: 'best-2', ms: 1_200, firstPartMs: 340 },
+  ...{ requestId: 'req-1', finishReasons: ['stop'] },
+});
 
 const USAGE = { inputTokens: 100, cachedInputTokens: 60, cacheWriteTokens: 10, outputTokens: 40, reasoningTokens: 25 };
 
@@ -152,27 +137,11 @@ describe('The span of a call', () => {
 const requestWith = (facts: ContextFacts = {}): RequestContext =>
   contextWith({ id: 1_234, route: '/v1/chat/completions', status: 200, ...facts });
 
-const resultOf = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error: string | null) =>
-  ({
-    outcome: {
-      status,
-      error,
-      attempts: [ATTEMPT],
-      usage: USAGE,
-      estimated: false,
-      charged: 1_500_000,
-      saved: 500_000,
-      firstPartMs: 350,
-      totalMs: 1_300,
-    },
-    platform: {
-      routed_model: 'best',
-      route_reason: 'auto:balanced',
-      credits_consumed: 1.5,
-      cost_saved_credits: 0.5,
-      estimated: false,
-    },
-  }) as unknown as NonNullable<RequestContext['result']>;
+const resultOf = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error: ErrorCode | null) =>
+  settled(
+    { status, error, attempts: [ATTEMPT], usage: USAGE, charged: 1_500_000, saved: 500_000, firstPartMs: 350 },
+    { routed_model: 'best', route_reason: 'auto:balanced', credits_consumed: 1.5, cost_saved_credits: 0.5 },
+  );
 
 const routing = {
   facts: {
@@ -222,10 +191,10 @@ describe('The span of a request', () => {
     ['a refusal: it is the caller’s', { status: 400, code: 'invalid_json' }, null],
     ['a failure of ours', { status: 503, code: 'no_healthy_model' }, 'no_healthy_model'],
     ['a failure without a name', { status: 500 }, '500'],
-    ['a stream that broke', { result: resultOf('broken', 'upstream_error') }, 'upstream_error'],
+    ['a stream that broke', { result: resultOf('broken', 'upstream_failed') }, 'upstream_failed'],
     ['an answer that failed', { status: 400, result: resultOf('failed', null) }, 'failed'],
     ['a caller who left', { status: 0, result: resultOf('abandoned', null) }, null],
-    ['a stop of the server', { result: resultOf('abandoned', 'shutting_down') }, 'shutting_down'],
+    ['a stop of the server', { result: resultOf('abandoned', 'overloaded') }, 'overloaded'],
   ])('says of %s whether it is an error', (_, more, error) => {
     const told = requestSpan(requestWith(more));
     expect(told.error).toBe(error);

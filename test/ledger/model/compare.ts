@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Hold } from '../../../src/ledger/hold.ts';
-import type { Fund } from '../../../src/ledger/rules/fund.ts';
+import type { FundStanding } from '../../../src/ledger/rules/fund.ts';
 import { isShortage } from '../../../src/ledger/standing.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { type Blocked, isBlocked, leftOf, type Pot, type Reservation, reservedBy } from './entries.ts';
@@ -133,7 +133,7 @@ const tableOf = (rows: readonly { name: string; spent: number; held: number; sub
     .map((row) => JSON.stringify(row))
     .sort();
 
-const seen = ({ title, limit, spent, held }: Fund) => {
+const seen = ({ title, limit, spent, held }: FundStanding) => {
   const { kind, name, subject, starts, ends } = title;
   return { kind, name, subject, starts, ends, limit, spent, held };
 };

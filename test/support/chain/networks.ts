@@ -1,13 +1,13 @@
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { FacilitatorPolicy, PaymentNetwork } from '../../../src/core/payment-policy.ts';
-import { queryOf } from '../../../src/payments/facilitator/authorization.ts';
 import type {
   Authorization,
   AuthorizationQuery,
   NetworkHost,
   PendingSettlements,
 } from '../../../src/payments/facilitator/facilitator.ts';
+import { queryOf } from '../../../src/payments/facilitator/facilitator.ts';
 import type { TestChain } from './chain.ts';
 import { type Authorized, type SignOptions, signPayment } from './pay.ts';
 

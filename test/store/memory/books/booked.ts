@@ -40,15 +40,6 @@ export const refused = (why: 'exhausted' | 'contended', fund: FundStanding | nul
   why,
   fund,
 });
-export const figures = ({ title, limit, spent, held, free, unspent }: Fund) => ({
-  title,
-  limit,
-  spent,
-  held,
-  free,
-  unspent,
-});
-
 /** A step that the store must confirm; `undo` when it could not. */
 export interface PendingStep {
   done(): OpResult | null;

@@ -22,7 +22,6 @@ import type { Write } from '../../../../src/store/store.ts';
 import {
   capped,
   check,
-  figures,
   granted,
   type MemoryEarmark,
   type MemoryReservation,
@@ -138,7 +137,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   #hold({ id, at, dimensions, funds: refs, amounts, note }: HoldOp, sure: (step: PendingStep) => void): OpResult {
     const funds = refs.map((ref) => this.funds.named(ref));
     const amount = fit(funds, amounts);
-    if (isBlocked(amount)) return refused(amount.why, figures(amount.fund));
+    if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount);
     const made = this.#make(id, dimensions, funds, amount);
     const entry = this.journal.reserve(made, amount, at, note);
@@ -166,7 +165,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     if (known) return granted(known.amount);
     const funds = op.funds.map((ref) => this.funds.named(ref));
     const amount = fit(funds, op.amounts, op.expected);
-    if (isBlocked(amount)) return refused(amount.why, figures(amount.fund));
+    if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount, op.expected);
     this.#earmarks.set(op.id, { op, amount, funds });
     return granted(amount);
@@ -192,7 +191,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
       this.#letGo(id);
       const entries = this.journal.deposit(wallet, deposit, at);
       this.#deposit(wallet, adds, sure, () => this.journal.drop(...entries));
-      return refused('exhausted', figures(balance));
+      return refused('exhausted', balance.standing);
     }
     this.#earmarks.delete(id);
     const comes = Math.min(promised, adds);
@@ -275,7 +274,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     if (made.closing) return refused('exhausted', null);
     if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
     const by = fit(made.funds, amounts);
-    if (isBlocked(by)) return refused(by.why, figures(by.fund));
+    if (isBlocked(by)) return refused(by.why, by.fund.standing);
     hold(made.funds, by);
     made.extending = by;
     const { id: reservation, dimensions } = made;
