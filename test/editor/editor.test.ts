@@ -209,8 +209,8 @@ describe('hover', () => {
   });
 
   test('tells of a section, a model, a preset and an option of a strategy, each once', async () => {
-    expect(await hoverAt('budg¦ets: []')).toContain('Limits on what may be spent');
-    expect(await hoverAt('models:\n  gp¦t: { provider: x }')).toContain('A model callers can be routed to');
+    expect(await hoverAt('budg¦ets: []')).toContain('Limits on spend in windows of time');
+    expect(await hoverAt('models:\n  gp¦t: { provider: x }')).toContain('A model that requests can be routed to');
     expect(await hoverAt('providers:\n  p: { preset: gr¦oq }')).toContain('key in `GROQ_API_KEY`');
     expect(await hoverAt('selectors:\n  s: { strategy: auto, options: { pat¦ience_ms: 1 } }')).toContain(
       'Default: `20000`',

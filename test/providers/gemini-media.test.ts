@@ -55,7 +55,7 @@ test.each([
   'http://m.youtube.com:443/shorts/9hE5-98ZeCg',
   'https://youtu.be/9hE5-98ZeCg#.png',
 ])('an address that names something at Google is no image: %s', (url) => {
-  expect(requested(url)).toMatchObject({ kind: 'rejected', message: expect.stringContaining('and no image') });
+  expect(requested(url)).toMatchObject({ kind: 'rejected', message: expect.stringContaining('not an image') });
 });
 
 test.each([
