@@ -14,6 +14,7 @@ const PAGE = join(ROOT, 'docs/proofs.md');
 const LEFT = `| what | in \`npm test\` | all of it |
 | --- | --- | --- |
 | faults of upstreams | every sixth, others each time | \`faults\` |
+| requests at once where the money is short | 200 of 500 | \`overspend\` |
 | kills of the server, and of payments | every sixth point, and one; others each time | \`crash\`, \`payments\` |
 | laws of routing, refusals, certificates, the books, policies, adapters, health and metrics | a hundredth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |
 | compilation of the test chain's contracts | a hash of their sources | \`contracts\` |
