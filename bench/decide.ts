@@ -15,7 +15,7 @@ import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
 import type { ChatRequest } from '../src/surface/openai-chat/request.ts';
 import { profile } from '../test/support/chat-body.ts';
 import { largePolicy } from './large-policy.ts';
-import { quantile, table } from './stats.ts';
+import { quantile, table, timedInBlocks } from './stats.ts';
 
 /**
  * `npm run bench:decide`: from a request that is parsed and checked to its decision, for prompts and catalogs of
@@ -98,20 +98,8 @@ function decideOn(runtime: Runtime, request: ChatRequest): void {
 /** One piece of work runs so often before the next has its turn: as often as a server meets its one policy in a row. */
 const BLOCK = 50;
 
-/** Takes turns in blocks, so that a slow moment meets all of them. Returns ascending times in µs. */
-function timed(works: readonly ((turn: number) => void)[]): Float64Array[] {
-  const times = works.map(() => new Float64Array(SAMPLES));
-  for (let from = -WARM_UP; from < SAMPLES; from += BLOCK) {
-    works.forEach((work, at) => {
-      for (let turn = from; turn < from + BLOCK; turn++) {
-        const begun = Bun.nanoseconds();
-        work(Math.abs(turn));
-        if (turn >= 0) times[at]![turn] = (Bun.nanoseconds() - begun) / 1_000;
-      }
-    });
-  }
-  return times.map((one) => one.sort());
-}
+const timed = (works: readonly ((turn: number) => void)[]) =>
+  timedInBlocks(works, { samples: SAMPLES, warmUp: WARM_UP, block: BLOCK });
 
 const rows = [['prompt', 'models', 'rules', 'p50 µs', 'p99 µs', 'of it the profile, p50', '÷ JSON.parse, p50']];
 for (const size of SIZES) {

@@ -11,7 +11,7 @@ import type {
   Finding,
   PreparedEstimator,
 } from '../src/contract/estimator.ts';
-import { fixed, quantile, table } from './stats.ts';
+import { fixed, quantile, table, timedInBlocks } from './stats.ts';
 
 /**
  * `npm run bench:learned`: what the estimator `learned` takes for a request and for an outcome, in one run with an
@@ -157,25 +157,10 @@ const works: Readonly<Record<string, Work>> = {
   'an outcome': (turn) => learnOne(learner, ten, turn, 10),
 };
 
-function timed(): Float64Array[] {
-  const all = Object.values(works);
-  const times = all.map(() => new Float64Array(SAMPLES));
-  for (let from = -WARM_UP; from < SAMPLES; from += BLOCK) {
-    all.forEach((work, at) => {
-      for (let turn = from; turn < from + BLOCK; turn++) {
-        const begun = Bun.nanoseconds();
-        work(Math.abs(turn));
-        if (turn >= 0) times[at]![turn] = (Bun.nanoseconds() - begun) / 1_000;
-      }
-    });
-  }
-  return times;
-}
-
-const rows = timed().map((times, at) => {
+const timed = timedInBlocks(Object.values(works), { samples: SAMPLES, warmUp: WARM_UP, block: BLOCK });
+const rows = timed.map((times, at) => {
   const mean = times.reduce((sum, time) => sum + time, 0) / times.length;
-  const sorted = times.sort();
-  return [Object.keys(works)[at]!, fixed(mean), fixed(quantile(sorted, 0.5)), fixed(quantile(sorted, 0.99))];
+  return [Object.keys(works)[at]!, fixed(mean), fixed(quantile(times, 0.5)), fixed(quantile(times, 0.99))];
 });
 const chars = texts.reduce((sum, { length }) => sum + length, 0) / VARIANTS;
 console.log(

@@ -21,3 +21,24 @@ export function table(rows: readonly (readonly string[])[], cells: 'figures' | '
     ...body.map(line),
   ].join('\n');
 }
+
+/**
+ * Times works that take turns in blocks, so that a slow moment meets all of them.
+ * @returns the times of each, ascending, in µs.
+ */
+export function timedInBlocks(
+  works: readonly ((turn: number) => void)[],
+  { samples, warmUp, block }: { readonly samples: number; readonly warmUp: number; readonly block: number },
+): Float64Array[] {
+  const times = works.map(() => new Float64Array(samples));
+  for (let from = -warmUp; from < samples; from += block) {
+    works.forEach((work, at) => {
+      for (let turn = from; turn < from + block; turn++) {
+        const begun = Bun.nanoseconds();
+        work(Math.abs(turn));
+        if (turn >= 0) times[at]![turn] = (Bun.nanoseconds() - begun) / 1_000;
+      }
+    });
+  }
+  return times.map((one) => one.sort());
+}

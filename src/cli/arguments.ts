@@ -5,7 +5,7 @@ import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { nearest } from '../policy/nearest.ts';
 import { parseCredits } from './text.ts';
-import { unknownCommand } from './unknown-command.ts';
+import { listed, unknownCommand } from './unknown-command.ts';
 
 /** The kinds of flags. */
 export const TEXT = { type: 'string' } as const;
@@ -98,6 +98,13 @@ export function wholeOf(flag: string, text: string, min: number, max: number): n
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= min && number <= max) return number;
   throw new UsageError(`${flag} takes a whole number from ${min} to ${max}, not "${text}".`);
+}
+
+/** Reads one of some words. Throws UsageError. */
+export function choiceOf<Word extends string>(flag: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw new UsageError(`${flag} is ${listed(words)}, not "${text}".`);
 }
 
 /** Reads flags of the form name=value. Throws UsageError for a repeated name: one of the two values would be lost. */

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { refuseUrl } from '../store/open.ts';
-import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
-import { parseFlags, TEXT } from './arguments.ts';
+import { LOG_FORMS } from '../telemetry/log.ts';
+import { choiceOf, parseFlags, TEXT } from './arguments.ts';
 import { helpOf } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
@@ -105,34 +105,17 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
       data,
       policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(data)),
       apiKey: env.SIGNALBOX_API_KEY || null,
-      drainMs: drainTimeOf(drainMs),
-      metrics: switchOf(metrics ?? (env.SIGNALBOX_METRICS || 'on')),
-      log: logFormOf(log ?? (env.SIGNALBOX_LOG || 'auto')),
+      drainMs: numberOf('The drain time must be a number of milliseconds', drainMs, DRAIN_MAX_MS),
+      metrics: choiceOf('--metrics', metrics ?? (env.SIGNALBOX_METRICS || 'on'), ['on', 'off']) === 'on',
+      log: choiceOf('--log', log ?? (env.SIGNALBOX_LOG || 'auto'), LOG_FORMS),
     },
   };
 }
 
-function portOf(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535)
-    throw new UsageError(`The port must be a number from 0 to 65535, not "${text}".`);
-  return port;
-}
+const portOf = (text: string): number => numberOf('The port must be a number', text, 65_535);
 
-function switchOf(text: string): boolean {
-  if (text !== 'on' && text !== 'off') throw new UsageError(`--metrics is on or off, not "${text}".`);
-  return text === 'on';
-}
-
-function logFormOf(text: string): LogForm {
-  const form = LOG_FORMS.find((one) => one === text);
-  if (!form) throw new UsageError(`--log is auto, json, pretty or off, not "${text}".`);
-  return form;
-}
-
-function drainTimeOf(text: string): number {
-  const ms = Number(text);
-  if (!/^\d+$/.test(text) || ms > DRAIN_MAX_MS)
-    throw new UsageError(`The drain time must be a number of milliseconds from 0 to ${DRAIN_MAX_MS}, not "${text}".`);
-  return ms;
+function numberOf(claim: string, text: string, max: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= max) return number;
+  throw new UsageError(`${claim} from 0 to ${max}, not "${text}".`);
 }

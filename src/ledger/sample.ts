@@ -17,11 +17,8 @@ export interface Waits {
 }
 
 /** The figures of a budget's fullest window, the one with the least of its limit left. Amounts are microcredits. */
-export interface BudgetSample {
+export interface BudgetSample extends Pick<FundStanding, 'limit' | 'spent' | 'held'> {
   readonly name: string;
-  readonly limit: Microcredits;
-  readonly spent: Microcredits;
-  readonly held: Microcredits;
   /** Windows in force that were drawn on. */
   readonly subjects: number;
   /** Those of them with almost nothing left. */

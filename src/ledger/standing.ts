@@ -1,18 +1,12 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import type { FundBlock, FundStanding } from './rules/fund.ts';
+import type { FundBlock, FundStanding, FundTitle } from './rules/fund.ts';
 
 /** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
-export interface FundShortage {
-  /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
-  readonly why: FundBlock['why'];
-  readonly kind: 'budget' | 'balance';
-  /** Of the budget, or the holder of the balance. */
-  readonly name: string;
-  readonly subject: string;
-  readonly limit: Microcredits;
-  readonly spent: Microcredits;
-  readonly held: Microcredits;
+export interface FundShortage
+  extends Pick<FundBlock, 'why'>,
+    Pick<FundTitle, 'kind' | 'name' | 'subject'>,
+    Pick<FundStanding, 'limit' | 'spent' | 'held'> {
   /** The greatest cost of the request. */
   readonly needed: Microcredits;
   /** When the fund's next window begins, ms since 1970; null for never. */

@@ -195,6 +195,7 @@ export interface Orphan {
 /** The charges of one group of entries. */
 export interface Charges {
   readonly dimensions: Dimensions;
+  /** Less refunds. */
   readonly microcredits: Microcredits;
 }
 
@@ -212,16 +213,13 @@ export interface Count {
 }
 
 /** Charges of one key at one endpoint in a period, by the times of the reservations. */
-export interface EndpointCharges {
-  readonly dimensions: Dimensions;
+export interface EndpointCharges extends Charges {
   /** ID of the model; null for corrections and for reservations closed after a crash. */
   readonly model: string | null;
   /** The provider that served it; null likewise. */
   readonly provider: string | null;
   /** Attempts that were charged; a correction counts as one. */
   readonly charges: number;
-  /** Less refunds. */
-  readonly microcredits: Microcredits;
   readonly input: number;
   readonly output: number;
 }

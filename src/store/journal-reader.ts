@@ -1,4 +1,5 @@
 import type { Microcredits } from '../core/credits.ts';
+import type { StoredBalance } from './ledger-table.ts';
 
 /** A reservation that was not closed at a checkpoint. */
 export interface OpenReservation {
@@ -47,10 +48,8 @@ export interface SpendRow {
 }
 
 /** A balance at the checkpoint. */
-export interface BalanceRow {
+export interface BalanceRow extends StoredBalance {
   readonly keyId: string;
-  readonly granted: Microcredits;
-  readonly spent: Microcredits;
 }
 
 /**
@@ -108,20 +107,6 @@ export interface AuditRow extends Omit<JournalRow, 'kind' | 'keyId'> {
   readonly knownTariff: number | null;
 }
 
-/** A row of the journal with the price that it names. */
-export interface PricedRow {
-  readonly seq: number;
-  readonly kind: string;
-  readonly reservation: number;
-  readonly amount: Microcredits;
-  readonly input: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly output: number;
-  /** JSON. */
-  readonly price: string;
-}
-
 /** A payment, to compare with the journal. */
 export interface PaymentRow {
   readonly id: number;
@@ -156,6 +141,15 @@ export interface MoneyEntry {
   /** JSON of the price; null where none applied. */
   readonly price: string | null;
   readonly note: string;
+}
+
+/** A row of the journal with the price that it names. */
+export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'input' | 'cached' | 'written' | 'output'> {
+  readonly seq: number;
+  readonly kind: string;
+  readonly reservation: number;
+  /** JSON. */
+  readonly price: string;
 }
 
 /** The entries to read. Times are milliseconds since 1970, of the reservation: budgets count by them, too. */

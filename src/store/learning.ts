@@ -10,37 +10,29 @@ export interface ExampleRow {
   /** When the feedback window ends, ms since 1970. */
   readonly until: number;
   readonly keyId: string;
-  /** Name of the estimator plugin that made the features. */
+  /** Name of the estimator plugin that made the features, or learned the outcome. */
   readonly estimator: string;
   readonly model: string;
   readonly task: string;
+  /** Q as declared. */
   readonly declared: number;
   readonly probability: number;
   readonly among: number;
   readonly features: Uint8Array | null;
 }
 
-/** An outcome in the log. */
-export interface OutcomeRow {
+/** An outcome in the log, with the part of its example that it was learned from. */
+export interface OutcomeRow extends Omit<ExampleRow, 'until' | 'features'> {
   /** Contains its time; see `core/id.ts`. */
   readonly id: number;
-  readonly decision: number;
   readonly source: OutcomeSource;
-  /** Name of the estimator plugin that learned it. */
-  readonly estimator: string;
-  readonly keyId: string;
-  readonly model: string;
-  readonly task: string;
   /** 0..1 */
   readonly score: number;
   /** The weight under the policy, and the weight that counted, in outcomes; 0: it was not learned. */
   readonly offered: number;
   readonly weight: number;
-  /** Q as declared, and as estimated before the outcome. */
-  readonly declared: number;
+  /** Q as estimated before the outcome, by the estimator that learned it. */
   readonly estimated: number;
-  readonly probability: number;
-  readonly among: number;
   /** The signals that were checked, as bits by `SIGNALS`; 0 for callers and retries. */
   readonly looked: number;
   /** The caller's label, or the signal that the answer showed. */
@@ -48,9 +40,7 @@ export interface OutcomeRow {
 }
 
 /** An outcome with the remaining features of its question. */
-export interface OutcomeWithFeatures extends OutcomeRow {
-  readonly features: Uint8Array | null;
-}
+export type OutcomeWithFeatures = OutcomeRow & Pick<ExampleRow, 'features'>;
 
 /** A reset of what was learned. */
 export interface ResetRow {

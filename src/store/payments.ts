@@ -53,12 +53,7 @@ export interface Payment {
 }
 
 /** Identifies an authorization permanently. */
-export interface AuthorizationId {
-  readonly network: string;
-  readonly asset: string;
-  readonly payer: string;
-  readonly nonce: string;
-}
+export type AuthorizationId = Pick<Payment, 'network' | 'asset' | 'payer' | 'nonce'>;
 
 export interface PaymentQuery {
   readonly state: PaymentState | null;

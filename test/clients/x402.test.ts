@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch';
@@ -6,17 +6,14 @@ import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf, eventsOf } from '../support/answers.ts';
-import { MICROCREDITS_PER_UNIT, type Paid, payingFetch, startPaid, stockClient } from '../support/paying.ts';
+import { MICROCREDITS_PER_UNIT, payingFetch, startPaid, stockClient, usePaid } from '../support/paying.ts';
 import { rejection } from './openai-rejection.ts';
 import { platformOf } from './support.ts';
 
 /** The clients that agents pay with, unmodified. Their settings are the defaults, but for the asset of the test's chain. */
-let paid: Paid;
 let payer: PrivateKeyAccount;
 
-beforeAll(async () => {
-  paid = await startPaid();
-}, 60_000);
+const paid = usePaid();
 beforeAll(async () => {
   payer = await paid.payer();
 });
@@ -24,7 +21,6 @@ afterEach(async () => {
   paid.upstream.behave({});
   payer = await paid.payer();
 });
-afterAll(() => paid.stop());
 
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const body = { model: 'best', messages, max_tokens: 100 };

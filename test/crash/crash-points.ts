@@ -2,17 +2,12 @@
  * Preloaded before `src/main.ts`: kills the process at the passage of a point that `CRASH_AT` names, such as
  * `settle-before-commit:17`. Nothing in `src/` knows of it: it stands at the calls between the real parts.
  */
-import { Database } from 'bun:sqlite';
-import { writeSync } from 'node:fs';
 import { ReservationHold } from '../../src/ledger/hold.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import type { SqlWrite } from '../../src/store/sqlite/statement.ts';
 import { ChunkWriter } from '../../src/surface/openai-chat/chunks.ts';
-import { Dial } from '../../src/upstream/connection/dial.ts';
-
-const [wanted = '', count = '1'] = (process.env.CRASH_AT ?? '').split(':');
-let left = Number(count);
+import { crashPoint, watchCalls, watchStatements } from '../support/crash-point.ts';
 
 /** How long the bytes before a point get to leave the process, ms. */
 const BYTES_MS = 2;
@@ -23,20 +18,7 @@ const CHECKPOINT_OF_SRC_MS = 10_000;
 /** A request has come: what a start writes is no passage, but for its closing of orphans. */
 let loaded = false;
 
-/** True at the passage that is to be the last. */
-function isLast(point: string): boolean {
-  return point === wanted && (loaded || point.startsWith('orphans')) && --left === 0;
-}
-
-function die(): void {
-  // The reader must be able to tell this death from every other.
-  writeSync(2, `killed at ${wanted}\n`);
-  process.kill(process.pid, 'SIGKILL');
-}
-
-function pass(point: string): void {
-  if (isLast(point)) die();
-}
+const { isLast, die, pass } = crashPoint('CRASH_AT', 2, (point) => loaded || point.startsWith('orphans'));
 
 const kindOf = ({ statement, params }: SqlWrite): string | null =>
   statement.sql.startsWith('INSERT INTO journal') ? String(params[1]) : null;
@@ -67,33 +49,6 @@ const COMMITS: Readonly<Record<string, string>> = {
 
 function passCommit(when: 'before' | 'after', kinds: ReadonlySet<string>): void {
   for (const [kind, name] of Object.entries(COMMITS)) if (kinds.has(kind)) pass(`${name}-${when}-commit`);
-}
-
-/** Stands before and behind every statement that the store runs. */
-function watchStatements(): void {
-  const prepare = Database.prototype.prepare;
-  function watched(this: Database, ...args: Parameters<typeof prepare>): ReturnType<typeof prepare> {
-    const statement = Reflect.apply(prepare, this, args);
-    const [sql] = args;
-    const run = statement.run.bind(statement);
-    statement.run = (...params) => {
-      if (sql === 'COMMIT') {
-        const kinds = written;
-        passCommit('before', kinds);
-        const changes = run(...params);
-        passCommit('after', kinds);
-        return changes;
-      }
-      const changes = run(...params);
-      if (sql === 'BEGIN IMMEDIATE') {
-        written = new Set();
-        pass('transaction-begun');
-      } else note(sql, params);
-      return changes;
-    };
-    return statement;
-  }
-  Object.defineProperty(Database.prototype, 'prepare', { value: watched });
 }
 
 function watchLedger(): void {
@@ -129,13 +84,7 @@ function watchLedger(): void {
   };
 }
 
-function watchSockets(): void {
-  const { post } = Dial.prototype;
-  Dial.prototype.post = function (...args) {
-    const answer = post.apply(this, args);
-    if (isLast('upstream-called')) setTimeout(die, BYTES_MS);
-    return answer;
-  };
+function watchChunks(): void {
   const { write } = ChunkWriter.prototype;
   const shown = new WeakSet<ChunkWriter>();
   ChunkWriter.prototype.write = function (parts) {
@@ -154,7 +103,21 @@ function hurryCheckpoints(): void {
   Object.defineProperty(globalThis, 'setInterval', { value: hurried });
 }
 
-watchStatements();
+watchStatements({
+  begun() {
+    written = new Set();
+    pass('transaction-begun');
+  },
+  ran: note,
+  commits() {
+    const kinds = written;
+    passCommit('before', kinds);
+    return () => passCommit('after', kinds);
+  },
+});
 watchLedger();
-watchSockets();
+watchCalls(() => {
+  if (isLast('upstream-called')) setTimeout(die, BYTES_MS);
+});
+watchChunks();
 hurryCheckpoints();

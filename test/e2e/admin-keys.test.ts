@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { ROUTES } from '../support/routes.ts';
+import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** What stops a key stops it within a second; taken four times, ms. */
@@ -20,7 +21,6 @@ const box = useSignalbox(() => ({
   ),
 }));
 
-const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const status = async (key: string) => (await box.get('/v1/models', withKey(key))).status;
 const chat = (key: string) =>
   box.post('/v1/chat/completions', { model: 'best', messages: [{ role: 'user', content: 'Hi.' }] }, withKey(key));
@@ -113,7 +113,7 @@ describe('/admin/keys', () => {
     const made = await create();
     await box.run('keys', 'revoke', made.id);
     await waitFor(async () => (await status(made.key)) === 401, WITHIN);
-    const key = (await box.run('keys', 'create')).out.split('\n')[0]!;
+    const key = await box.makeKey();
     await waitFor(async () => (await status(key)) === 200, WITHIN);
     await deed(key.split('_')[2]!, 'revoke');
     expect(await status(key)).toBe(401);
@@ -237,7 +237,7 @@ test('a plain key gets 403 on every route for admins, as the routes themselves s
 test('no part of a secret is anywhere but in the answer that made it', async () => {
   const made = await create({ name: 'canary' });
   const rotated = await keyOf(await deed(made.id, 'rotate'));
-  const byHand = (await box.run('keys', 'create', '--name', 'canary')).out.split('\n')[0]!;
+  const byHand = await box.makeKey('--name', 'canary');
   const again = (await box.run('keys', 'rotate', byHand.split('_')[2]!)).out.split('\n')[0]!;
   expect((await chat(rotated.key)).status).toBe(200);
   await deed(made.id, 'grant', { credits: 1 });

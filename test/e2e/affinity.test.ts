@@ -1,17 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { type AdviceAnswer, adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
-import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
-import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
+import type { FakeUpstream, RecordedRequest } from '../support/fake-upstream.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useLivePolicy, useUpstream } from '../support/use.ts';
 
 /** What a conversation's earlier turns mean for its next one, through the real server. */
 const TTL_S = 3;
 /** Tokens that the upstreams report of every prompt. */
 const CACHED = 1_000;
 
-let first: FakeUpstream;
-let second: FakeUpstream;
-let live: LivePolicy;
+const ANSWER = 'A fake.';
+const behaviour = { text: ANSWER, usage: { prompt_tokens: CACHED, completion_tokens: 9 } };
+const [first, second] = [useUpstream({ behaviour }), useUpstream({ behaviour })];
+const live = useLivePolicy(() => ({ 'policy.yaml': policyText() }));
 let other: string;
 
 /** `dear` gives a good price for what it has in its cache, `stiff` a poor one; `cheap` costs half of both without any. */
@@ -31,23 +32,11 @@ function policyText(quality = 0.9): string {
 }
 
 beforeAll(async () => {
-  [first, second] = [1, 2].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [FakeUpstream, FakeUpstream];
-  for (const upstream of [first, second])
-    upstream.behave({ text: ANSWER, usage: { prompt_tokens: CACHED, completion_tokens: 9 } });
-  live = await startLivePolicy({ 'policy.yaml': policyText() });
-  other = (await live.box.run('keys', 'create')).out.split('\n')[0]!;
-  // The server looks for new keys now and then.
-  await waitFor(async () => (await live.box.get('/v1/models', as(other))).ok);
-});
-
-afterAll(async () => {
-  await live.stop();
-  await Promise.all([first.stop(), second.stop()]);
+  other = await live.box.makeKey();
 });
 
 type Message = Readonly<Record<string, unknown>>;
 
-const ANSWER = 'A fake.';
 let conversations = 0;
 /** Between 1,000 and 1,700 tokens that nobody has asked before. */
 const opening = (): Message[] => [

@@ -40,7 +40,7 @@ beforeAll(async () => {
   const policy = testPolicy({ bad: bad.url, good: good.url }, models, gateway);
   const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
   box = await startSignalbox({ isProcess: true, policy, env: { ...UPSTREAM_ENV, ...tracing } });
-  other = (await box.run('keys', 'create', '--name', 'other')).out.split('\n')[0]!;
+  other = await box.makeKey('--name', 'other');
 });
 afterEach(() => {
   bad.behave({});

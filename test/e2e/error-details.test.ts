@@ -36,8 +36,8 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
-import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
-import { startThreeModels, type ThreeModels, withKey } from '../support/three-models.ts';
+import { type Signalbox, startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
+import { startThreeModels, type ThreeModels } from '../support/three-models.ts';
 
 let three: ThreeModels;
 let box: Signalbox;

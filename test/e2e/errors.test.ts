@@ -6,7 +6,8 @@ import { CONTRACT, expectError } from '../support/error-contract.ts';
 import type { Behaviour, FakeUpstream } from '../support/fake-upstream.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
-import { startThreeModels, type ThreeModels, withKey } from '../support/three-models.ts';
+import { withKey } from '../support/signalbox.ts';
+import { startThreeModels, type ThreeModels } from '../support/three-models.ts';
 
 let three: ThreeModels;
 let box: Signalbox;

@@ -8,7 +8,7 @@ import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../s
 import { inTime, leastOf } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
-import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';
 
 /** A token of input costs a millicredit, one of output four; a useful output is 64 tokens. */
 const PROSE = 'The committee met on Tuesday, and nobody could remember why. '.repeat(80);
@@ -86,13 +86,7 @@ describe('a prompt that only its bound keeps out', () => {
   });
 
   test('of what a budget leaves is counted, and draws no more than that', async () => {
-    const make = async (team: string) => {
-      const { out } = await box.run('keys', 'create', '--label', `team=${team}`);
-      const headers = { authorization: `Bearer ${out.split('\n')[0]}` };
-      await waitFor(async () => (await box.get('/v1/models', { headers })).status === 200);
-      return { headers };
-    };
-    const key = await make('a');
+    const key = withKey(await box.makeKey('--label', 'team=a'));
     const wanted = { max_tokens: 64 };
     await expectError(await ask('uncounted', PROSE, wanted, key), 'insufficient_quota');
     const answer = await ask('counted', PROSE, wanted, key);

@@ -16,7 +16,7 @@ learning: { mode: on, explore: { share: 1, quality_margin: 1 } }
   const policy = testPolicy({ fake: upstream.url }, models, more);
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   await using _ = { [Symbol.asyncDispose]: () => box.stop() };
-  const key = (await box.run('keys', 'create', '--budget', '1/day')).out.split('\n')[0]!;
+  const key = await box.makeKey('--budget', '1/day');
   const poor = { headers: { authorization: `Bearer ${key}` } };
   await waitFor(async () => (await box.get('/v1/models', poor)).status === 200);
   const ask = async (at: number, init: RequestInit) => {

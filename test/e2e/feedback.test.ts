@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 /** Scores by the door that a client uses, on a server that learns and on one that does not. */
@@ -12,7 +12,6 @@ let off: Signalbox;
 let other: string;
 
 const messages = [{ role: 'user', content: 'Write a function that adds two numbers.' }];
-const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const chat = async (one = box, body: object = {}) =>
   (await answerOf(await one.post('/v1/chat/completions', { model: 'auto', messages, ...body }))).platform.decision_id;
 const give = (body: object, one = box, init: RequestInit = {}) => one.post('/v1/feedback', body, init);
@@ -30,8 +29,7 @@ beforeAll(async () => {
     startSignalbox({ policy, env: UPSTREAM_ENV }),
     startSignalbox({ policy: testPolicy({ fake: upstream.url }, models, more), env: UPSTREAM_ENV }),
   ]);
-  other = (await box.run('keys', 'create', '--scope', 'admin,chat')).out.split('\n')[0]!;
-  await waitFor(async () => (await box.get('/v1/models', withKey(other))).status === 200);
+  other = await box.makeKey('--scope', 'admin,chat');
 });
 afterAll(async () => {
   await Promise.all([box.stop(), off.stop()]);

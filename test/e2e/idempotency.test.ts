@@ -50,14 +50,6 @@ async function takenBy(run: () => Promise<unknown>): Promise<{ calls: number; ch
   return { calls: upstream.requests.length - calls, charge: netCharge(box.data) - charge };
 }
 
-async function otherKey(): Promise<string> {
-  const { out } = await box.run('keys', 'create', '--name', 'other');
-  const key = out.split('\n')[0]!;
-  const bearer = { headers: { authorization: `Bearer ${key}` } };
-  await waitFor(async () => (await box.get('/v1/models', bearer)).status === 200);
-  return key;
-}
-
 describe('the same key and body', () => {
   for (const stream of [false, true]) {
     const body = stream ? { stream, stream_options: { include_usage: true } } : { stream };
@@ -104,7 +96,7 @@ describe('the same key and body', () => {
 
   test('of another API key is another request', async () => {
     const key = newKey();
-    const headers = { authorization: `Bearer ${await otherKey()}` };
+    const headers = { authorization: `Bearer ${await box.makeKey('--name', 'other')}` };
     const taken = await takenBy(async () => {
       upstream.next({ text: 'mine', ...USAGE }, { text: 'theirs', ...USAGE });
       const mine = await toldBy(await ask(box, key));
@@ -325,7 +317,7 @@ describe('what is stored', () => {
     const openedBy = (secret: string) => new AnswerSeal(secret, salt).open(answer!, String(decision));
     const secretOf = (key: string) => parseKey(key)!.secret;
     expect(openedBy(secretOf(box.key))).toContain(`[${JSON.stringify(choices[0]!.message.content)}`);
-    expect(openedBy(secretOf(await otherKey()))).toBeNull();
+    expect(openedBy(secretOf(await box.makeKey('--name', 'other')))).toBeNull();
     expect(openedBy(box.key)).toBeNull();
     expect(openedBy('')).toBeNull();
   });

@@ -6,6 +6,7 @@ import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** What another process does to keys counts in a running server within a second; taken four times, ms. */
@@ -24,7 +25,6 @@ const box = useSignalbox(() => ({
   ),
 }));
 
-const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const status = async (key: string) => (await box.get('/v1/models', withKey(key))).status;
 const chat = (key: string) =>
   box.post('/v1/chat/completions', { model: 'best', messages: [{ role: 'user', content: 'Hi.' }] }, withKey(key));

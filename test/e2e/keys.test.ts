@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
-import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** A change by the command line counts in a running server when the command returns; see `keys-at-once.test.ts`. In ms. */
@@ -28,7 +28,6 @@ const box = useSignalbox(() => ({
 }));
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
-const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const status = async (key: string) => (await box.get('/v1/models', withKey(key))).status;
 const chat = (key: string, model = 'auto') =>
   box.post('/v1/chat/completions', { model, messages: hello }, withKey(key));

@@ -6,7 +6,7 @@ import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
-import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 
 /** How soon a running server follows a command, ms: half a second, taken four times. */
 export const FOLLOWS = 2_000;
@@ -16,7 +16,6 @@ export const PATIENCE = 30_000;
 /** What the fake reports where a cost matters: 0.172 Credits, of 0.3594 that are reserved. */
 export const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 } };
 const hello = [{ role: 'user', content: 'Say hello.' }];
-const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
 export let upstream: FakeUpstream;
 export let folder: string;
@@ -54,9 +53,7 @@ export const chat = (box: Signalbox, key = box.key, more: object = {}) =>
   box.post('/v1/chat/completions', { model: 'best', messages: hello, max_tokens: 100, ...more }, withKey(key));
 
 export async function makeKey(box: Signalbox, ...flags: string[]): Promise<{ key: string; id: string }> {
-  const { out } = await box.run('keys', 'create', ...flags);
-  const key = out.split('\n')[0]!;
-  await waitFor(async () => (await box.get('/v1/models', withKey(key))).status === 200, FOLLOWS);
+  const key = await box.makeKey(...flags);
   return { key, id: key.split('_')[2]! };
 }
 

@@ -1,20 +1,12 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { amountOf, type Paid, requiredOf, startPaid } from '../support/paying.ts';
+import { amountOf, requiredOf, usePaid } from '../support/paying.ts';
 
 /** A signature whose money has come before is sent again, and its request cannot be carried out just then. */
-let paid: Paid;
 
-beforeAll(async () => {
-  // What is paid is the price, so that the balance is held by one request.
-  const x402 = '    quote: { min_charge_usd: 0, settle_fee_usd: 0 }\n';
-  paid = await startPaid({ policy: 'ledger: { contention_wait_ms: 0 }\n', x402 });
-}, 60_000);
-afterEach(async () => {
-  paid.upstream.behave({});
-  await paid.chain.automine(true);
-});
-afterAll(() => paid.stop());
+// What is paid is the price, so that the balance is held by one request.
+const x402 = '    quote: { min_charge_usd: 0, settle_fee_usd: 0 }\n';
+const paid = usePaid({ policy: 'ledger: { contention_wait_ms: 0 }\n', x402 });
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
 

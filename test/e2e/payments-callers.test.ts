@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf } from '../support/answers.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, type Paid, requiredOf, startPaid } from '../support/paying.ts';
+import { withKey } from '../support/signalbox.ts';
 
 /** Who pays for a request, by what it shows: a key, a signature, a wallet's name, or several of them. */
 let paid: Paid;
@@ -33,7 +34,6 @@ const body = { model: 'best', messages: hello, max_tokens: 100 };
 /** 0.09 Credits. */
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 const OTHER = '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c';
-const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
 interface KeyShown {
   readonly id: string;

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http';
 import { decodeFunctionData, type Hex, parseAbi } from 'viem';
 import { answerOf } from '../support/answers.ts';
-import { type Ask, amountOf, type Paid, startPaid } from '../support/paying.ts';
+import { type Ask, amountOf, usePaid } from '../support/paying.ts';
 
 /** What is told of the answers here. */
 interface Told {
@@ -17,11 +17,7 @@ const ABI = parseAbi([
 ]);
 const TOP_UP = { path: '/v1/wallets/topup' };
 
-let paid: Paid;
-beforeAll(async () => {
-  paid = await startPaid();
-}, 60_000);
-afterAll(() => paid.stop());
+const paid = usePaid();
 
 const told = async (response: Response): Promise<Told> => (await response.json()) as Told;
 

@@ -1,20 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid, tampered } from '../support/paying.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, startPaid, tampered, usePaid } from '../support/paying.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
 /** One signature is one payment and one answer, however often and by whatever way it is sent. */
-let paid: Paid;
 
-beforeAll(async () => {
-  paid = await startPaid();
-}, 60_000);
-afterEach(async () => {
-  paid.upstream.behave({});
-  await paid.chain.automine(true);
-});
-afterAll(() => paid.stop());
+const paid = usePaid();
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const body = { model: 'best', messages: hello, max_tokens: 100 };

@@ -1,22 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { type Answer, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, type Paid, requiredOf, startPaid } from '../support/paying.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, requiredOf, usePaid } from '../support/paying.ts';
 
 /**
  * In which order a payment, the provider's work and the answer come, and what is charged for an answer that breaks off,
  * on a chain that makes a block only when the test says so.
  */
-let paid: Paid;
 
-beforeAll(async () => {
-  paid = await startPaid();
-}, 60_000);
-afterEach(async () => {
-  paid.upstream.behave({});
-  await paid.chain.automine(true);
-});
-afterAll(() => paid.stop());
+const paid = usePaid();
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const body = { model: 'best', messages: hello, max_tokens: 100 };

@@ -1,20 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { decodePaymentResponseHeader } from '@x402/core/http';
 import { getAddress, type Hex } from 'viem';
 import { answerOf, eventsOf } from '../support/answers.ts';
-import { amountOf, FEE, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
+import { amountOf, FEE, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../support/paying.ts';
 
 /**
  * Agents that pay, through the door of HTTP, with the stock client on a real chain: quotes, what is paid, and what is
  * left. What is refused is in payments-refused.test.ts, who may do what in payments-callers.test.ts.
  */
-let paid: Paid;
 
-beforeAll(async () => {
-  paid = await startPaid();
-}, 60_000);
-afterEach(() => paid.upstream.behave({}));
-afterAll(() => paid.stop());
+const paid = usePaid();
 
 /** 0.09 Credits. */
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };

@@ -1,23 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { answerOf } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
-import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useUpstream } from '../support/use.ts';
 
 /** Policies that would hold up every request, or their own load: refused with their place, while the one before serves. */
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let live: LivePolicy | null = null;
 
-beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-});
 afterEach(async () => {
   await live?.stop();
   live = null;
 });
-afterAll(() => upstream.stop());
 
 const policy = (more: string) => testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } }, more);
 const rule = (when: string, limits = 'max_cost_credits: 1000') =>

@@ -1,26 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { startSignalbox, writePolicy } from '../support/signalbox.ts';
-import { useUpstream } from '../support/use.ts';
+import { useLivePolicy, useUpstream } from '../support/use.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const upstream = useUpstream();
-let live: LivePolicy;
-let policy: string;
+const policy = testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } });
+const live = useLivePolicy(() => ({ 'policy.yaml': policy }));
 const folders: string[] = [];
 
-beforeAll(async () => {
-  policy = testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } });
-  live = await startLivePolicy({ 'policy.yaml': policy });
-});
-afterAll(async () => {
-  await live.stop();
+afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -102,9 +96,7 @@ describe('GET /admin/policy', () => {
 
   test('needs the scope admin, and so does the reload', async () => {
     await expectError(await fetch(`${live.box.url}/admin/policy`), 'invalid_api_key');
-    const { out } = await live.box.run('keys', 'create');
-    const authorization = `Bearer ${out.split('\n')[0]}`;
-    await waitFor(async () => (await live.box.get('/v1/models', { headers: { authorization } })).status === 200);
+    const authorization = `Bearer ${await live.box.makeKey()}`;
     await expectError(await live.box.get('/admin/policy', { headers: { authorization } }), 'insufficient_permissions');
     await expectError(await live.reload({ authorization }), 'insufficient_permissions');
   });

@@ -60,8 +60,7 @@ const [us, eu] = [useUpstream({ behaviour: { finish: 'length' } }), useUpstream(
 const box = useSignalbox(() => ({ policy: policy(us.url, eu.url) }));
 let legal: string;
 beforeAll(async () => {
-  const made = await box.run('keys', 'create', '--name', 'legal', '--label', 'department=legal');
-  legal = made.out.split('\n')[0]!;
+  legal = await box.makeKey('--name', 'legal', '--label', 'department=legal');
 });
 
 const chat = (body: object = {}, key = box.key) =>

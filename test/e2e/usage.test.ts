@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { expectError } from '../support/error-contract.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
+import { withKey } from '../support/signalbox.ts';
 import { chat, exportOf, makeKey, PATIENCE, policyWith, start, USAGE, upstream, useServers } from './ledger-support.ts';
 
 /** What a key learns of its own spending: all of it, to the microcredit, and nothing of anybody else's. */
@@ -33,7 +34,6 @@ interface Report {
   readonly balance_credits: number | null;
 }
 
-const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const ask = (box: Signalbox, key: string, query = '') => box.get(`/v1/usage${query}`, withKey(key));
 
 async function usage(box: Signalbox, key: string, query = ''): Promise<Report> {

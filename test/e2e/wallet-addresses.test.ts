@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type Paid, startPaid } from '../support/paying.ts';
+import { describe, expect, test } from 'bun:test';
+import { usePaid } from '../support/paying.ts';
 
 /** Every door that takes the address of a wallet takes the same, and refuses the same with the name of the field. */
-let paid: Paid;
-beforeAll(async () => {
-  paid = await startPaid();
-}, 60_000);
-afterAll(() => paid.stop());
+const paid = usePaid();
 
 /** From the text of EIP-55. */
 const RIGHT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';

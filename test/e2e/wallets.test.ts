@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { decodePaymentResponseHeader } from '@x402/core/http';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../support/paying.ts';
 import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 /** Paying in advance, through the door of HTTP, with the stock client on a real chain. */
 const TOPUP = { path: '/v1/wallets/topup' };
 const KEYS = { path: '/v1/wallets/keys' };
 
-let paid: Paid;
-beforeAll(async () => {
-  paid = await startPaid();
-}, 60_000);
-afterAll(() => paid.stop());
+const paid = usePaid();
 
 interface Told {
   readonly wallet: string;

@@ -56,21 +56,18 @@ function giantGzip(): Uint8Array {
 export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: '200 with an error body',
-    of: '200 with an error body',
     does: 'answers 200 with an error as JSON',
     upstream: http(({ dialect }) => Response.json(dialect.error(500, JUNK))),
     ...broken('server'),
   },
   {
     name: '200 with an error as its first event',
-    of: '200 with an error body',
     does: 'answers 200 with an error as its first event',
     upstream: http((request) => ok(request, eventsText(request.dialect, [request.dialect.error(500, JUNK)]), SSE)),
     ...broken('server'),
   },
   {
     name: '200 that is an error itself',
-    of: '200 with an error body',
     does: 'answers 200 with an error in a less usual form of its dialect (bare, with `object`)',
     upstream: http((request) => {
       const error = JSON.stringify(request.dialect.oddError(JUNK));
@@ -81,7 +78,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: '200 with a 429 in its body',
-    of: '200 with an error body',
     does: 'answers 200 with the error of a 429',
     upstream: http(({ dialect }) => Response.json(dialect.error(429, JUNK))),
     json: failed('rate_limited', 'upstream_rate_limited'),
@@ -89,21 +85,18 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: '200 empty',
-    of: '200 empty',
     does: 'answers 200 with an empty body',
     upstream: http((request) => ok(request, '')),
     ...broken('malformed'),
   },
   {
     name: 'HTML',
-    of: 'HTML',
     does: 'answers 200 with a page of HTML',
     upstream: http((request) => ok(request, `<!doctype html><h1>${JUNK}</h1>`, 'text/html; charset=utf-8')),
     ...broken('malformed'),
   },
   {
     name: 'a plain content type',
-    of: 'wrong content type',
     does: 'calls its answer `text/plain`',
     upstream: http((request) => ok(request, whole(request), 'text/plain')),
     json: answered(),
@@ -111,14 +104,12 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'the content type of the other form',
-    of: 'wrong content type',
     does: 'calls JSON a stream, and a stream JSON',
     upstream: http((request) => ok(request, whole(request), request.stream ? JSON_TYPE : SSE)),
     ...broken('malformed'),
   },
   {
     name: 'JSON for a stream and the reverse',
-    of: 'JSON for a stream and the reverse',
     does: 'answers in the form that was not asked for',
     upstream: http((request) => {
       const { dialect } = request;
@@ -129,7 +120,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an answer without choices',
-    of: '200 empty',
     does: 'reports usage and gives no choice',
     upstream: http((request) => {
       const { stream, dialect } = request;
@@ -143,21 +133,18 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'giant chunk',
-    of: 'giant chunk',
     does: 'sends an event of 2 MiB, or JSON of 34 MiB',
     upstream: body(({ stream }) => (stream ? [GIANT_EVENT] : GIANT_REPLY)),
     ...broken('malformed'),
   },
   {
     name: 'giant chunk, small on the wire',
-    of: 'giant chunk',
     does: 'sends 34 MiB of nothing, compressed',
     upstream: body(() => [giantGzip()], 'content-encoding: gzip'),
     ...broken('malformed'),
   },
   {
     name: 'giant chunk amid an answer',
-    of: 'giant chunk',
     does: 'begins an answer, and then sends 2 MiB without an end',
     // Waiting for the end would be a timeout; a busy machine takes a while to read so much.
     deadlines: { firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 },
@@ -174,7 +161,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a thousand tiny writes',
-    of: 'a thousand tiny writes',
     does: 'sends its answer byte by byte',
     upstream: body((request) => [...whole(request)]),
     json: answered(),
@@ -182,7 +168,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'missing usage',
-    of: 'missing usage',
     does: 'reports no usage',
     upstream: http((request) => ok(request, whole(request, null))),
     json: answered('counted'),
@@ -190,7 +175,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'usage that stops',
-    of: 'missing usage',
     does: 'reports its usage so far, and none at its end',
     upstream: http((request) => {
       const { stream, dialect } = request;
@@ -204,7 +188,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'usage of zero',
-    of: 'missing usage',
     does: 'reports zero tokens',
     upstream: http((request) => ok(request, whole(request, { prompt: 0, output: 0 }))),
     json: answered('counted'),
@@ -212,7 +195,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'repeated usage',
-    of: 'repeated usage',
     does: 'reports running counts, and then its usage twice',
     upstream: body(({ stream, dialect }) => {
       const running = (output: number) => ({ ...USAGE, output });
@@ -227,7 +209,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'impossible usage',
-    of: 'absurd usage',
     does: 'reports −1 and 10³⁰⁸ tokens',
     upstream: http((request) => ok(request, whole(request, { prompt: -1, output: 1e308 }))),
     json: answered('reserved'),
@@ -235,7 +216,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'absurd usage',
-    of: 'absurd usage',
     does: 'reports 5,000 tokens where 20 were allowed',
     upstream: http((request) => ok(request, whole(request, { prompt: 11, output: 5_000 }))),
     json: answered('reserved'),
@@ -243,7 +223,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'duplicate finish',
-    of: 'duplicate finish',
     does: 'finishes twice',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [dialect.replyEndedTwice(TEXT, USAGE)];
@@ -255,7 +234,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'data after [DONE]',
-    of: 'data after [DONE]',
     does: 'goes on after `[DONE]`; with JSON, after its end',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [`${reply(dialect)}{"x":1}`];
@@ -268,7 +246,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'finish after [DONE]',
-    of: 'data after [DONE]',
     does: 'says `[DONE]` amid its answer; with JSON, ends before its last brace',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [reply(dialect).slice(0, -1)];
@@ -281,7 +258,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'no [DONE]',
-    of: 'no [DONE]',
     does: 'ends without `[DONE]`, with whatever form was asked for',
     upstream: body(({ dialect }) => [unclosed(dialect)], `content-type: ${SSE}`),
     json: answered(),
@@ -289,7 +265,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'no [DONE], nor usage',
-    of: 'no [DONE]',
     does: 'ends after its finish',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [reply(dialect, null)];
@@ -300,21 +275,18 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'gzip',
-    of: 'gzip',
     does: 'compresses its answer, though asked not to',
     upstream: body((request) => [Bun.gzipSync(Buffer.from(whole(request)))], 'content-encoding: gzip'),
     ...broken('malformed'),
   },
   {
     name: 'gzip that is none',
-    of: 'gzip',
     does: 'says that its answer is compressed, and it is not',
     upstream: body((request) => [whole(request)], 'content-encoding: gzip'),
     ...broken('malformed'),
   },
   {
     name: 'CRLF',
-    of: 'CRLF',
     does: 'ends its lines with CR and LF',
     upstream: body((request) =>
       request.stream
@@ -326,7 +298,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'comments',
-    of: 'comments',
     does: 'sends comments and unknown fields between events; with JSON, white space before it',
     upstream: body((request) => {
       if (!request.stream) return ['\n', '   \n', whole(request)];
@@ -339,7 +310,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'overloaded amid an answer',
-    of: '200 with an error body',
     does: 'begins an answer, and then says that it is overloaded',
     upstream: errorAmid(({ dialect }) => dialect.error(503, JUNK)),
     json: failed('overloaded'),
@@ -347,7 +317,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'key echoed amid a stream',
-    of: 'key echoed in an error',
     does: 'begins an answer, and then sends an error that repeats the key',
     upstream: errorAmid(({ dialect }) => dialect.error(500, `Incorrect API key: ${UPSTREAM_KEY}`)),
     json: failed('server'),

@@ -53,7 +53,6 @@ async function close(connection: ServerConnection): Promise<void> {
 export const BREAK_FAULTS: readonly Fault[] = [
   {
     name: 'slow body',
-    of: 'slow body',
     does: 'sends a little all the time, past the deadline of the whole',
     deadlines: HASTY,
     upstream: bytes(async (connection, request) => {
@@ -70,7 +69,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'slow body, only comments',
-    of: 'slow body',
     does: 'sends comments and never an event; with JSON, white space',
     deadlines: HASTY,
     upstream: bytes(async (connection, request) => {
@@ -82,7 +80,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'stall',
-    of: 'stall',
     does: 'begins an answer and falls silent',
     deadlines: HASTY,
     upstream: bytes(begin),
@@ -91,7 +88,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an answer that is never closed',
-    of: 'no [DONE]',
     does: 'sends all of its answer and does not end it',
     deadlines: HASTY,
     upstream: bytes(async (connection, request) => {
@@ -104,7 +100,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'truncated SSE',
-    of: 'truncated SSE',
     does: 'closes the connection within an answer',
     upstream: after(null, (connection) => connection.end()),
     json: lost('cut'),
@@ -112,7 +107,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'truncated SSE, before content',
-    of: 'truncated SSE',
     does: 'closes the connection before any content',
     upstream: bytes(async (connection, request) => {
       const { dialect } = request;
@@ -127,7 +121,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'cleanly truncated SSE',
-    of: 'cleanly truncated SSE',
     does: 'ends within an answer as if it were whole',
     upstream: after(null, close),
     json: failed('malformed'),
@@ -135,7 +128,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'cleanly truncated SSE, before content',
-    of: 'cleanly truncated SSE',
     does: 'ends before any content as if it were whole',
     upstream: bytes((connection, request) => {
       const { stream, dialect } = request;
@@ -149,7 +141,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'half a chunk of JSON',
-    of: 'half a chunk of JSON',
     does: 'ends within the JSON of a chunk',
     upstream: after(({ dialect }) => eventsText(dialect, dialect.word(JUNK, null)).slice(0, -9), close),
     json: failed('malformed'),
@@ -157,7 +148,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'malformed chunk',
-    of: 'malformed chunk',
     does: 'begins with something that is no JSON',
     upstream: bytes((connection, request) =>
       send(connection, request, [request.stream ? broken(request) : `{${JUNK}}`]),
@@ -167,7 +157,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'malformed chunk amid an answer',
-    of: 'malformed chunk',
     does: 'goes on with something that is no JSON',
     upstream: after(broken, close),
     json: failed('malformed'),
@@ -175,7 +164,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'malformed chunk of HTTP',
-    of: 'malformed chunk',
     does: 'breaks the framing of HTTP within an answer',
     upstream: bytes(async (connection, request) => {
       await begin(connection, request);
@@ -187,7 +175,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'reset after N chunks',
-    of: 'reset after N chunks',
     does: 'resets the connection within an answer',
     upstream: after(null, (connection) => connection.reset()),
     json: lost('cut'),
@@ -195,7 +182,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a length too small',
-    of: 'cleanly truncated SSE',
     does: 'states a `content-length` that cuts its answer',
     upstream: bytes(async (connection, request) => {
       const begun = half(request);
@@ -208,7 +194,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a length too large',
-    of: 'truncated SSE',
     does: 'states a `content-length` that its answer does not fill',
     upstream: bytes(async (connection, request) => {
       const begun = request.stream ? half(request) : reply(request.dialect);
@@ -221,7 +206,6 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'no finish',
-    of: 'no finish',
     does: 'gives no reason for its end',
     upstream: bytes((connection, request) => {
       const { stream, dialect } = request;

@@ -12,7 +12,6 @@ const bytes = (play: (connection: ServerConnection, request: UpstreamRequest) =>
 export const CONNECTION_FAULTS: readonly Fault[] = [
   {
     name: 'refused',
-    of: 'refused',
     does: 'does not listen',
     upstream: nobody('nobody'),
     json: failed('connect'),
@@ -20,7 +19,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'DNS',
-    of: 'DNS',
     does: 'has a name that does not resolve',
     upstream: nobody('unresolvable'),
     json: failed('connect'),
@@ -28,7 +26,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'TLS',
-    of: 'TLS',
     does: 'shows a certificate that nobody signed',
     upstream: nobody('untrusted'),
     json: failed('connect'),
@@ -36,7 +33,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'TLS, of a server without',
-    of: 'TLS',
     does: 'speaks plain HTTP where TLS is due',
     upstream: nobody('plain'),
     json: failed('connect'),
@@ -44,7 +40,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'hangs up',
-    of: 'reset after N chunks',
     does: 'takes the request and resets the connection',
     upstream: bytes((connection) => connection.reset()),
     json: lost('connect'),
@@ -52,7 +47,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'half a status line',
-    of: 'reset after N chunks',
     does: 'closes within the status line',
     upstream: bytes(async (connection) => {
       await connection.write('HTTP/1.1 20');
@@ -63,7 +57,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'no HTTP',
-    of: 'malformed chunk',
     does: 'answers something that is not HTTP',
     upstream: bytes(async (connection) => {
       await connection.write(`${JUNK}\r\n\r\n`);
@@ -74,7 +67,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'no headers',
-    of: 'slow headers',
     does: 'takes the request and says nothing',
     upstream: bytes(() => {}),
     deadlines: HASTY,
@@ -83,7 +75,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'slow headers',
-    of: 'slow headers',
     does: 'sends its head byte by byte, past the deadline',
     upstream: bytes((connection, request) =>
       drip(connection, 40, (at) => head(request, `x-slow: ${JUNK.repeat(99)}`)[at]!),
@@ -94,7 +85,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'late headers',
-    of: 'slow headers',
     does: 'sends its head late, within the deadline',
     upstream: {
       speaks: 'http',
@@ -108,7 +98,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'stale keep-alive socket',
-    of: 'stale keep-alive socket',
     does: 'resets a connection that it has kept when the next request comes on it',
     warm: true,
     upstream: bytes(async (connection, request) => {
@@ -125,7 +114,6 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: '1xx',
-    of: '1xx',
     does: 'sends 100 and 103 before its answer',
     upstream: bytes(async (connection, request) => {
       await connection.write('HTTP/1.1 100 Continue\r\n\r\n');

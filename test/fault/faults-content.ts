@@ -42,7 +42,6 @@ const calling = (form: CallForm) =>
 export const CONTENT_FAULTS: readonly Fault[] = [
   {
     name: 'tool deltas split mid-JSON',
-    of: 'tool deltas split mid-JSON',
     does: 'streams the arguments of a tool call letter by letter',
     ask: ASK_TOOLS,
     upstream: calling('whole'),
@@ -50,7 +49,6 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'missing index or id',
-    of: 'missing index or id',
     does: 'leaves out the index and the ID of a tool call, and the index of a choice',
     ask: ASK_TOOLS,
     upstream: calling('untidy'),
@@ -58,7 +56,6 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a tool call without a name',
-    of: 'missing index or id',
     does: 'never names the tool that it calls',
     ask: ASK_TOOLS,
     upstream: calling('nameless'),
@@ -71,7 +68,6 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'split UTF-8',
-    of: 'split UTF-8',
     does: 'cuts letters into their bytes',
     text: FOREIGN,
     upstream: bytes((request) => everyByte(saying(FOREIGN)(request))),
@@ -79,7 +75,6 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'bad UTF-8',
-    of: 'bad UTF-8',
     does: 'sends bytes that are no UTF-8 within its text',
     text: 'aaaa\ufffdbbbb',
     upstream: bytes((request) => [withBytes(saying('aaaa#bbbb')(request), '#', 0xff)]),
@@ -87,14 +82,12 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a byte order mark',
-    of: 'split UTF-8',
     does: 'begins with a byte order mark',
     upstream: bytes((request) => [`\ufeff${saying(TEXT)(request)}`]),
     ...good,
   },
   {
     name: 'NUL in the text',
-    of: 'NUL',
     does: 'has an escaped NUL in its text',
     text: 'aaaa\u0000bbbb',
     upstream: bytes((request) => [saying('aaaa\u0000bbbb')(request)]),
@@ -102,7 +95,6 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'NUL',
-    of: 'NUL',
     does: 'has a NUL byte within its JSON',
     upstream: bytes((request) => [withBytes(saying('aaaa#bbbb')(request), '#', 0)]),
     json: failed('malformed'),

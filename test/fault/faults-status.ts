@@ -24,7 +24,6 @@ const says = (
 
 const plain = (status: 401 | 403 | 404 | 413 | 500 | 502 | 503 | 504 | 529, outcome: Outcome): Fault => ({
   name: String(status),
-  of: String(status) as `${typeof status}`,
   does: `answers ${status}`,
   upstream: says(status),
   ...both(outcome),
@@ -34,14 +33,12 @@ const plain = (status: 401 | 403 | 404 | 413 | 500 | 502 | 503 | 504 | 529, outc
 export const STATUS_FAULTS: readonly Fault[] = [
   {
     name: '429 without retry-after',
-    of: '429 without retry-after',
     does: 'answers 429, and not for how long',
     upstream: says(429),
     ...both(limited),
   },
   {
     name: '429 with retry-after in seconds',
-    of: '429 with retry-after in seconds',
     pauseMs: PAUSE_MS,
     does: 'answers 429 and says for how many seconds, as its dialect does (`retry-after: 30`)',
     upstream: {
@@ -55,7 +52,6 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: '429 with retry-after in milliseconds',
-    of: '429 with retry-after in milliseconds',
     pauseMs: PAUSE_MS,
     does: 'answers 429 with `retry-after-ms: 30000`',
     upstream: says(429, undefined, () => ({ 'retry-after-ms': String(PAUSE_MS) })),
@@ -63,7 +59,6 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: '429 with retry-after as a date',
-    of: '429 with retry-after as a date',
     pauseMs: PAUSE_MS,
     does: 'answers 429 with a date as `retry-after`',
     // A date has whole seconds.
@@ -74,14 +69,12 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: '400',
-    of: '400',
     does: 'answers 400: it refuses the content',
     upstream: says(400, (dialect) => dialect.error(400, 'messages[0] is not to its taste')),
     ...both(refused),
   },
   {
     name: '400, too long',
-    of: '413',
     does: 'answers 400: the prompt is too long',
     upstream: says(400, (dialect) => dialect.tooLong(JUNK)),
     ...both(tooLong),
@@ -97,7 +90,6 @@ export const STATUS_FAULTS: readonly Fault[] = [
   plain(529, failed('overloaded')),
   {
     name: '500 without end',
-    of: '500',
     does: 'answers 500 with a body that never ends',
     upstream: {
       speaks: 'bytes',
@@ -111,7 +103,6 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an HTML page with 502',
-    of: 'HTML',
     does: 'answers 502 with a page of HTML',
     upstream: {
       speaks: 'http',
@@ -122,7 +113,6 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'redirect',
-    of: 'redirect',
     does: 'answers 307',
     // Following it would loop, which the request count shows.
     upstream: { speaks: 'http', answer: () => new Response(null, { status: 307, headers: { location: '?' } }) },
@@ -130,7 +120,6 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'key echoed in a 401',
-    of: 'key echoed in an error',
     does: 'refuses its key, as its dialect does, and repeats it',
     upstream: {
       speaks: 'http',
@@ -143,7 +132,6 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'key echoed in a 400',
-    of: 'key echoed in an error',
     does: 'answers 400 and repeats the key and its own address',
     upstream: says(400, (dialect) =>
       dialect.error(400, `Not with ${UPSTREAM_KEY} at http://10.0.0.1:8080/v1, nor 127.0.0.1:80.`),

@@ -3,7 +3,6 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import { CONTRACT } from '../support/error-contract.ts';
 import type { Dialect } from './dialect.ts';
 import type { ServerConnection } from './raw-upstream.ts';
-import type { RequiredFault } from './required-faults.ts';
 
 export type FailureKind = ProviderFailure['kind'];
 export const KINDS = [
@@ -62,8 +61,6 @@ export type Upstream =
 
 export interface Fault {
   readonly name: string;
-  /** The item of the issue's list that it belongs to; see `list.ts`. */
-  readonly of: RequiredFault;
   /** What the upstream does, as a clause: "answers 500". For `docs/operate/incidents.md`. */
   readonly does: string;
   readonly upstream: Upstream;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { defineEstimator, type Estimator, Type } from '../../src/contract/plugin.ts';
 import { facts } from '../routing/build.ts';
-import { exampleOf, lab, policyOf, toy } from './support.ts';
+import { exampleOf, lab, labTest, policyOf, toy } from './support.ts';
 
 /** `toy` with one change. */
 function stray(more: object, estimate?: Estimator['estimate']) {
@@ -37,8 +37,7 @@ describe('a faulty plugin', () => {
     }
   });
 
-  test('changes neither declared qualities nor the host’s lists', async () => {
-    await using one = await lab();
+  labTest('changes neither declared qualities nor the host’s lists', async (one) => {
     const estimate: Estimator['estimate'] = ({ declared }, into) => {
       into.quality.set(declared);
       for (const list of [into.outcomes, into.text, into.counts]) list.fill(0);

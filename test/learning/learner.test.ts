@@ -8,13 +8,12 @@ import { overviewOf } from '../../src/learning/overview.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { facts, model } from '../routing/build.ts';
-import { exampleOf, lab, latestOutcomes, NOON, policyOf, toy, WEEK } from './support.ts';
+import { exampleOf, lab, labTest, latestOutcomes, NOON, policyOf, toy, WEEK } from './support.ts';
 
 const scored = (decision: number, score: number, label: string | null = null) => ({ decision, score, label });
 
 describe('an estimate', () => {
-  test('is learned in mode on, shown in mode shadow, and by length alone in mode off', async () => {
-    await using one = await lab();
+  labTest('is learned in mode on, shown in mode shadow, and by length alone in mode off', async (one) => {
     const { learner } = one;
     const options = { step: 1, length: 0.5 };
     const on = policyOf({ options });
@@ -37,8 +36,7 @@ describe('an estimate', () => {
     expect(learner.memories.estimate(off, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
   });
 
-  test('weighs the tasks of an uncertain request by their shares', async () => {
-    await using one = await lab();
+  labTest('weighs the tasks of an uncertain request by their shares', async (one) => {
     const both = { quality: Float64Array.of(0.8, 0.4), declared: { general: 0.8, stated: Uint8Array.of(0, 1) } };
     const policy = policyOf({ models: [model('a', { ...both, declared: { ...both.declared, basis: 'guessed' } })] });
     const tasks = [...policy.snapshot.tasks, { ...policy.snapshot.tasks[0]!, name: 'math' }];
@@ -96,24 +94,25 @@ describe('an estimate', () => {
     }
   });
 
-  test('keeps what was learned when a later policy has other options, and earlier policies continue with it', async () => {
-    await using one = await lab();
-    const { learner } = one;
-    const early = policyOf({ options: { step: 1 } });
-    const { decision } = await one.example(early);
-    await learner.score(early, scored(decision, 0));
-    const before = learner.memories.estimate(early, facts(), null).quality;
-    const late = policyOf({ options: { step: 5 } });
-    expect(learner.memories.estimate(late, facts(), null).quality).toEqual(before);
-    const next = await one.example(early);
-    await learner.score(early, scored(next.decision, 0));
-    const after = learner.memories.estimate(late, facts(), null).quality;
-    expect(after[0]).toBeLessThan(before[0]!);
-    expect(learner.memories.estimate(early, facts(), null).quality).toEqual(after);
-  });
+  labTest(
+    'keeps what was learned when a later policy has other options, and earlier policies continue with it',
+    async (one) => {
+      const { learner } = one;
+      const early = policyOf({ options: { step: 1 } });
+      const { decision } = await one.example(early);
+      await learner.score(early, scored(decision, 0));
+      const before = learner.memories.estimate(early, facts(), null).quality;
+      const late = policyOf({ options: { step: 5 } });
+      expect(learner.memories.estimate(late, facts(), null).quality).toEqual(before);
+      const next = await one.example(early);
+      await learner.score(early, scored(next.decision, 0));
+      const after = learner.memories.estimate(late, facts(), null).quality;
+      expect(after[0]).toBeLessThan(before[0]!);
+      expect(learner.memories.estimate(early, facts(), null).quality).toEqual(after);
+    },
+  );
 
-  test('of another plugin has its own memory, and the first plugin finds its own again', async () => {
-    await using one = await lab();
+  labTest('of another plugin has its own memory, and the first plugin finds its own again', async (one) => {
     const { learner } = one;
     const mine = policyOf();
     const other = policyOf({ plugin: { ...toy, name: 'other' } });
@@ -126,32 +125,31 @@ describe('an estimate', () => {
 });
 
 describe('a score', () => {
-  test('is learned once: the same again is repeated, another contradicts, and of two concurrent ones the first wins', async () => {
-    await using one = await lab();
-    const { learner } = one;
-    const policy = policyOf();
-    const { decision } = await one.example(policy);
-    const first = await Promise.all([0, 1, 0].map((score) => learner.score(policy, scored(decision, score, 'ok'))));
-    expect(first).toEqual([
-      { result: 'learnt', weight: 1, label: 'ok' },
-      'contradicts',
-      { result: 'repeated', weight: 1, label: 'ok' },
-    ]);
-    for (const label of [null, 'other']) {
-      const again = await learner.score(policy, scored(decision, 0, label));
-      expect(again).toEqual({ result: 'repeated', weight: 1, label: 'ok' });
-    }
-    expect(await latestOutcomes(one.store)).toMatchObject([
-      { decision, source: 'caller', model: 'a', task: 'general', score: 0, weight: 1, declared: 0.8, label: 'ok' },
-    ]);
-    expect(learner.activity.outcomes).toEqual(new Map([['caller', 1]]));
-    expect(learner.memories.known(policy)[0]).toMatchObject({ model: 'a', outcomes: 1 });
-  });
+  labTest(
+    'is learned once: the same again is repeated, another contradicts, and of two concurrent ones the first wins',
+    async (one, policy) => {
+      const { learner } = one;
+      const { decision } = await one.example(policy);
+      const first = await Promise.all([0, 1, 0].map((score) => learner.score(policy, scored(decision, score, 'ok'))));
+      expect(first).toEqual([
+        { result: 'learnt', weight: 1, label: 'ok' },
+        'contradicts',
+        { result: 'repeated', weight: 1, label: 'ok' },
+      ]);
+      for (const label of [null, 'other']) {
+        const again = await learner.score(policy, scored(decision, 0, label));
+        expect(again).toEqual({ result: 'repeated', weight: 1, label: 'ok' });
+      }
+      expect(await latestOutcomes(one.store)).toMatchObject([
+        { decision, source: 'caller', model: 'a', task: 'general', score: 0, weight: 1, declared: 0.8, label: 'ok' },
+      ]);
+      expect(learner.activity.outcomes).toEqual(new Map([['caller', 1]]));
+      expect(learner.memories.known(policy)[0]).toMatchObject({ model: 'a', outcomes: 1 });
+    },
+  );
 
-  test('is unknown without an example, and after either window', async () => {
-    await using one = await lab();
+  labTest('is unknown without an example, and after either window', async (one, policy) => {
     const { learner } = one;
-    const policy = policyOf();
     expect(await learner.score(policy, scored(5, 1))).toBe('unknown');
     const { decision } = await one.example(policy);
     one.pass(WEEK / 2);
@@ -161,8 +159,7 @@ describe('a score', () => {
     expect(await learner.score(policyOf({ feedbackWindowMs: 9 * WEEK }), scored(decision, 1))).toBe('unknown');
   });
 
-  test('waits for an example that is being written, and learning off stores none', async () => {
-    await using one = await lab();
+  labTest('waits for an example that is being written, and learning off stores none', async (one) => {
     const { learner, store } = one;
     const policy = policyOf();
     store.append(learner.exampleWrites(policy, exampleOf(7)));
@@ -172,8 +169,7 @@ describe('a score', () => {
     expect(learner.exampleWrites(policy, exampleOf(9, { model: 'gone' }))).toEqual([]);
   });
 
-  test('counts with the weight of the policy; without weight it is stored', async () => {
-    await using one = await lab();
+  labTest('counts with the weight of the policy; without weight it is stored', async (one) => {
     const { learner } = one;
     const half = policyOf({ feedbackWeight: 0.5 });
     const scores = [half, policyOf({ feedbackWeight: 0 }), policyOf({ mode: 'off' })].map(async (policy) => {
@@ -188,8 +184,7 @@ describe('a score', () => {
     expect(learner.activity.withheld).toBe(0);
   });
 
-  test('of a model that the policy no longer has is still learned', async () => {
-    await using one = await lab();
+  labTest('of a model that the policy no longer has is still learned', async (one) => {
     const both = policyOf();
     const { decision } = await one.example(both);
     const alone = policyOf({ models: [model('b', { q: 0.6 })] });
@@ -197,9 +192,7 @@ describe('a score', () => {
     expect(one.learner.memories.estimate(both, facts(), null).quality[0]).toBeLessThan(0.8);
   });
 
-  test('is learned once even if the disk fails, and is written when it recovers', async () => {
-    await using one = await lab();
-    const policy = policyOf();
+  labTest('is learned once even if the disk fails, and is written when it recovers', async (one, policy) => {
     const { decision } = await one.example(policy);
     const flush = one.store.flush.bind(one.store);
     one.store.flush = () => Promise.reject(new Error('no disk'));
@@ -210,8 +203,7 @@ describe('a score', () => {
     expect(await latestOutcomes(one.store)).toHaveLength(1);
   });
 
-  test('measures the accuracy of the estimates', async () => {
-    await using one = await lab();
+  labTest('measures the accuracy of the estimates', async (one) => {
     const policy = policyOf({ options: { step: 2 } });
     expect(one.learner.activity.brier).toEqual({ declared: Number.NaN, estimated: Number.NaN });
     for (let i = 0; i < 20; i++) {
@@ -231,8 +223,7 @@ describe('a score', () => {
 });
 
 describe('the signals of an answer', () => {
-  test('are learned and written with the settlement, once per answer', async () => {
-    await using one = await lab();
+  labTest('are learned and written with the settlement, once per answer', async (one) => {
     const { learner, store } = one;
     const policy = policyOf();
     const bad = await one.example(policy);
@@ -257,8 +248,7 @@ describe('the signals of an answer', () => {
   });
 });
 
-test('a withheld outcome does not begin a memory: later outcomes of others survive a crash', async () => {
-  await using one = await lab();
+labTest('a withheld outcome does not begin a memory: later outcomes of others survive a crash', async (one) => {
   const signals = { schema: 0, tool_arguments: 0, refusal: 0, empty: 1, retry: 0 };
   const before = policyOf({ influenceMax: 0.5, signals });
   const look = (keyId: string, policy = before) =>
@@ -279,10 +269,8 @@ test('a withheld outcome does not begin a memory: later outcomes of others survi
 });
 
 describe('a reset', () => {
-  test('by another process is applied, and no checkpoint revives what it deleted', async () => {
-    await using one = await lab();
+  labTest('by another process is applied, and no checkpoint revives what it deleted', async (one, policy) => {
     const { learner } = one;
-    const policy = policyOf();
     for (const name of ['a', 'b']) {
       const { decision } = await one.example(policy, { model: name });
       await learner.score(policy, scored(decision, 0));
@@ -325,8 +313,7 @@ describe('a reset', () => {
   });
 });
 
-test('keeps its place among the outcomes even if the checkpoint after it failed', async () => {
-  await using one = await lab();
+labTest('keeps its place among the outcomes even if the checkpoint after it failed', async (one) => {
   const { learner, store } = one;
   const policy = policyOf();
   const teach = async () => {
@@ -354,8 +341,7 @@ test('keeps its place among the outcomes even if the checkpoint after it failed'
   await last.store.close();
 });
 
-test('outcomes since the last checkpoint are replayed to one estimator, with their requests', async () => {
-  await using one = await lab();
+labTest('outcomes since the last checkpoint are replayed to one estimator, with their requests', async (one) => {
   const { learner, store } = one;
   const policy = policyOf();
   const { decision } = await one.example(policy);

@@ -1,10 +1,10 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import type { LearningPolicyInForce } from '../../src/learning/answer.ts';
 import { learningFamilies } from '../../src/learning/metrics.ts';
 import { metricsPage } from '../../src/telemetry/page.ts';
 import { facts } from '../routing/build.ts';
 import { figuresOf } from '../support/families.ts';
-import { exampleOf, lab, policyOf, toy } from './support.ts';
+import { exampleOf, type lab, labTest, policyOf, toy } from './support.ts';
 
 const scores = async (
   one: Awaited<ReturnType<typeof lab>>,
@@ -19,8 +19,7 @@ const scores = async (
     .length;
 };
 
-test('figures exist from the start, except means of nothing', async () => {
-  await using one = await lab();
+labTest('figures exist from the start, except means of nothing', async (one) => {
   expect(figuresOf(learningFamilies(one.learner))).toEqual({
     'signalbox_outcomes_total{source="caller"}': 0,
     'signalbox_outcomes_total{source="checks"}': 0,
@@ -30,8 +29,7 @@ test('figures exist from the start, except means of nothing', async () => {
   });
 });
 
-test('figures count learned, withheld and failed outcomes', async () => {
-  await using one = await lab();
+labTest('figures count learned, withheld and failed outcomes', async (one) => {
   const policy = policyOf({ influenceMax: 0 });
   await scores(one, policy, 'k2', 1);
   const kept = await scores(one, policy, 'k1', 400);

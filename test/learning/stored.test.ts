@@ -6,13 +6,12 @@ import { resetLearning } from '../../src/learning/outcomes.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { write } from '../../src/store/sqlite/statement.ts';
-import { exampleOf, lab, latestOutcomes, NOON, policyOf, WEEK } from './support.ts';
+import { exampleOf, lab, labTest, latestOutcomes, NOON, policyOf, WEEK } from './support.ts';
 
 const scored = (decision: number, score: number) => ({ decision, score, label: null });
 
 describe('stored data', () => {
-  test('is deleted after its retention, in batches', async () => {
-    await using one = await lab();
+  labTest('is deleted after its retention, in batches', async (one) => {
     const { learner, store } = one;
     const policy = policyOf();
     const examples = Array.from({ length: 1_001 }, () => exampleOf(one.nextId()));
@@ -26,27 +25,27 @@ describe('stored data', () => {
     expect([await rows('examples'), await rows('outcomes')]).toEqual([[], []]);
   });
 
-  test('that is unreadable is reported and started afresh, and the next outcomes replace it', async () => {
-    await using one = await lab();
-    const policy = policyOf();
-    const { decision } = await one.example(policy);
-    await one.learner.score(policy, scored(decision, 0));
-    await one.learner.close();
-    await one.store.commit([
-      write({ sql: "UPDATE learnt SET bytes = x'00'" }),
-      write({ sql: "INSERT INTO learnt VALUES ('toy', 'stray', x'00')" }),
-      write({ sql: "UPDATE learning_standing SET body = '{'" }),
-    ]);
-    const { learner, store } = await one.open();
-    expect(learner.memories.known(policy)[0]).toMatchObject({ outcomes: 0 });
-    expect(one.faults).toEqual(['toy open']);
-    await learner.close();
-    expect(await store.query({ sql: 'SELECT part FROM learnt' })).toEqual([{ part: 'sums' }]);
-    await store.close();
-  });
+  labTest(
+    'that is unreadable is reported and started afresh, and the next outcomes replace it',
+    async (one, policy) => {
+      const { decision } = await one.example(policy);
+      await one.learner.score(policy, scored(decision, 0));
+      await one.learner.close();
+      await one.store.commit([
+        write({ sql: "UPDATE learnt SET bytes = x'00'" }),
+        write({ sql: "INSERT INTO learnt VALUES ('toy', 'stray', x'00')" }),
+        write({ sql: "UPDATE learning_standing SET body = '{'" }),
+      ]);
+      const { learner, store } = await one.open();
+      expect(learner.memories.known(policy)[0]).toMatchObject({ outcomes: 0 });
+      expect(one.faults).toEqual(['toy open']);
+      await learner.close();
+      expect(await store.query({ sql: 'SELECT part FROM learnt' })).toEqual([{ part: 'sums' }]);
+      await store.close();
+    },
+  );
 
-  test('survives except for the unreadable part and the parts that depend on it', async () => {
-    await using one = await lab();
+  labTest('survives except for the unreadable part and the parts that depend on it', async (one) => {
     const policy = policyOf({ plugin: learned });
     for (const name of ['a', 'b', 'a', 'b', 'b']) {
       const { decision } = await one.example(policy, {
@@ -92,8 +91,7 @@ describe('stored data', () => {
     expect(errors).toEqual([]);
   });
 
-  test('includes a secret, created once; nothing is known before that', async () => {
-    await using one = await lab();
+  labTest('includes a secret, created once; nothing is known before that', async (one) => {
     await using other = await lab();
     const policy = policyOf();
     const read = one.learner.memories.read(policy, 'hello');
@@ -109,9 +107,7 @@ describe('stored data', () => {
     expect(await openLearningReader(one.store)).toBeNull();
   });
 
-  test('has ascending IDs even if the clock goes back', async () => {
-    await using one = await lab();
-    const policy = policyOf();
+  labTest('has ascending IDs even if the clock goes back', async (one, policy) => {
     const { decision } = await one.example(policy);
     await one.learner.score(policy, scored(decision, 0));
     const { learner, store } = await one.open();

@@ -1,3 +1,4 @@
+import { test } from 'bun:test';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import {
@@ -158,6 +159,16 @@ export async function lab(more: Partial<LearnerOptions> = {}) {
       folder[Symbol.dispose]();
     },
   };
+}
+
+type Lab = Awaited<ReturnType<typeof lab>>;
+
+/** A test in a laboratory of its own, with the usual policy. */
+export function labTest(name: string, run: (one: Lab, policy: LearningPolicyInForce) => Promise<void>): void {
+  test(name, async () => {
+    await using one = await lab();
+    await run(one, policyOf());
+  });
 }
 
 export const exampleOf = (decision: number, more: Partial<Example> = {}): Example => ({

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { auditJson, auditText } from '../../src/cli/ledger/audit.ts';
 import type { FindingKind } from '../../src/ledger/audit/audit.ts';
-import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { tempFolder } from '../store/support.ts';
-import { audit, tamper } from './audit-support.ts';
+import { audit, copies, shift, tamper } from './audit-support.ts';
 import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';
 import { AGENT, deposit, earmarked, OTHER, PAYMENTS, payment, WALLET, waiving } from './wallet-support.ts';
 
@@ -57,23 +55,11 @@ test('a ledger without payments is proved without them', async () => {
   expect((await audit(file)).findings).toEqual([]);
 });
 
-let copies = 0;
-function copy(): string {
-  const file = join(folder.path, `copy-${++copies}.db`);
-  copyDatabase(folder.file, file);
-  return file;
-}
+const copy = copies(() => folder);
 
 const copyRow = (seq: number, amount: string) =>
   `INSERT INTO journal (seq, kind, account, amount, time, note) SELECT 99, kind, account, ${amount}, time, note
     FROM journal WHERE seq = ${seq}`;
-/** Shifts the rows from `seq` on, so that another one fits in; sums and funds go along. */
-const shift = (seq: number) => [
-  `UPDATE journal SET seq = -seq - 1 WHERE seq >= ${seq}`,
-  'UPDATE journal SET seq = -seq WHERE seq < 0',
-  `UPDATE funds SET after_seq = after_seq + 1 WHERE after_seq >= ${seq}`,
-  `UPDATE checkpoint SET through = through + 1 WHERE through >= ${seq}`,
-];
 
 /** What is done to the journal, the kind that must be found, the row that must be named, and some of what is told. */
 const MUTANTS: readonly (readonly [string, readonly string[], FindingKind, number | null, string])[] = [

@@ -1,10 +1,12 @@
 import { Database } from 'bun:sqlite';
+import { join } from 'node:path';
 import type {} from '../../src/core/budget.ts';
 import type { Audit } from '../../src/ledger/audit/audit.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import type {} from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { type Adjustment, insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
+import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import { budget, caller, held, line, NOON, open, order, terms } from './support.ts';
 
@@ -86,3 +88,21 @@ async function accountOf(store: Awaited<ReturnType<typeof open>>['store'], reser
   ]);
   return row!.account;
 }
+
+/** Copies of a database, which a test may change. */
+export function copies(folder: () => { readonly path: string; readonly file: string }): () => string {
+  let made = 0;
+  return () => {
+    const file = join(folder().path, `copy-${++made}.db`);
+    copyDatabase(folder().file, file);
+    return file;
+  };
+}
+
+/** Shifts the rows from `seq` on, so that another one fits in; sums and funds go along. */
+export const shift = (seq: number) => [
+  `UPDATE journal SET seq = -seq - 1 WHERE seq >= ${seq}`,
+  'UPDATE journal SET seq = -seq WHERE seq < 0',
+  `UPDATE funds SET after_seq = after_seq + 1 WHERE after_seq >= ${seq}`,
+  `UPDATE checkpoint SET through = through + 1 WHERE through >= ${seq}`,
+];

@@ -1,8 +1,7 @@
 import { expect } from 'bun:test';
-import { idAt } from '../../src/core/id.ts';
 import { isShortage } from '../../src/ledger/standing.ts';
 import { flaky } from '../store/support.ts';
-import { ALICE, BOB, EACH_KEY, EVERYONE, findingsOf } from './audit-support.ts';
+import { BOB, EACH_KEY, EVERYONE, findingsOf } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, held, journal, line, order, refused, terms } from './support.ts';
 
@@ -35,21 +34,6 @@ ledgerTest('numbers that no row got, for the disk failed, are not given again be
   const third = await folder.open();
   expect(third.ledger.recovered).toMatchObject({ ids: [], charged: 0 });
   expect((await third.ledger.status()).charged).toBe(100);
-  await folder.prove();
-});
-
-ledgerTest('a request from before midnight does not draw on the window after it', async (folder) => {
-  const midnight = Date.UTC(2026, 10, 21);
-  let now = midnight - 1;
-  const daily = budget(100, { window: 'day' });
-  const { ledger } = await folder.open({ terms: terms(daily), now: () => now });
-  const id = idAt(now);
-  now = midnight;
-  // As the gateway asks: the ID is made first, the standing is looked up after it.
-  // The third argument is the fix that is proposed: the time of the ID, for the windows are moved on by this.
-  Reflect.apply(ledger.standing, ledger, [ALICE, 'auto', midnight - 1]);
-  const reserved = await ledger.reserve(order(10, { id, caller: ALICE }));
-  if (!isShortage(reserved)) reserved.settle(line(10), () => []);
   await folder.prove();
 });
 

@@ -1,14 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { Audit, type FindingKind } from '../../src/ledger/audit/audit.ts';
 import { SeenReservations } from '../../src/ledger/audit/memory.ts';
 import { isShortage } from '../../src/ledger/standing.ts';
 import type { AuditRow } from '../../src/store/journal-reader.ts';
-import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { tries } from '../deep/effort.ts';
 import { tempFolder } from '../store/support.ts';
-import { ALICE, audit, BOB, EACH_KEY, EVERYONE, findingsOf, granting, makeJournal, tamper } from './audit-support.ts';
+import {
+  ALICE,
+  audit,
+  BOB,
+  copies,
+  EACH_KEY,
+  EVERYONE,
+  findingsOf,
+  granting,
+  makeJournal,
+  shift,
+  tamper,
+} from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, held, line, NOON, open, order, terms } from './support.ts';
 
@@ -19,12 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.dispose]());
 
-let copies = 0;
-function copy(): string {
-  const file = join(folder.path, `copy-${++copies}.db`);
-  copyDatabase(folder.file, file);
-  return file;
-}
+const copy = copies(() => folder);
 
 test('a journal with a row of every kind, two limits, a crash and an unfinished run has nothing wrong', async () => {
   const result = await audit(folder.file);
@@ -38,13 +43,6 @@ test('what is open is a finding only where nothing is under way', async () => {
   expect((await audit(folder.file, true)).findings).toMatchObject([{ kind: 'left_open', seq: 27 }]);
 });
 
-/** Shifts the rows from `seq` on, so that another one fits in; sums and funds go along. */
-const shift = (seq: number) => [
-  `UPDATE journal SET seq = -seq - 1 WHERE seq >= ${seq}`,
-  'UPDATE journal SET seq = -seq WHERE seq < 0',
-  `UPDATE funds SET after_seq = after_seq + 1 WHERE after_seq >= ${seq}`,
-  `UPDATE checkpoint SET through = through + 1 WHERE through >= ${seq}`,
-];
 const copyRow = (from: number, to: number, kind = 'kind', amount = 'amount') =>
   `INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, tariff)
     SELECT ${to}, ${kind}, reservation, account, ${amount}, time, funds, tariff FROM journal WHERE seq = ${from}`;

@@ -1,6 +1,5 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { write } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { flaky, tempFolder } from '../store/support.ts';
@@ -190,33 +189,3 @@ describe('between reserve and settle', () => {
     expect((await ledger.status()).charged).toBe(500);
   });
 });
-
-ledgerTest(
-  'kill -9: what was reserved is charged at the next start, once, and nothing posted is lost',
-  async (folder) => {
-    const child = Bun.spawn([process.execPath, join(import.meta.dir, 'holder.fixture.ts'), folder.file], {
-      stdout: 'pipe',
-      stderr: 'ignore',
-    });
-    try {
-      await child.stdout.getReader().read();
-    } finally {
-      child.kill('SIGKILL');
-      await child.exited;
-    }
-
-    const { ledger, store } = await folder.open();
-    // 17 untouched, one raised to 150, one with 30 of 100 posted.
-    const left = 17 * 100 + 150 + 70;
-    expect(ledger.recovered).toMatchObject({ charged: left, held: left });
-    expect(ledger.recovered.ids).toHaveLength(19);
-    expect(await ledger.status()).toMatchObject({ charged: 18 * 100 + 150 + 70, held: 0, open: 0 });
-    const closed = (await journal(store)).filter(({ kind }) => kind === 'expire');
-    expect(closed).toHaveLength(19);
-    expect(await store.query({ sql: 'PRAGMA integrity_check' })).toEqual([{ integrity_check: 'ok' }]);
-    await store.close();
-
-    const again = await folder.open();
-    expect(again.ledger.recovered).toEqual({ ids: [], charged: 0, held: 0 });
-  },
-);

@@ -1,23 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, eventsOf } from '../support/answers.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { IN_FORCE_MS, type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
-import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useUpstream } from '../support/use.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
-let upstream: FakeUpstream;
+const upstream = useUpstream();
 let live: LivePolicy | null = null;
 
-beforeAll(() => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-});
 afterEach(async () => {
   await live?.stop();
   live = null;
 });
-afterAll(() => upstream.stop());
 
 /** A policy of one model. */
 const serving = (model: string, more = '') =>

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { RouteRule } from '../../src/http/routes.ts';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { connect, type RawResponse } from '../support/raw-http.ts';
 import { ROUTES } from '../support/routes.ts';
@@ -30,16 +30,10 @@ models:
 
 const box = useSignalbox({ policy: POLICY });
 beforeAll(async () => {
-  const make = async (...flags: string[]) => {
-    const { out } = await box.run('keys', 'create', ...flags);
-    const key = out.split('\n')[0]!;
-    await waitFor(async () => (await box.get('/v1/models', as(key))).status === 200, 2_000);
-    return key;
-  };
   [plain, other, routeOnly] = await Promise.all([
-    make('--scope', 'chat,route'),
-    make('--scope', 'chat,route'),
-    make('--scope', 'route'),
+    box.makeKey('--scope', 'chat,route'),
+    box.makeKey('--scope', 'chat,route'),
+    box.makeKey('--scope', 'route'),
   ]);
   decision = (await answerOf(await chat(plain))).platform.decision_id;
 });

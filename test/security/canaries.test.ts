@@ -5,7 +5,7 @@ import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
-import { temporaryFolder } from '../support/signalbox.ts';
+import { temporaryFolder, withKey } from '../support/signalbox.ts';
 import { FAULTS, type Fault, type Known } from './canary-faults.ts';
 import { filesOf, makeCanary, Nets, type Watched, watch, wholeOf } from './canary-support.ts';
 
@@ -100,7 +100,6 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
   };
 }
 
-const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const said = (content: string) => [{ role: 'user', content }];
 
 /** One request of the caller under a fault, and one of somebody else right after. */

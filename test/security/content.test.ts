@@ -73,9 +73,7 @@ describe('by default', () => {
 describe('a policy that keeps the words of some', () => {
   test('keeps theirs alone, in JSON and in streams, with personal data taken out', async () => {
     const box = await start(DEBUG);
-    const { out } = await box.run('keys', 'create', '--label', 'debug=yes');
-    const key = out.split('\n')[0]!;
-    await waitFor(async () => (await box.get('/v1/models', { headers: { authorization: `Bearer ${key}` } })).ok, 2_000);
+    const key = await box.makeKey('--label', 'debug=yes');
     upstream.behave({ text: ['Write to ada@exam', 'ple.com, or call +49 30 123', '45678.'] });
     const messages = say('My card is 4111 1111 1111 1111 and my key sk-proj-Abcdefghijkl0123.');
     for (const stream of [false, true]) {

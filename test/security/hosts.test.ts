@@ -7,7 +7,7 @@ let plain: string;
 
 const box = useSignalbox({});
 beforeAll(async () => {
-  plain = (await box.run('keys', 'create')).out.split('\n')[0]!;
+  plain = await box.makeKey();
 });
 
 /** What Host can be so that the server makes no whole address of the request. */

@@ -43,18 +43,6 @@ test('whether a store exists is answered without making one', async () => {
   expect([await storeExists(folder.file), await storeExists(`sqlite:${folder.file}`)]).toEqual([true, true]);
 });
 
-test('one who serves fences off the one before; a command beside it does not', async () => {
-  using folder = tempFolder();
-  const first = await openStore(folder.file, { mode: 'serve' });
-  const command = await openStore(folder.file, { mode: 'beside', rooms: ['access', 'payments'] });
-  await first.commit([]);
-  const second = await openStore(folder.file, { mode: 'serve' });
-  expect(await refusalOf(() => first.commit([]))).toBe('fenced');
-  await command.close();
-  await second.close();
-  await first.close().catch(() => {});
-});
-
 test('a command beside a server refuses tables of an older version, and one that repairs brings them up to date', async () => {
   using folder = tempFolder();
   await (await openSqlite(folder.file, [notes])).close();

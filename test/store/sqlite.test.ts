@@ -6,19 +6,19 @@ import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { lockFolder } from '../../src/store/sqlite/folder-lock.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { badNote, note, notes, SELECT, tempFolder } from './support.ts';
+import { note, notes, notesTest, SELECT, tempFolder } from './support.ts';
 
-test('what a commit resolved is on the disk: a copy of the files made at that moment holds it', async () => {
-  using folder = tempFolder();
-  const store = await openSqlite(folder.file, [notes]);
-  await store.commit([note(1), note(2)]);
-  const copy = join(folder.path, 'copy.db');
-  for (const suffix of ['', '-wal']) copyFileSync(folder.file + suffix, copy + suffix);
-  const reopened = await openSqlite(copy, [notes]);
-  expect(await reopened.query<{ id: number }>(SELECT)).toHaveLength(2);
-  await reopened.close();
-  await store.close();
-});
+notesTest(
+  'what a commit resolved is on the disk: a copy of the files made at that moment holds it',
+  async (store, folder) => {
+    await store.commit([note(1), note(2)]);
+    const copy = join(folder.path, 'copy.db');
+    for (const suffix of ['', '-wal']) copyFileSync(folder.file + suffix, copy + suffix);
+    const reopened = await openSqlite(copy, [notes]);
+    expect(await reopened.query<{ id: number }>(SELECT)).toHaveLength(2);
+    await reopened.close();
+  },
+);
 
 test('a reader opens a database whose first transaction a crash cut off', async () => {
   using folder = tempFolder();
@@ -36,41 +36,28 @@ test('a reader opens a database whose first transaction a crash cut off', async 
   reader.close();
 });
 
-test('the journal is written ahead and every commit is synced', async () => {
-  using folder = tempFolder();
-  const store = await openSqlite(folder.file, [notes]);
+notesTest('the journal is written ahead and every commit is synced', async (store) => {
   const one = async (sql: string) => Object.values((await store.query<Record<string, unknown>>({ sql }))[0] ?? {})[0];
   expect(await one('PRAGMA journal_mode')).toBe('wal');
   expect(await one('PRAGMA synchronous')).toBe(2);
   expect(await one('PRAGMA foreign_keys')).toBe(1);
-  await store.close();
 });
 
-test('what was written without a sync is there for a process that starts after this one dies, and is synced by a flush', async () => {
-  using folder = tempFolder();
-  const store = await openSqlite(folder.file, [notes]);
-  store.append([note(1)]);
-  await store.written();
-  const copy = join(folder.path, 'copy.db');
-  for (const end of ['', '-wal']) copyFileSync(`${folder.file}${end}`, `${copy}${end}`);
-  const seen = new Database(copy);
-  expect(seen.query('SELECT id FROM notes').all()).toEqual([{ id: 1 }]);
-  seen.close();
-  expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 1 }]);
-  await store.flush();
-  expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 2 }]);
-  await store.close();
-});
-
-test('a commit is written whole or not at all', async () => {
-  using folder = tempFolder();
-  const store = await openSqlite(folder.file, [notes]);
-  const neighbour = store.commit([note(10)]);
-  expect(store.commit([note(1), badNote(2)])).rejects.toBeInstanceOf(StoreError);
-  await neighbour;
-  expect(await store.query<{ id: number }>(SELECT)).toEqual([expect.objectContaining({ id: 10 })]);
-  await store.close();
-});
+notesTest(
+  'what was written without a sync is there for a process that starts after this one dies, and is synced by a flush',
+  async (store, folder) => {
+    store.append([note(1)]);
+    await store.written();
+    const copy = join(folder.path, 'copy.db');
+    for (const end of ['', '-wal']) copyFileSync(`${folder.file}${end}`, `${copy}${end}`);
+    const seen = new Database(copy);
+    expect(seen.query('SELECT id FROM notes').all()).toEqual([{ id: 1 }]);
+    seen.close();
+    expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 1 }]);
+    await store.flush();
+    expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 2 }]);
+  },
+);
 
 test('a full disk rejects commits and keeps appends, which are written once there is room', async () => {
   using folder = tempFolder();
@@ -161,14 +148,6 @@ test('who opens a database as its server fences off the one before, which can wr
   await Promise.allSettled([first.close(), second.close(), command.close()]);
 });
 
-test('a folder is one server’s at a time, and free again when that one has gone', () => {
-  using folder = tempFolder();
-  const lock = lockFolder(folder.path);
-  expect(() => lockFolder(folder.path)).toThrow(/^Another Signalbox server is using the data folder/);
-  lock.release();
-  lockFolder(folder.path).release();
-});
-
 test('a lock lasts as long as its process, released or not, and a killed one leaves none behind', async () => {
   using folder = tempFolder();
   const script = `import { lockFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/store/sqlite/folder-lock.ts'))};
@@ -185,9 +164,7 @@ test('a lock lasts as long as its process, released or not, and a killed one lea
   lockFolder(folder.path).release();
 });
 
-test('closing writes what was appended', async () => {
-  using folder = tempFolder();
-  const store = await openSqlite(folder.file, [notes]);
+notesTest('closing writes what was appended', async (store, folder) => {
   store.append([note(1)]);
   await store.close();
   expect(existsSync(folder.file)).toBe(true);

@@ -1,6 +1,8 @@
+import { test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import {
   type Migrations,
   type SqlStore,
@@ -10,8 +12,13 @@ import {
 } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 
+interface Folder extends Disposable {
+  readonly path: string;
+  readonly file: string;
+}
+
 /** A folder that goes away with the test: `using folder = tempFolder()`. */
-export function tempFolder(): { path: string; file: string } & Disposable {
+export function tempFolder(): Folder {
   const path = mkdtempSync(join(tmpdir(), 'signalbox-'));
   return {
     path,
@@ -48,4 +55,14 @@ export function flaky(store: SqlStore, fails: () => boolean = () => false): SqlS
     flush: () => store.flush(),
     close: () => store.close(),
   };
+}
+
+/** A test with a table of notes in a folder of its own. */
+export function notesTest(name: string, run: (store: SqlStore, folder: Folder) => Promise<void>): void {
+  test(name, async () => {
+    using folder = tempFolder();
+    const store = await openSqlite(folder.file, [notes]);
+    await run(store, folder);
+    await store.close();
+  });
 }

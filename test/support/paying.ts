@@ -1,4 +1,5 @@
 import { Database } from 'bun:sqlite';
+import { afterEach } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { x402Client } from '@x402/core/client';
@@ -17,6 +18,7 @@ import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { type ModelOptions, testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
 import { runHere } from './run-here.ts';
 import { type Signalbox, type StartOptions, startSignalbox, writePolicy } from './signalbox.ts';
+import { useStarted } from './use.ts';
 
 /** Microcredits of one atomic unit: a Credit is 0.001 USD, and the token has six decimals. */
 export const MICROCREDITS_PER_UNIT = 1_000;
@@ -154,6 +156,16 @@ export function paymentsSection(
         rpc_urls: ["${rpcUrl}"]
         facilitator: ${facilitator ?? local}
 ${x402}`;
+}
+
+/** One payee for all tests of a file; after each test its provider and its chain behave as usual again. */
+export function usePaid(options: PaidOptions = {}): Paid {
+  const paid = useStarted(() => startPaid(options));
+  afterEach(async () => {
+    paid.upstream.behave({});
+    await paid.chain.automine(true);
+  });
+  return paid;
 }
 
 /** Starts a chain, a provider, and a server that takes payments on that chain. */

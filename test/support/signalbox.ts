@@ -47,12 +47,17 @@ export interface Signalbox {
   get(path: string, init?: RequestInit): Promise<Response>;
   /** Runs a command on the same data, in the process of the test. */
   run(...args: string[]): Promise<{ code: number; out: string; err: string }>;
+  /** Makes a key with these flags, which is in force when this resolves. */
+  makeKey(...flags: string[]): Promise<string>;
   /** `SIGKILL` of a process alone. */
   signal(name: Signal): void;
   readonly exited: Promise<number>;
   /** Ends it and removes its folders. */
   stop(): Promise<void>;
 }
+
+/** The header of a request with a key. */
+export const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
 type Signal = 'SIGHUP' | 'SIGTERM' | 'SIGKILL';
 
@@ -184,6 +189,11 @@ function callerOf(
       ),
     get: (path, init = {}) => fetch(url + path, { ...init, headers: { ...headers, ...init.headers } }),
     run: (...command) => runHere([...command, '--data', data]),
+    async makeKey(...flags) {
+      const { code, out, err } = await runHere(['keys', 'create', ...flags, '--data', data]);
+      if (code !== 0) throw new Error(err);
+      return out.split('\n')[0] ?? '';
+    },
     async stop() {
       await end();
       clear();

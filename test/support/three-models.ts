@@ -1,4 +1,3 @@
-import { waitFor } from './answers.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
 import { type Signalbox, type StartOptions, startSignalbox } from './signalbox.ts';
@@ -13,12 +12,9 @@ export interface ThreeModels {
   readonly third: FakeUpstream;
   /** Another server with the same models, which has seen nothing of its upstreams: it ends with the others. */
   afresh(): Promise<Signalbox>;
-  /** Makes a key by the command line and waits until the server knows it. */
-  makeKey(...flags: string[]): Promise<string>;
+  readonly makeKey: Signalbox['makeKey'];
   stop(): Promise<void>;
 }
-
-export const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
 /** Tests ask with a new key until the server knows it. One kind of key is good for a single request. */
 const LIMITS = `gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }
@@ -53,12 +49,7 @@ export async function startThreeModels(options: Pick<StartOptions, 'isProcess'> 
       others.push(other);
       return other;
     },
-    async makeKey(...flags) {
-      const { out } = await box.run('keys', 'create', ...flags);
-      const key = out.split('\n')[0]!;
-      await waitFor(async () => (await box.get('/v1/models', withKey(key))).status === 200);
-      return key;
-    },
+    makeKey: box.makeKey,
     async stop() {
       await Promise.all([box, ...others].map((one) => one.stop()));
       await Promise.all([first, second, third].map((upstream) => upstream.stop()));

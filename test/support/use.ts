@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'bun:test';
 import { type FakeOptions, type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
+import { type LiveOptions, type LivePolicy, startLivePolicy } from './live-policy.ts';
 import { UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
 import { type Signalbox, type StartOptions, startSignalbox } from './signalbox.ts';
 
@@ -13,39 +14,27 @@ export function useUpstream(options: FakeOptions = {}): FakeUpstream {
 }
 
 /** Starts a gateway before the first test, with the keys of the providers of `useUpstream` in its environment. */
-export function useSignalbox(options: StartOptions | (() => StartOptions) = {}): Signalbox {
-  let box: Signalbox;
-  beforeAll(async () => {
+export const useSignalbox = (options: StartOptions | (() => StartOptions) = {}): Signalbox =>
+  useStarted(() => {
     const { env, ...more } = typeof options === 'function' ? options() : options;
-    box = await startSignalbox({ ...more, env: { ...UPSTREAM_ENV, ...env } });
-  }, 30_000);
-  afterAll(() => box?.stop());
-  return {
-    get url() {
-      return box.url;
+    return startSignalbox({ ...more, env: { ...UPSTREAM_ENV, ...env } });
+  });
+
+/** Starts a gateway before the first test, with a policy that tests edit. */
+export const useLivePolicy = (files: () => Readonly<Record<string, string>>, options: LiveOptions = {}): LivePolicy =>
+  useStarted(() => startLivePolicy(files(), options));
+
+/** Returns the server that `start` makes before the first test; its properties can be read from then on. */
+export function useStarted<T extends { stop(): Promise<unknown> }>(start: () => Promise<T>): T {
+  let started: T | undefined;
+  beforeAll(async () => {
+    started = await start();
+  }, 60_000);
+  afterAll(() => started?.stop());
+  return new Proxy<T>(Object.create(null), {
+    get: (_, name) => {
+      if (!started) throw new Error('it starts before the first test');
+      return Reflect.get(started, name);
     },
-    get key() {
-      return box.key;
-    },
-    get data() {
-      return box.data;
-    },
-    get pid() {
-      return box.pid;
-    },
-    get lines() {
-      return box.lines;
-    },
-    get errors() {
-      return box.errors;
-    },
-    get exited() {
-      return box.exited;
-    },
-    post: (path, body, init) => box.post(path, body, init),
-    get: (path, init) => box.get(path, init),
-    run: (...args) => box.run(...args),
-    signal: (name) => box.signal(name),
-    stop: () => box.stop(),
-  };
+  });
 }

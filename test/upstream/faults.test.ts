@@ -155,33 +155,6 @@ describe('an answer', () => {
     );
     for (const { text, failure } of answers) expect([text, failure]).toEqual(['good', undefined]);
   });
-
-  test('in invalid UTF-8 is read with U+FFFD in its place', async () => {
-    const spoil = (asked: RawRequest) => good(asked, 'a~b').map((byte) => (byte === 0x7e ? 0xff : byte));
-    for (const { text, failure } of await bothOf(spoil)) expect([text, failure]).toEqual(['a\ufffdb', undefined]);
-  });
-
-  test('with repeated usage has the last one', async () => {
-    const usage = (n: number) =>
-      `data: ${JSON.stringify({ choices: [], usage: { ...USAGE, completion_tokens: n } })}\n\n`;
-    const [, { parts }] = await bothOf(() =>
-      http(
-        '200 OK',
-        [SSE_TYPE],
-        usage(1) + event({ content: 'a' }) + usage(5) + event({}, 'stop') + usage(7) + usage(9),
-      ),
-    );
-    const said = parts.flatMap((part) => (part.type === 'usage' ? [part.usage.outputTokens] : []));
-    // The first usage after the finish ends the answer.
-    expect(said).toEqual([1, 5, 7]);
-  });
-
-  test('that finishes twice counts as finished once', async () => {
-    const twice = event({ content: 'a' }) + event({}, 'stop') + event({ content: 'b' }, 'length', { usage: USAGE });
-    const [, { parts, text }] = await bothOf(() => http('200 OK', [SSE_TYPE], twice));
-    expect(text).toBe('a');
-    expect(parts.filter(({ type }) => type === 'finish').length).toBe(1);
-  });
 });
 
 describe('a compressed answer', () => {
@@ -261,15 +234,6 @@ test('a caller who reads slowly in the middle of an answer is not an idle upstre
   await Bun.sleep(300);
   parts.push(...(await partsOf(call)));
   expect([textIn(parts), failureIn(parts)]).toEqual(['x'.repeat(20), undefined]);
-});
-
-test('the last line of newline-delimited JSON is read without its line end', async () => {
-  const lines = (events('Hi').match(/\{.*\}/g) ?? []).join('\n');
-  upstream = await startRawUpstream((line) =>
-    line.write(http('200 OK', ['content-type: application/x-ndjson'], lines)),
-  );
-  const { text, failure, parts } = await play();
-  expect([text, failure, parts.at(-1)?.type]).toEqual(['Hi', undefined, 'usage']);
 });
 
 test('a character cut at the very end is not ignored', async () => {

@@ -1,9 +1,8 @@
 import { iso } from '../../core/clock.ts';
 import { idAt, idText, timeOfId } from '../../core/id.ts';
-import { UsageError } from '../../core/usage-error.ts';
 import { outcomePages } from '../../learning/overview.ts';
 import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow } from '../../store/learning.ts';
-import { parseFlags, TEXT } from '../arguments.ts';
+import { choiceOf, parseFlags, TEXT } from '../arguments.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
 import { periodOf } from '../ledger/period.ts';
 import { type LearnCommand, reading } from './command.ts';
@@ -28,12 +27,8 @@ export async function learnExport(args: readonly string[], command: LearnCommand
 
 function parseExport(args: readonly string[]): { filter: OutcomeFilter; format: 'jsonl' | 'csv' } {
   const flags = parseFlags(args, OPTIONS);
-  const { format = 'jsonl' } = flags;
-  if (format !== 'jsonl' && format !== 'csv') throw new UsageError(`--format is jsonl or csv, not "${format}".`);
-  const source = OUTCOME_SOURCES.find((one) => one === flags.source) ?? null;
-  if (flags.source !== undefined && source === null) {
-    throw new UsageError(`--source is caller, checks or retry, not "${flags.source}".`);
-  }
+  const format = choiceOf('--format', flags.format ?? 'jsonl', ['jsonl', 'csv']);
+  const source = flags.source === undefined ? null : choiceOf('--source', flags.source, OUTCOME_SOURCES);
   const { from, to } = periodOf(flags.from, flags.to, flags['time-zone'] ?? 'UTC');
   const before = Number.isFinite(to) ? idAt(to) : Number.MAX_SAFE_INTEGER;
   return {

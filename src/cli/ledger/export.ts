@@ -10,7 +10,7 @@ import {
   UsageSums,
 } from '../../operate/usage-sums.ts';
 import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
-import { LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
+import { choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
 import { periodOf } from './period.ts';
 
@@ -31,8 +31,8 @@ interface ExportQuery {
 /** Reads the arguments, before a database is opened. Throws UsageError. */
 export function parseExport(args: readonly string[]): ExportQuery {
   const flags = parseFlags(args, { ...ENTRY_FLAGS, format: TEXT });
-  const { format = 'csv', 'time-zone': timeZone = 'UTC', by } = flags;
-  if (format !== 'csv' && format !== 'json') throw new UsageError(`--format is csv or json, not "${format}".`);
+  const { 'time-zone': timeZone = 'UTC', by } = flags;
+  const format = choiceOf('--format', flags.format ?? 'csv', ['csv', 'json']);
   const { from, to } = periodOf(flags.from, flags.to, timeZone);
   const labels = pairsOf(flags.label, 'A label');
   const filter = { from, to, keyId: flags.key ?? null, model: flags.model ?? null, labels };

@@ -10,11 +10,7 @@ type ReportFundFault = (kind: FundFault, message: string) => void;
 export type FundFault = 'missing_fund' | 'foreign_fund' | 'outside_window' | 'overdrawn' | 'wrong_opening';
 
 /** One fund: a window of a budget, or a balance. Every start and every change of its limit names it anew. */
-export interface FundGroup {
-  readonly kind: FundRow['kind'];
-  readonly name: string;
-  readonly subject: string;
-  readonly starts: number;
+export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | 'starts'> {
   readonly ends: number;
   readonly share: Share | null;
   /** The latest limit. */

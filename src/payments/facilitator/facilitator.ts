@@ -57,15 +57,9 @@ export type AuthorizationOutcome =
   | { readonly state: 'unused'; readonly expired: boolean };
 
 /** Identifies an authorization on the chain. */
-export interface AuthorizationQuery {
+export interface AuthorizationQuery extends Pick<Authorization, 'payer' | 'nonce' | 'amount' | 'validBefore'> {
   readonly asset: string;
-  readonly payer: string;
   readonly payTo: string;
-  readonly nonce: string;
-  /** Atomic units. */
-  readonly amount: bigint;
-  /** Seconds since 1970. */
-  readonly validBefore: number;
   /** When it was first seen, ms since 1970. Older blocks are not searched. */
   readonly since: number;
 }

@@ -65,6 +65,7 @@ describe('across the end of a window', () => {
     await opened.store.close();
     const again = await folder.open({ now: () => now, terms: day });
     expect(await fundsOf(again)).toEqual(before);
+    await folder.prove();
   });
 });
 

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
-import { type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';
-import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
+import { expect, test } from 'bun:test';
+import { testPolicy } from '../../support/policies.ts';
+import { useLivePolicy, useUpstream } from '../../support/use.ts';
 
 /** Of the better one, cases expect that it is chosen, at an endpoint, and how fast it is. */
 const policy = (comment: string) =>
@@ -16,22 +15,9 @@ cases:
 `,
   );
 
-let broken: FakeUpstream;
-let fine: FakeUpstream;
-let live: LivePolicy;
-
-beforeAll(async () => {
-  broken = startFakeUpstream({
-    key: UPSTREAM_KEY,
-    behaviour: { status: 401, error: { message: 'Incorrect API key.' } },
-  });
-  fine = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { firstChunkAfterMs: 150, text: ['well'] } });
-  live = await startLivePolicy({ 'policy.yaml': policy('before') });
-});
-afterAll(async () => {
-  await live.stop();
-  await Promise.all([broken.stop(), fine.stop()]);
-});
+const broken = useUpstream({ behaviour: { status: 401, error: { message: 'Incorrect API key.' } } });
+const fine = useUpstream({ behaviour: { firstChunkAfterMs: 150, text: ['well'] } });
+const live = useLivePolicy(() => ({ 'policy.yaml': policy('before') }));
 
 test('an endpoint that is out, and another that is slow, fail no case at a reload', async () => {
   const messages = [{ role: 'user', content: 'Say hello.' }];

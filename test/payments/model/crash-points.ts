@@ -2,19 +2,9 @@
  * Preloaded before `src/main.ts`: kills the process where a payment passes a point that `PAY_CRASH_AT` names, such as
  * `captured-after-commit:2`. It hooks the disk, the node and the provider, and nothing in `src/` knows of it.
  */
-import { Database } from 'bun:sqlite';
-import { writeSync } from 'node:fs';
-import { Dial } from '../../../src/upstream/connection/dial.ts';
+import { crashPoint, watchCalls, watchStatements } from '../../support/crash-point.ts';
 
-const [wanted = '', count = '1'] = (process.env.PAY_CRASH_AT ?? '').split(':');
-let left = Number(count);
-
-function pass(point: string): void {
-  if (point !== wanted || --left !== 0) return;
-  // The reader must be able to tell this death from every other.
-  writeSync(1, `killed at ${wanted}\n`);
-  process.kill(process.pid, 'SIGKILL');
-}
+const { pass } = crashPoint('PAY_CRASH_AT', 1);
 
 /** The payment writes of the current transaction, one by one: several share a commit. */
 let written: string[] = [];
@@ -25,31 +15,6 @@ function note(sql: string): void {
     const [, state] = /SET state = '(\w+)'/.exec(sql) ?? [];
     if (state) written.push(state);
   }
-}
-
-/** Hooks every statement of the store, before and after. */
-function watchStatements(): void {
-  const prepare = Database.prototype.prepare;
-  function watched(this: Database, ...args: Parameters<typeof prepare>): ReturnType<typeof prepare> {
-    const statement = Reflect.apply(prepare, this, args);
-    const [sql] = args;
-    const run = statement.run.bind(statement);
-    statement.run = (...params) => {
-      if (sql !== 'COMMIT') {
-        const changes = run(...params);
-        if (sql === 'BEGIN IMMEDIATE') written = [];
-        else note(sql);
-        return changes;
-      }
-      const states = written;
-      for (const state of states) pass(`${state}-before-commit`);
-      const changes = run(...params);
-      for (const state of states) pass(`${state}-after-commit`);
-      return changes;
-    };
-    return statement;
-  }
-  Object.defineProperty(Database.prototype, 'prepare', { value: watched });
 }
 
 /** Both forms of `transferWithAuthorization`, as a call's data begins. A payment is simulated before it is sent. */
@@ -75,15 +40,18 @@ function watchNode(): void {
 
 const urlOf = (input: string | URL | Request): string | URL => (input instanceof Request ? input.url : input);
 
-function watchProvider(): void {
-  const { post } = Dial.prototype;
-  Dial.prototype.post = function (...args) {
-    const answer = post.apply(this, args);
-    pass('provider-called');
-    return answer;
-  };
-}
-
-watchStatements();
+watchStatements({
+  begun() {
+    written = [];
+  },
+  ran: note,
+  commits() {
+    const states = written;
+    for (const state of states) pass(`${state}-before-commit`);
+    return () => {
+      for (const state of states) pass(`${state}-after-commit`);
+    };
+  },
+});
 watchNode();
-watchProvider();
+watchCalls(() => pass('provider-called'));
