@@ -11,7 +11,9 @@ export function unknownCommand(group: string, word = ''): UsageError {
   const start = group === '' ? '' : `${group} `;
   const named = HELP.filter(({ command }) => command.startsWith(start));
   const words = [...new Set(named.map(({ command }) => command.slice(start.length).split(' ', 1)[0] ?? ''))];
-  const meant = nearest(word, words);
+  // `explain` alone means `policy explain`.
+  const below = word === '' ? undefined : HELP.find(({ command }) => command.endsWith(` ${word}`))?.command;
+  const meant = group === '' && below !== undefined ? below : nearest(word, words);
   const sentences = [
     ...(word === '' ? [] : [`There is no command \`${start}${word}\`.`]),
     ...(meant === null ? [] : [`Did you mean \`${start}${meant}\`?`]),

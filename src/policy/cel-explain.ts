@@ -201,6 +201,12 @@ function clashHint(summary: string, node: ASTNode | undefined): string | undefin
   if (/^no such overload: string [<>]=? (?:int|double)|^no such overload: string [!=]= (?:int|double)/.test(summary)) {
     return 'compare with a text in quotes, or convert: `double(…) > 3.0`';
   }
+  if (
+    /^no such overload: (?:map<\S+ \S+ [<>!=]|\S+ [<>!=]=? map<)/.test(summary) &&
+    /\bmodel\.quality\b/.test(node?.input ?? '')
+  ) {
+    return 'name a task: `model.quality["coding"] > 0.8`; `model.quality["default"]` is the quality for other tasks';
+  }
   const isListAgainstText = /list<string> [!=]= string|string [!=]= list<string>/.test(summary);
   return isListAgainstText ? `test whether the list contains it: ${inList(node)}` : undefined;
 }

@@ -32,6 +32,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
       ['sevre'],
       /no command `sevre`\. Did you mean `serve`\? Signalbox takes serve, health, policy, /,
     ],
+    ['a command without its group', ['explain'], /no command `explain`\. Did you mean `policy explain`\?/],
     ['an unknown command like none', ['frobnicate'], /no command `frobnicate`\. Signalbox takes serve, /],
     ['a port that is none', ['serve', '--port', '70000'], /port must be a number from 0 to 65535/],
     ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
