@@ -35,7 +35,7 @@ console.log(`// ${lines.length} prompts`);
 FORM_FEATURE_NAMES.forEach((name, at) => {
   const mean = sums[at]! / lines.length;
   const deviation = Math.sqrt(Math.max(0, squares[at]! / lines.length - mean ** 2));
-  console.log(`  feature('${name}', ${round(mean)}, ${round(deviation)}, …),`);
+  console.log(`  ['${name}', ${round(mean)}, ${round(deviation)}],`);
 });
 
 /** Four digits that count. */

@@ -5,8 +5,7 @@ import type { Count } from '../store/books.ts';
 import { scopeOfEntries } from './accounts.ts';
 import { BudgetWindows, subjectOf } from './funds.ts';
 import type { Dimensions } from './rules/entry.ts';
-import { quarterOf } from './rules/quarter.ts';
-import { type Window, windowAt } from './rules/window.ts';
+import { quarterOf, type Window, windowAt } from './rules/window.ts';
 
 /** Accounts matched in one turn of the event loop. The conditions of budgets are the operator's, and may be slow. */
 const SLICE = 500;

@@ -14,8 +14,9 @@ const PAGE = join(ROOT, 'docs/proofs.md');
 const LEFT = `| what | in \`npm test\` | all of it |
 | --- | --- | --- |
 | faults of upstreams | every sixth, others each time | \`faults\` |
+| requests at once where the money is short | 200 of 500 | \`overspend\` |
 | kills of the server, and of payments | every sixth point, and one; others each time | \`crash\`, \`payments\` |
-| laws of routing through the server, of refusals, certificates and the books | a tenth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |
+| laws of routing, refusals, certificates, the books, policies, adapters, health and metrics | a hundredth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |
 | compilation of the test chain's contracts | a hash of their sources | \`contracts\` |
 | the other sections | a half to a tenth of the runs | their own |
 `;

@@ -221,7 +221,7 @@ describe('the standalone program', () => {
 });
 
 describe('its commands', () => {
-  test('check, try, format and describe a policy', async () => {
+  test('try and describe a policy', async () => {
     const small = testPolicy(
       { up: `${upstream.url}v1` },
       { small: { endpoints: ['up'] } },
@@ -232,14 +232,11 @@ describe('its commands', () => {
     const results = await Promise.all([
       // Of the data folder's, which the server writes at its first start.
       run('policy', 'schema'),
-      run('policy', 'check', 'small'),
-      run('policy', 'fmt', 'small'),
+      run('policy', 'test', 'small'),
     ]);
     expect(results.map(({ code, err }) => [code, err])).toEqual(results.map(() => [0, '']));
     expect(results[0]?.out).toContain('"packed"');
-    expect(results[2]?.out).toContain('1 file');
-    const tried = await run('policy', 'test', 'small');
-    expect([tried.code, tried.err, tried.out]).toEqual([0, '', expect.stringContaining('small: 1 case: 1 hold')]);
+    expect(results[1]?.out).toContain('small: 1 case: 1 hold');
   });
 
   test('make a plugin and try it, and fetch no code', async () => {
@@ -273,9 +270,7 @@ describe('its commands', () => {
       run('keys', 'create', '--name', 'app'),
       run('import', 'litellm', 'litellm.yaml'),
       run('ledger', 'audit'),
-      run('ledger', 'export'),
       run('learn', 'status'),
-      run('version'),
     ]);
     expect(results.map(({ code, err }) => [code, err])).toEqual(results.map(() => [0, '']));
   });

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { idAt } from '../../src/core/id.ts';
 import { moneyEntries } from '../../src/ledger/export/export.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { QUARTER_MS } from '../../src/ledger/rules/quarter.ts';
+import { QUARTER_MS } from '../../src/ledger/rules/window.ts';
 import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
 import type { SqlStore, Statement } from '../../src/store/sqlite/statement.ts';
 import { flaky } from '../store/support.ts';

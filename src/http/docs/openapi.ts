@@ -1,4 +1,3 @@
-import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
 import type { KeyHeader, Surface } from '../../surface/surface.ts';
@@ -23,6 +22,8 @@ export async function openApiDocument(
   routes: AnyElysia,
   surfaces: readonly Surface[],
 ): Promise<object> {
+  // Loads some hundred modules that no start needs.
+  const { swagger } = await import('@elysiajs/swagger');
   const collector = new Elysia({ normalize: false }).use(
     swagger({
       path: '/page',

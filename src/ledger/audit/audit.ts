@@ -8,7 +8,7 @@ import type {
   PaymentRow,
   SpendRow,
 } from '../../store/journal-reader.ts';
-import { quarterOf } from '../rules/quarter.ts';
+import { quarterOf } from '../rules/window.ts';
 import { type AuditedFundRow, AuditFunds, balanceText, type FundFault } from './funds.ts';
 import { SeenReservations } from './memory.ts';
 import { AuditPayments, type PaymentFault } from './payments.ts';

@@ -1,5 +1,10 @@
 import type { WindowKind } from '../../core/budget.ts';
 
+/** Sums are kept by the quarter of an hour, because the windows of every time zone begin with one. */
+export const QUARTER_MS = 900_000;
+
+export const quarterOf = (timeMs: number): number => Math.floor(timeMs / QUARTER_MS);
+
 /** A period, in ms since 1970: from `starts` inclusive to `ends` exclusive, which is Infinity for a window that never ends. */
 export interface Window {
   readonly starts: number;

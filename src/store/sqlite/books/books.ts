@@ -1,9 +1,8 @@
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { FundRef, FundStanding } from '../../../ledger/rules/fund.ts';
-import { quarterOf } from '../../../ledger/rules/quarter.ts';
 import { isCost } from '../../../ledger/rules/reservation.ts';
-import type { Window } from '../../../ledger/rules/window.ts';
+import { quarterOf, type Window } from '../../../ledger/rules/window.ts';
 import type {
   BooksWatcher,
   Count,

@@ -1,6 +1,5 @@
 import { timeOfId } from '../../../../src/core/id.ts';
-import { quarterOf } from '../../../../src/ledger/rules/quarter.ts';
-import type { Window } from '../../../../src/ledger/rules/window.ts';
+import { quarterOf, type Window } from '../../../../src/ledger/rules/window.ts';
 import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { MemoryEntry, MemoryJournal } from './journal.ts';
 
