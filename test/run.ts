@@ -9,7 +9,7 @@ const checks = Bun.spawn(['npm', 'run', '--silent', 'check'], { cwd, stdout: 'pi
 const found = Promise.all([new Response(checks.stdout).text(), new Response(checks.stderr).text()]);
 // Most of a file's time would go into loading the same modules again, so the files of a worker share them.
 const tests = Bun.spawn(
-  [process.execPath, 'test', '--parallel=3', '--no-isolate', '--timeout=60000', ...process.argv.slice(2)],
+  [process.execPath, 'test', '--parallel=4', '--no-isolate', '--timeout=60000', ...process.argv.slice(2)],
   {
     cwd,
     stdout: 'inherit',

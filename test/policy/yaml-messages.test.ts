@@ -44,7 +44,7 @@ test('no message of the YAML library reaches an operator, whatever is wrong with
       ?.text.slice(0, 1500) ?? '';
   const signs = ['"', "'", '[', ']', '{', '}', ',', ':', '- ', '#', '&', '*', '!', '|', '%', '@', '\t', '\n', '---\n'];
   let count = 0;
-  for (let at = 0; at < text.length; at += 11) {
+  for (let at = 0; at < text.length; at += 37) {
     for (const sign of ['', ...signs]) {
       for (const error of errorsOf(text.slice(0, at) + sign + text.slice(at + (sign === '' ? 1 : 0)))) {
         count++;
@@ -53,5 +53,5 @@ test('no message of the YAML library reaches an operator, whatever is wrong with
       }
     }
   }
-  expect(count).toBeGreaterThan(500);
+  expect(count).toBeGreaterThan(150);
 });

@@ -1,9 +1,9 @@
 import { expect } from 'bun:test';
 
-const TRIES = 5;
+const TRIES = 10;
 
 /**
- * The smallest figure of up to five measurements; the first below `bound` ends them.
+ * The smallest figure of up to ten measurements; the first below `bound` ends them.
  * Whatever else runs on a machine only adds to a time or a delay: what the code itself causes comes every time.
  */
 export async function leastOf(bound: number, measure: () => number | Promise<number>): Promise<number> {
@@ -12,7 +12,7 @@ export async function leastOf(bound: number, measure: () => number | Promise<num
   return least;
 }
 
-/** The result of an attempt that took less than `ms`; it is made up to five times, so it must be one that can be made again. */
+/** The result of an attempt that took less than `ms`; it is made up to ten times, so it must be one that can be made again. */
 export async function inTime<T>(ms: number, attempt: () => T | Promise<T>): Promise<T> {
   let result: { readonly of: T } | undefined;
   const took = await leastOf(ms, async () => {
