@@ -115,8 +115,10 @@ export class Reference extends Books {
     const { limit, spent, held } = this.balanceOf(holder);
     const rest = Math.min(amount, expected ?? 0);
     if (limit + payment.paid - payment.fee - spent - held < rest) {
+      // Those who wait are served from what the earmark gives back, behind the deposit.
+      const entry = this.deposit(payment);
       this.release(id);
-      return this.deposit(payment);
+      return entry;
     }
     this.earmarks.delete(id);
     // Where less comes than was expected, the balance pays the difference from now on.
