@@ -366,15 +366,22 @@ describe('the memory', () => {
     tools: fc.constantFrom(undefined, undefined, [{ type: 'function', function: { name: 'f' } }] as ChatTool[]),
   });
 
+  /** An empty list of calls says what no list says. */
+  const textOf = (body: object): string =>
+    JSON.stringify(body, (name, value: unknown) =>
+      name === 'tool_calls' && Array.isArray(value) && value.length === 0 ? undefined : value,
+    );
+
   test('never takes a conversation for another: one and the same text finds it, whatever differs does not', () => {
     fc.assert(
       fc.property(prompts, prompts, (one, other) => {
         const { cached, answer } = memory();
         answer(one, 'a');
         expect(cached(further(structuredClone(one)))).toHaveLength(1);
-        const isSame = JSON.stringify(one) === JSON.stringify(other);
+        const isSame = textOf(one) === textOf(other);
         // Where the one goes on as the other begins, it is the same conversation.
-        const goesOn = JSON.stringify(other.messages.slice(0, one.messages.length)) === JSON.stringify(one.messages);
+        const begun = other.messages.slice(0, one.messages.length);
+        const goesOn = textOf({ messages: begun }) === textOf({ messages: one.messages });
         if (!isSame && !goesOn) expect(cached(further(other))).toEqual([]);
       }),
       { numRuns: 5 * numRuns, seed },
