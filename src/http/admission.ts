@@ -162,7 +162,7 @@ function authenticated(
   const isNone = reason === 'missing' || reason === 'malformed';
   const help = `Send an API key in the header ${shownHeader(keyHeader)} sb_live_….`;
   const message = !isNone
-    ? 'The API key is not valid.'
+    ? 'This API key is unknown, expired, revoked, or was cut when it was copied.'
     : reason === 'missing'
       ? help
       : `The value sent does not have the form of an API key of Signalbox. ${help}`;

@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { runToEnd } from '../support/signalbox.ts';
+import { basename, join } from 'node:path';
+import { shippedPolicy } from '../policy/support.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { runToEnd, startSignalbox } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /**
@@ -32,6 +34,8 @@ function commandsOf({ language, text }: Block, at: number, written: string[]): s
     return text
       .replaceAll(/^(?:(?:\w+=\S+ )?npm (?:start|test)|git clone URL signalbox && cd signalbox\b).*$/gm, ':')
       .replaceAll('sb_live_…', box.key);
+  // The test below saves it.
+  if (language === 'yaml') return ':\n';
   const file = join(ROOT, 'node_modules', `.readme-${process.pid}-${at}.ts`);
   writeFileSync(file, text.replaceAll('http://127.0.0.1:8787', box.url));
   written.push(file);
@@ -39,7 +43,9 @@ function commandsOf({ language, text }: Block, at: number, written: string[]): s
 }
 
 test('every block works as it stands, after those before it', async () => {
-  expect(blocks.map(({ language }) => language).filter((language) => !['sh', 'ts'].includes(language))).toEqual([]);
+  expect(blocks.map(({ language }) => language).filter((language) => !['sh', 'ts', 'yaml'].includes(language))).toEqual(
+    [],
+  );
   const written: string[] = [];
   const script = blocks
     .map((block, at) => commandsOf(block, at, written))
@@ -64,4 +70,24 @@ test('the blocks ask, explain and stream', () => {
   const all = blocks.map(({ text }) => text).join('\n');
   for (const part of ['curl', 'policy explain', "from 'openai'", "from 'ai'", 'stream: true'])
     expect(all).toContain(part);
+});
+
+test('the policy for a server of your own, saved beside the shipped ones, has that server answer', async () => {
+  const own = blocks.filter(({ language }) => language === 'yaml');
+  expect(own).toHaveLength(1);
+  const upstream = startFakeUpstream({ behaviour: { text: 'from a server of my own' } });
+  const mine = own[0]!.text.replace('http://127.0.0.1:8000/v1', upstream.url);
+  const shipped = shippedPolicy().map(({ path, text }) => [basename(path), text] as const);
+  const policy = Object.fromEntries([...shipped, ['mine.yaml', mine] as const]);
+  const started = await startSignalbox({ policy });
+  try {
+    for (const model of ['my-model', 'auto']) {
+      const messages = [{ role: 'user', content: 'Say hello.' }];
+      const answer = await started.post('/v1/chat/completions', { model, messages });
+      expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('from a server of my own')]);
+    }
+  } finally {
+    await started.stop();
+    await upstream.stop();
+  }
 });

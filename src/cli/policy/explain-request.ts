@@ -26,7 +26,7 @@ const FLAGS = {
 };
 
 const NOTE =
-  'The figures are declared in the policy and corrected by the outcomes in this data folder. Measured latencies and the health of endpoints are known only to a running server. Budgets and balances are not considered.';
+  'The figures are declared in the policy and corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Measured latencies and the health of endpoints are known only to a running server. Budgets and balances are not considered.';
 
 /** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
