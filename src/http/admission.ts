@@ -159,13 +159,16 @@ function authenticated(
   }
   throttle('failed-auth', request, rules, peers);
   // A stranger must not learn why a key is refused, only how to send one.
+  const hasNoScheme = credentials?.startsWith('sb_live_') ?? false;
   const isNone = reason === 'missing' || reason === 'malformed';
   const help = `Send an API key in the header ${shownHeader(keyHeader)} sb_live_….`;
   const message = !isNone
     ? 'This API key is unknown, expired, revoked, or was cut when it was copied.'
     : reason === 'missing'
       ? help
-      : `The value sent does not have the form of an API key of Signalbox. ${help}`;
+      : hasNoScheme
+        ? `Write Bearer in front of the key. ${help}`
+        : `The value sent does not have the form of an API key of Signalbox. ${help}`;
   throw new SignalboxError(
     'invalid_api_key',
     isForPay ? `${message} ${rules.funding.keyless.advice(shownName(keyHeader))}` : message,

@@ -87,6 +87,9 @@ test('a foreign key and an unknown path get an error that says what would be rig
   expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(
     /^The value sent does not have the form of an API key of Signalbox\./,
   );
+  expect(await said('/v1/route', { headers: { authorization: box.key } })).toMatch(
+    /^Write Bearer in front of the key\./,
+  );
   for (const init of [undefined, withKey('sk-of-another'), { headers: {} }]) {
     expect(await said('/chat/completions', init)).toBe(
       'There is nothing at /chat/completions. Use /v1/chat/completions: the base URL of a client ends with /v1.',

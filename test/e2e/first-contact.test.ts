@@ -45,6 +45,10 @@ test('a mistake in a body is told with its place, and a misspelt field with the 
     message: '`message` is not a known field; did you mean `messages`?',
   });
   expect((await error(JSON.stringify({ model: 'auto', messages, temprature: 1 }))).message).toContain('`temperature`');
+  const options = { include_usages: true };
+  expect(
+    (await error(JSON.stringify({ model: 'auto', messages, stream: true, stream_options: options }))).message,
+  ).toContain('`stream_options.include_usages` is not a known field; did you mean `include_usage`?');
   expect(
     (await error(JSON.stringify({ model: 'auto', messages, constraints: { max_latncy_ms: 1 } }))).message,
   ).toContain('did you mean `max_latency_ms`?');

@@ -52,9 +52,10 @@ const UNKNOWN_MAX = 32;
 /**
  * Refuses a field that is one edit away from a known one. Other unknown fields pass, as providers have some of their own.
  * @param body unchecked
+ * @param within the path of its owner, such as `stream_options.`; '' for the whole body
  * @throws SignalboxError
  */
-export function checkSpelling(body: unknown, known: ReadonlySet<string>): void {
+export function checkSpelling(body: unknown, known: ReadonlySet<string>, within = ''): void {
   if (!isObject(body)) return;
   let unknown = 0;
   for (const name of Object.keys(body)) {
@@ -62,8 +63,8 @@ export function checkSpelling(body: unknown, known: ReadonlySet<string>): void {
     if (++unknown > UNKNOWN_MAX) return;
     const meant = misspelt(name, known);
     if (meant === null || body[meant] !== undefined) continue;
-    throw new SignalboxError('unknown_field', `\`${name}\` is not a known field; did you mean \`${meant}\`?`, {
-      param: name,
+    throw new SignalboxError('unknown_field', `\`${within}${name}\` is not a known field; did you mean \`${meant}\`?`, {
+      param: `${within}${name}`,
     });
   }
 }

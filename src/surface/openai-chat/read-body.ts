@@ -1,3 +1,4 @@
+import { isObject } from '../../core/object.ts';
 import { compileRead } from '../../core/validation.ts';
 import { checkChat, checkSpelling, checkToolKinds } from './check.ts';
 import { ChatRequest, KNOWN_FIELDS } from './request.ts';
@@ -6,6 +7,7 @@ import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from './route-q
 const checkedChat = compileRead(ChatRequest);
 const checkedRouteChat = compileRead(RouteChat);
 const checkedQuery = compileRead(RouteQuery);
+const STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage', 'include_obfuscation']);
 const ROUTE_FIELDS: ReadonlySet<string> = new Set(Object.keys(RouteChat.properties));
 
 /**
@@ -14,6 +16,7 @@ const ROUTE_FIELDS: ReadonlySet<string> = new Set(Object.keys(RouteChat.properti
  */
 export function readChat(body: unknown): ChatRequest {
   checkSpelling(body, KNOWN_FIELDS);
+  if (isObject(body)) checkSpelling(body.stream_options, STREAM_OPTIONS, 'stream_options.');
   checkToolKinds(body);
   const chat = checkedChat(body);
   checkChat(chat);
