@@ -9,6 +9,8 @@ import { SECTIONS, type Section } from './sections.ts';
  */
 const ROOT = join(import.meta.dir, '../..');
 const PAGE = join(ROOT, 'docs/proofs.md');
+/** More rows of one section would fill the page. */
+const ROWS_MAX = 40;
 
 /** The work that left `npm test`. First cells differ from the sections' names, by which `pageWith` finds its rows. */
 const LEFT = `| what | in \`npm test\` | all of it |
@@ -62,9 +64,6 @@ async function prove({ name, files }: Section): Promise<boolean> {
     .exited;
   return true;
 }
-
-/** More rows of one section than this would fill the page. */
-const ROWS_MAX = 40;
 
 /** One proof for those of one test file: they share their runs and their seed. Many files are counted, not listed. */
 function joined(proofs: readonly Proof[]): Proof[] {
