@@ -158,21 +158,21 @@ function authenticated(
     return caller;
   }
   throttle('failed-auth', request, rules, peers);
-  // A stranger must not learn why a key is refused, only how to send one.
-  const hasNoScheme = credentials?.startsWith('sb_live_') ?? false;
-  const isNone = reason === 'missing' || reason === 'malformed';
-  const help = `Send an API key in the header ${shownHeader(keyHeader)} sb_live_….`;
-  const message = !isNone
-    ? 'This API key is unknown, expired, revoked, or was cut when it was copied.'
-    : reason === 'missing'
-      ? help
-      : hasNoScheme
-        ? `Write Bearer in front of the key. ${help}`
-        : `The value sent does not have the form of an API key of Signalbox. ${help}`;
+  const message = keyAdvice(reason, credentials, keyHeader);
   throw new SignalboxError(
     'invalid_api_key',
     isForPay ? `${message} ${rules.funding.keyless.advice(shownName(keyHeader))}` : message,
   );
+}
+
+/** Says how to send a key, but to a stranger never why a key of the right form is refused. */
+function keyAdvice(reason: Authentication['reason'], credentials: string | null, keyHeader: KeyHeader): string {
+  const help = `Send an API key in the header ${shownHeader(keyHeader)} sb_live_….`;
+  if (reason === 'missing') return help;
+  if (reason !== 'malformed') return 'This API key is unknown, expired, revoked, or was cut when it was copied.';
+  return credentials?.startsWith('sb_live_')
+    ? `Write Bearer in front of the key. ${help}`
+    : `The value sent does not have the form of an API key of Signalbox. ${help}`;
 }
 
 const shownName = ({ name }: KeyHeader): string => (name === AUTHORIZATION.name ? 'Authorization' : name);
