@@ -197,8 +197,11 @@ describe('A payment is refused', () => {
   });
 
   benchTest('by 400 or 402 for any header, without network calls', async (bench) => {
-    const good = await bench.header(newAccount());
-    const header = fc.oneof(
+    const header = await bench.header(newAccount());
+    // Without its padding alone it would still be whole.
+    const good = header.replace(/=+$/, '');
+    expect((await bench.read(good)).amount).toBe(6_000n);
+    const spoiled = fc.oneof(
       fc.string(),
       fc.base64String(),
       fc.json().map((text) => Buffer.from(text).toString('base64')),
@@ -209,7 +212,7 @@ describe('A payment is refused', () => {
       fc.tuple(fc.nat(good.length - 1), fc.nat(good.length - 1)).map(([a, b]) => good.slice(a, b)),
     );
     await fc.assert(
-      fc.asyncProperty(header, async (text) => {
+      fc.asyncProperty(spoiled, async (text) => {
         expect(await reasonOf(bench.read(text))).toMatch(/^400 |^[a-z_]+$/);
       }),
       { numRuns: 300 },
