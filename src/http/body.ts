@@ -24,15 +24,13 @@ export function bytesAtOnce({ headers }: Request): number {
 }
 
 /**
- * Reads a JSON body. Its bytes take room at the request's place in the gate; the hash of a body that comes with an
- * `Idempotency-Key` is noted in the context.
+ * Waits for the request's turn at the gate, and reads its JSON body. The bytes take room at the request's place; the hash
+ * of a body that comes with an `Idempotency-Key` is noted in the context.
  * @throws SignalboxError 413, 408, 503 or 400.
  */
-export async function readJson(
-  request: Request,
-  limits: BodyLimits,
-  context: Pick<RequestContext, 'place' | 'bodyHash'>,
-): Promise<unknown> {
+export async function readBody(request: Request, limits: BodyLimits, context: RequestContext): Promise<unknown> {
+  const turn = context.awaitTurn();
+  if (turn) await turn;
   const text = await readInTime(request, limits, context.place);
   if (request.headers.has('idempotency-key')) context.bodyHash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, limits.valuesMax);

@@ -77,7 +77,7 @@ export function stemNamed(name: string): number {
   return place === undefined ? stem : stem ^ place;
 }
 
-const SHIPPED_WEIGHTS = shippedWeights();
+export const SHIPPED_WEIGHTS = shippedWeights();
 
 function shippedWeights(): TaskWeights {
   const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? SYSTEM_PROMPT_WEIGHTS[name] ?? TASKS.map(() => 0));
