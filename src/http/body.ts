@@ -44,7 +44,7 @@ function notJson(text: string): string {
  * Checks the text of a body before it is parsed.
  * @throws SignalboxError
  */
-export function checkJsonLimits(text: string, valuesMax: number): void {
+function checkJsonLimits(text: string, valuesMax: number): void {
   const limit = beyondLimits(text, valuesMax);
   if (limit === 'depth') {
     throw new SignalboxError('invalid_json', `The body is nested deeper than ${DEPTH_MAX} levels.`);
