@@ -37,6 +37,8 @@ const chunks = [
   'data: [DONE]\n\n',
 ].map((text) => new TextEncoder().encode(text));
 
+const burst = Buffer.concat(chunks);
+
 const json = { headers: { 'content-type': 'application/json' } };
 const sse = { headers: { 'content-type': 'text/event-stream' } };
 
@@ -47,6 +49,7 @@ const server = Bun.serve({
   async fetch(request) {
     const text = await request.text();
     if (!text.includes('"stream":true')) return new Response(completion, json);
+    if (text.includes('Answer in one piece.')) return new Response(burst, sse);
     // A write an event and a turn of the loop between them, as a model that makes token after token would.
     const body = new ReadableStream<Uint8Array>({
       async start(controller) {

@@ -41,16 +41,15 @@ const UNREAD_S = 30;
 export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
   new Elysia({ name: surface.name }).post(
     surface.path,
-    ({ body, request, server, set }) => {
+    async ({ request, set }) => {
+      const context = services.contextOf(request);
+      const body = await services.bodyOf(request, context);
+      const server = services.server();
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
-      const context = services.contextOf(request);
       context.whenOver(() => server?.timeout(request, UNREAD_S));
-      return serveChat(
-        services.gateway,
-        context,
-        new SurfaceEdge(services, surface, { context, body, request, headers: set.headers }),
-      );
+      const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
+      return serveChat(services.gateway, context, edge);
     },
     surfaceDocs(surface),
   );
