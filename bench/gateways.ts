@@ -21,13 +21,12 @@ export interface Bench {
 
 /** Starts the upstream, the floor in front of it, and Signalbox in full: key, schema, policy, decision, durable ledger. */
 export async function startBench(): Promise<Bench> {
-  const bun = process.execPath;
-  const upstream = await startProgram([bun, join(HERE, 'upstream.ts')], /^(\d+)\n/);
+  const upstream = await startUpstream();
   const address = `http://127.0.0.1:${upstream.port}/v1`;
-  const floor = await startProgram([bun, join(HERE, 'floor.ts'), address], /^(\d+)\n/, {
+  const floor = await startProgram([process.execPath, join(HERE, 'floor.ts'), address], /^(\d+)\n/, {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
   });
-  const key = `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
+  const key = newKey();
   const gateways: Program[] = [];
   const start = async (policy: string) => {
     const folder = temporaryFolder();
@@ -49,6 +48,12 @@ export async function startBench(): Promise<Bench> {
   };
 }
 
+export const newKey = (): string =>
+  `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
+
+export const startUpstream = (): Promise<Program> =>
+  startProgram([process.execPath, join(HERE, 'upstream.ts')], /^(\d+)\n/);
+
 /** A folder that goes with this process. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
@@ -56,6 +61,10 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Signalbox as `npm start` runs it, at a free port. */
-export const startSignalbox = (args: readonly string[], key: string): Promise<Program> =>
-  startProgram([MAIN, 'serve', '--port', '0', ...args], /127\.0\.0\.1:(\d+)/, { SIGNALBOX_API_KEY: key });
+/** Signalbox as `npm start` runs it, at a free port; of its policy unless `args` name another. */
+export const startSignalbox = (
+  args: readonly string[],
+  key: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> =>
+  startProgram([MAIN, 'serve', '--port', '0', ...args], /127\.0\.0\.1:(\d+)/, { SIGNALBOX_API_KEY: key, ...env });

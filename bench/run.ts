@@ -2,15 +2,20 @@ import { startBench } from './gateways.ts';
 import { climb } from './ladder.ts';
 import { aloneLine, ladderTable, rungTable, workloadTable } from './ladder-tables.ts';
 import { occasion, writePart } from './page.ts';
+import { startFigures } from './start.ts';
+import { yardstick } from './yardstick.ts';
 
 /**
- * `npm run bench`: what a request costs. `ladder`: rung by rung, against a bare proxy. `--only TEXT`: workloads whose name has it.
- * `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/ladder.md.
+ * `npm run bench`: what a request costs, rung by rung (`ladder`), beside published figures (`yardstick`), and at the start of a
+ * server (`start`). The name of a part runs it alone. `--only TEXT`: workloads of the ladder whose name has it. `--quick` for a
+ * look. `--write` puts the tables into docs/benchmarks.md and bench/results/ladder.md.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
 const quick = flag('--quick');
 const onlyAt = process.argv.indexOf('--only');
 const only = onlyAt < 0 ? '' : (process.argv[onlyAt + 1] ?? '');
+const SUMMARY = 'docs/benchmarks.md';
+const FULL = 'bench/results/ladder.md';
 
 async function show(page: string, part: string, text: string): Promise<void> {
   process.stdout.write(`${text}\n\n`);
@@ -19,21 +24,41 @@ async function show(page: string, part: string, text: string): Promise<void> {
 
 async function ladder(): Promise<void> {
   const rounds = quick ? 5 : 13;
+  const plan = { rounds, warmUp: quick ? 12_000 : 30_000, isQuick: quick, only };
   const bench = await startBench();
   try {
-    const tell = (cell: Parameters<typeof workloadTable>[0][number]) =>
+    const cells = await climb(bench, plan, (cell) => {
       process.stderr.write(`${workloadTable([cell]).split('\n')[2]}\n`);
-    const cells = await climb(bench, { rounds, warmUp: quick ? 12_000 : 30_000, isQuick: quick, only }, tell);
+    });
     const how = `${occasion()}, ${rounds} interleaved rounds.`;
-    await show('bench/results/ladder.md', 'ladder', `${how}\n\n${ladderTable(cells)}`);
+    await show(FULL, 'ladder', `${how}\n\n${ladderTable(cells)}`);
     const summary = [how, rungTable(cells), workloadTable(cells), aloneLine(cells)].filter(Boolean);
-    await show('docs/benchmarks.md', 'ladder', summary.join('\n\n'));
+    await show(SUMMARY, 'ladder', summary.join('\n\n'));
   } finally {
     await bench.stop();
   }
 }
 
-ladder().then(
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  ladder,
+  yardstick: async () => {
+    const plan = quick ? { rounds: 3, requests: 1_000, warmUp: 5_000 } : { rounds: 9, requests: 4_000, warmUp: 20_000 };
+    await show(SUMMARY, 'yardstick', `${occasion()}.\n\n${await yardstick(plan)}`);
+  },
+  start: async () => {
+    const plan = quick ? { starts: 3, load: 5_000 } : { starts: 11, load: 50_000 };
+    await show(SUMMARY, 'start', `${occasion()}.\n\n${await startFigures(plan)}`);
+  },
+};
+
+async function main(): Promise<void> {
+  const asked = Object.keys(PARTS).filter((name) => process.argv.slice(2).includes(name));
+  for (const [name, measure] of Object.entries(PARTS)) {
+    if (asked.length === 0 || asked.includes(name)) await measure();
+  }
+}
+
+main().then(
   () => process.exit(0),
   (error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);

@@ -1,3 +1,5 @@
+import { AT_ONCE } from './workload.ts';
+
 /**
  * The provider of the benchmark: answers every request with bytes made beforehand, so that it is
  * never the bottleneck. Prints its port.
@@ -49,7 +51,7 @@ const server = Bun.serve({
   async fetch(request) {
     const text = await request.text();
     if (!text.includes('"stream":true')) return new Response(completion, json);
-    if (text.includes('Answer in one piece.')) return new Response(burst, sse);
+    if (text.includes(AT_ONCE)) return new Response(burst, sse);
     // A write an event and a turn of the loop between them, as a model that makes token after token would.
     const body = new ReadableStream<Uint8Array>({
       async start(controller) {

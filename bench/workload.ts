@@ -16,11 +16,18 @@ export type Prompts = 'own' | 'same';
 /** Where a prompt has its own word. */
 const MARK = 'qzxwvk';
 const SENTENCE = `Our gateway sends the requests of team ${MARK} to a model by policy. Explain how its choice changes if the price of ${MARK} doubles, and how a caller notices. `;
-const text = (chars: number): string => SENTENCE.repeat(Math.ceil(chars / SENTENCE.length)).slice(0, chars);
-const SYSTEM = { role: 'system', content: 'You are a helpful assistant.' };
-/** `bench/upstream.ts` writes all events of such a stream at once. */
-const HASTY = { role: 'system', content: 'You are a helpful assistant. Answer in one piece.' };
-const question = (chars: number) => ({ messages: [SYSTEM, { role: 'user', content: text(chars) }] });
+/** A prompt of so many characters. */
+export const promptText = (chars: number): string =>
+  SENTENCE.repeat(Math.ceil(chars / SENTENCE.length)).slice(0, chars);
+/** In a prompt, it makes `bench/upstream.ts` write all events of a stream at once. */
+export const AT_ONCE = 'Answer in one piece.';
+
+const question = (chars: number, manner = '') => ({
+  messages: [
+    { role: 'system', content: `You are a helpful assistant. ${manner}`.trim() },
+    { role: 'user', content: promptText(chars) },
+  ],
+});
 
 const TOOLS = Array.from({ length: 20 }, (_, at) => ({
   type: 'function',
@@ -40,7 +47,7 @@ const STEPS = Array.from({ length: 20 }, (_, at) => {
   const call = { name: `tool_${at}`, arguments: `{"query":"${MARK}","limit":3}` };
   return [
     { role: 'assistant', content: null, tool_calls: [{ id: `call_${at}`, type: 'function', function: call }] },
-    { role: 'tool', tool_call_id: `call_${at}`, content: text(480) },
+    { role: 'tool', tool_call_id: `call_${at}`, content: promptText(480) },
   ];
 }).flat();
 
@@ -59,7 +66,7 @@ export const WORKLOADS: readonly Workload[] = [
   {
     name: 'stream in one piece',
     stream: true,
-    fields: { stream: true, messages: [HASTY, ...question(200).messages.slice(1)] },
+    fields: { stream: true, ...question(200, AT_ONCE) },
     requests: 300,
   },
 ];
