@@ -9,7 +9,7 @@ import type { FundingSource } from '../gateway/funding.ts';
 import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
-import { bytesAtOnce, tooLarge } from './body.ts';
+import { bytesAtOnce, tooLarge } from './body-reading.ts';
 import { isForPages } from './cors.ts';
 import { AUTHORIZATION, credentialsIn, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
@@ -84,9 +84,10 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   }
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   const bytesMax = bodyBytesMax(rules.policy(), rules.funding, isKeyless);
-  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, bytesMax);
+  context.bodyBytes = Number(headers.get('content-length') ?? 0);
+  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
-  context.admit(rule.counts ? counted(request, caller, rules, peers) : { caller, ...UNCOUNTED });
+  context.admit(rule.counts ? counted(request, context, rules, peers) : { caller, ...UNCOUNTED });
 }
 
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
@@ -111,7 +112,7 @@ export function bodyBytesMax(
  */
 function counted(
   request: Request,
-  caller: Caller | null,
+  { caller, bodyBytes }: RequestContext,
   { policy, limiter, gate, funding }: AdmissionRules,
   peers: Peers | null,
 ): Admission {
@@ -119,7 +120,7 @@ function counted(
   // Looked up now where it is needed later: by then the connection can be gone.
   const address = caller ? null : callerAddress(request, peers, admission.trustedProxies);
   const who = caller?.keyId ?? address ?? '';
-  const bytes = bytesAtOnce(request);
+  const bytes = bytesAtOnce(bodyBytes);
   gate.check(admission, who, bytes);
   const count = (counted: Caller) =>
     limiter.admit(
@@ -197,7 +198,7 @@ function throttle(offence: Offence, request: Request, rules: AdmissionRules, pee
   );
 }
 
-function checkBodyHeaders(headers: Headers, bytesMax: number): void {
+function checkBodyHeaders(headers: Headers, announced: number, bytesMax: number): void {
   const type = headers.get('content-type') ?? '';
   if (!JSON_TYPE.test(type)) {
     throw new SignalboxError('unsupported_media_type', 'Send the header content-type: application/json, in UTF-8.');
@@ -206,7 +207,7 @@ function checkBodyHeaders(headers: Headers, bytesMax: number): void {
   if (encoding !== null && encoding !== 'identity') {
     throw new SignalboxError('unsupported_media_type', 'Send the body as it is, without content-encoding.');
   }
-  if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  if (announced > bytesMax) throw tooLarge(bytesMax);
 }
 
 function headerBytes(headers: Headers): number {

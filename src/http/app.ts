@@ -17,6 +17,7 @@ import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readBody } from './body.ts';
+import { BodyReader } from './body-reading.ts';
 import { answerOrigin, CORS_HEADERS } from './cors.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
@@ -128,12 +129,13 @@ export function createApp(options: AppOptions) {
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
+  const reader = new BodyReader(gateway.clock);
   const services: RouteServices = {
     gateway,
     idempotency,
     contextOf,
     callerOf: (request) => contextOf(request).knownCaller,
-    bodyOf: (request, context) => readBody(request, bodyLimits(gateway, context), context),
+    bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     server: () => app.server,
   };
   const chats = chatRoutes(services, options);

@@ -222,10 +222,12 @@ describe('on a terminal', () => {
     expect(choices[0]?.message.content).toContain('simulated');
   });
 
-  test('prints which providers serve and how many are not in use, and Ctrl-C ends it cleanly', async () => {
+  test('prints which providers serve, which has no model yet and how many are not in use, and Ctrl-C ends it cleanly', async () => {
     const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: 'http://127.0.0.1:9/v1' };
     const { child, shown } = await onTerminal(newPath(), env);
-    expect(shown()).toMatch(/Models from +openai \(\d+ models\), lm-studio \(no model\)\s+Not in use +\d+ providers; /);
+    expect(shown()).toMatch(
+      /Models from +openai \(\d+ models\)\s+No model yet +lm-studio; declare what it serves.+\s+Not in use +\d+ providers; /,
+    );
     child.terminal!.write('\x03');
     expect(await child.exited).toBe(0);
   });
@@ -308,8 +310,10 @@ describe('providers', () => {
     const bare = await start({ data, env });
     const leftOut = bare.lines.filter((line) => line.includes('providers left out'));
     expect(leftOut).toHaveLength(1);
-    expect(leftOut[0]).toContain('openai (OPENAI_API_KEY is not set)');
-    expect(leftOut[0]).toContain('ollama (OLLAMA_BASE_URL is not set)');
+    expect(JSON.parse(leftOut[0]!)).toMatchObject({
+      providers: expect.stringMatching(/^openai, anthropic, .*, ollama, [^()]+$/),
+      reasons: expect.stringMatching(/signalbox policy check --all$/),
+    });
     expect(new Set((await ids(bare)).map(({ owned_by: owner }) => owner))).toEqual(new Set(['signalbox', 'simulated']));
     await bare.stop();
 
