@@ -8,6 +8,7 @@ import type { GatewayPolicy } from '../core/snapshot.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
+import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
 import { Attempt, type AttemptContext, begun } from './attempt.ts';
 import { entryLine } from './charge.ts';
@@ -82,6 +83,8 @@ export class Exchange implements AnswerSource {
   /** A failed attempt has cost something. */
   #billed = false;
   #callerGone = false;
+  /** Whether it is known if the settlement survives this process. */
+  #isConfirmed = false;
   readonly #timer: ReturnType<typeof setTimeout>;
 
   constructor(context: ExchangeContext) {
@@ -164,7 +167,7 @@ export class Exchange implements AnswerSource {
     throw this.#fail();
   }
 
-  async read(): Promise<readonly StreamPart[] | null> {
+  read(): NextParts {
     const first = this.#first;
     if (first) {
       this.#first = null;
@@ -172,14 +175,15 @@ export class Exchange implements AnswerSource {
       return first;
     }
     const running = this.#running;
-    if (!running || this.#ended()) return this.#confirm();
-    const batch = await running.read();
-    if (this.#ended()) return this.#confirm();
+    if (!running || this.#ended()) return this.#confirmed();
+    const batch = running.read();
+    if (batch instanceof Promise) return batch;
+    if (this.#ended()) return this.#confirmed();
     if (batch === null) {
       const { record, measured } = running.completed();
       this.#attempts.push(record);
       this.#settle('completed', running, measured);
-      return this.#confirm();
+      return this.#confirmed();
     }
     this.#context.onParts?.(batch);
     const failure = failureIn(batch);
@@ -187,7 +191,6 @@ export class Exchange implements AnswerSource {
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
     this.#settle('broken', running, running.broken());
-    await this.#confirm();
     return batch;
   }
 
@@ -288,10 +291,15 @@ export class Exchange implements AnswerSource {
   async #attempt(way: RankedEndpoint, trial: AttemptReporter): Promise<ProviderFailure | null> {
     const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, makeRoom: this.#makeRoom };
     this.#running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
-    const opened = await this.#running.awaitContent();
-    if ('kind' in opened) return opened;
-    this.#first = opened;
-    return null;
+    for (;;) {
+      const opened = this.#running.content();
+      if (opened instanceof Promise) await opened;
+      else if ('kind' in opened) return opened;
+      else {
+        this.#first = opened;
+        return null;
+      }
+    }
   }
 
   /** Notes a failed attempt and posts the usage that its upstream reported, the only known usage. */
@@ -327,10 +335,15 @@ export class Exchange implements AnswerSource {
     return error;
   }
 
-  /** Removes a price that could be forgotten from the receipt. Awaited before the caller gets the end. */
-  async #confirm(): Promise<null> {
+  /** Null once the receipt may be shown. Until then the caller waits for the end. */
+  #confirmed(): null | Promise<void> {
+    return this.#isConfirmed ? null : this.#confirm();
+  }
+
+  /** Removes a price that could be forgotten from the receipt. */
+  async #confirm(): Promise<void> {
     if (!(await this.#context.written())) this.#receipt &&= withoutPrice(this.#receipt);
-    return null;
+    this.#isConfirmed = true;
   }
 
   #note(running: Attempt, failure: ProviderFailure): void {
